@@ -5,17 +5,18 @@
 #include <stdint.h>
 #include <unistd.h>
 
-// Of libdispatch, for run loops: a descriptor that becomes readable when something was submitted, and what then runs that.
+// libdispatch's interface for run loops: a descriptor that is readable while blocks are queued, and the function that runs the blocks.
 extern int _dispatch_get_main_queue_port_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
+// The handler of the descriptor: runs the queued blocks.
 static void drain(csched_fd_source *source, unsigned events) {
   (void)events;
   uint64_t count;
-  ssize_t size = read(source->fd, &count, sizeof count); // it does not block; a loop of Foundation's may have taken it
+  ssize_t size = read(source->fd, &count, sizeof count); // never blocks: a Foundation loop may have read it before
   (void)size;
   if (!csched_main_loop_is_hosted_())
-    _dispatch_main_queue_callback_4CF(NULL); // else it has a thread of its own (dispatchMain)
+    _dispatch_main_queue_callback_4CF(NULL); // when hosted, dispatchMain's thread runs the blocks
 }
 
 int csched_executors_serve_main_queue_(void) {

@@ -7,7 +7,7 @@
 
 extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/VirtualExecutors.swift
 
-static _Thread_local void *scope;
+static _Thread_local void *scope; // the VirtualScope whose job runs on this thread
 
 void *csched_testing_scope_(void) { return scope; }
 
@@ -20,6 +20,7 @@ typedef struct call {
   void *context;
 } call;
 
+// The thread's function: frees `given`, a call, and makes the call.
 static void *start(void *given) {
   call call = *(struct call *)given;
   free(given);

@@ -37,7 +37,7 @@
     }
   }
 
-  /// Passes a publisher's values on, and requests the next one when it is wanted.
+  /// Calls `next` with each value. Requests another value if `next` returns true.
   final class BlockingSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: it is accessed under the lock, and its contract allows cancelling on any thread.
     private struct State {

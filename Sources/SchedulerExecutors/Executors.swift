@@ -1,5 +1,5 @@
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
-  // Swift may change these interfaces in any version: hence the condition.
+  // Only for Swift 6.3: the language may change these interfaces in any version.
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
   internal import CSchedulerExecutors
   internal import Dispatch
@@ -28,7 +28,7 @@
     }
   }
 
-  /// Reads the number of a task: the runtime counts tasks from 1.
+  /// Runs a task, and stores the description of its job. The runtime numbers tasks from 1.
   private final class Numbering: TaskExecutor {
     let text = Protected("")
 
@@ -38,8 +38,8 @@
     }
   }
 
-  /// Runs the tasks and actors that have no executor of their own. It has no fields, so that an optimized program has it as a constant, whose
-  /// references the runtime does not count.
+  /// Runs the tasks and actors that have no executor of their own. It has no fields: an optimised build then allocates it statically, without
+  /// reference counting.
   private final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
       let priority = job.priority.rawValue
@@ -90,7 +90,7 @@
       if GlobalJobs.isHosted { dispatchPrecondition(condition: .onQueue(.main)) } else { GlobalJobs.requireMain() }
     }
 
-    /// A host's blocks are also isolated to the main actor, on any thread. For these the result is nil, and `checkIsolated` asks Dispatch.
+    /// Off the main thread, a host's block may be isolated: the result is nil (unknown), and the runtime calls `checkIsolated`.
     func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain ? true : GlobalJobs.isHosted ? nil : false }
 
     // MARK: The loop of a program with an async main
@@ -106,7 +106,7 @@
   }
 
   extension Executor {
-    /// For clocks other than Swift's own: only the clock itself can wait.
+    /// Enqueues `job` after a sleep of `clock`: for clocks other than Swift's own, which the timers of this library do not know.
     fileprivate func enqueue<C: Clock>(_ job: UnownedJob, afterSleepOf clock: C, until instant: C.Instant) {
       Task {
         try? await clock.sleep(until: instant, tolerance: nil)
@@ -115,7 +115,7 @@
     }
   }
 #else
-  /// This compiler cannot replace Swift's own executors, or has other interfaces for it.
+  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
   enum Executors {
     static let areAvailable = false
     static let noTaskWasMade = false

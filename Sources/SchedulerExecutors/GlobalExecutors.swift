@@ -15,8 +15,8 @@ internal import Scheduler
 /// A program whose `main` is `async` has created a task before its first line. It links the product `SchedulerExecutorsLinked`, which
 /// installs the executors before `main`, and changes nothing else.
 ///
-/// 1. The pool runs every task and actor without its own executor, with the threads and rules of `ConcurrentScheduler`. A task in
-///    `ConcurrentScheduler.withReplacementThread(_:)` takes no thread from the others. A task's priority is mapped by the table of
+/// 1. The pool runs every task and actor without its own executor, with the threads and rules of `ConcurrentScheduler`. While a task
+///    is in `ConcurrentScheduler.withReplacementThread(_:)`, another thread replaces its thread. A task's priority is mapped by the table of
 ///    `SchedulerPriority(_:)`.
 /// 2. The main actor runs on the main loop, always on the main thread, in one order with the actions of `MainScheduler`. In a program with
 ///    an `async` main the loop runs until the program ends; `MainScheduler.stop()` ends only your own calls of `run`.
@@ -56,7 +56,7 @@ public enum GlobalExecutors {
     public var onPool = 0
     /// Jobs for the main actor.
     public var onMain = 0
-    /// Delayed jobs of both: sleeps.
+    /// Delayed jobs for the pool or the main actor: sleeps.
     public var delayed = 0
 
     /// Creates counts of zero.

@@ -27,8 +27,8 @@ extension HistoricalDate {
       return
     }
     let whole = seconds.rounded(.down)
-    let rest = Duration(secondsComponent: 0, attosecondsComponent: Int64((seconds - whole) * 1e18))
-    self = HistoricalDate.reference.advanced(by: .seconds(Int64(whole)) + rest)
+    let fraction = Duration(secondsComponent: 0, attosecondsComponent: Int64((seconds - whole) * 1e18))
+    self = HistoricalDate.reference.advanced(by: .seconds(Int64(whole)) + fraction)
   }
 
   /// The beginning of 2001, from which Foundation counts.

@@ -5,22 +5,23 @@ extension MainScheduler {
   /// Makes Dispatch's main queue run the main scheduler from now on. For programs that wait in `dispatchMain()`, `RunLoop.main.run()` or a
   /// toolkit's loop that drains the main queue.
   ///
-  /// 1. Both share one order: the actions that a thread schedules here and submits to the main queue run in the order of its calls.
-  ///    Exceptions are actions that run at once, delayed actions, and actions of a `SerialScheduler` that targets the main scheduler.
-  ///    They may run together with earlier ones of that queue.
+  /// 1. The main queue and this scheduler share one order: what a thread submits to them runs in the order of its calls. Exceptions are actions that
+  ///    run at once, delayed actions, and actions of a `SerialScheduler` that targets the main scheduler: they may run in one batch with earlier
+  ///    actions of that `SerialScheduler`.
   /// 2. Nothing polls: the main queue wakes only when there is work.
   /// 3. Call it on any thread; calls after the first do nothing.
   ///
   /// Stops the process, as soon as the main queue runs, if the system has no free descriptor.
   public static func useDispatchMain() {
     guard MainScheduler.enter({ work in DispatchQueue.main.async(execute: work) }) else { return }
-    DispatchQueue.main.async { source = watched() }
+    DispatchQueue.main.async { source = makeSource() }
   }
 
-  /// Watches the main scheduler's descriptor. Unsafe, because the protocol is not Sendable; no code uses it after it is set.
+  /// Keeps the Dispatch source alive. Unsafe, because its type is not Sendable; no code reads it.
   private nonisolated(unsafe) static var source: (any DispatchSourceRead)?
 
-  private static func watched() -> any DispatchSourceRead {
+  /// Starts a Dispatch source that runs due delayed actions when the main scheduler's descriptor is readable.
+  private static func makeSource() -> any DispatchSourceRead {
     let (descriptor, error) = MainScheduler.hostDescriptor()
     if error != 0 {
       misuse(

@@ -14,7 +14,7 @@ public typealias StartError = SchedulerError
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias SourceError = SchedulerError
 
-// Unavailable, not deprecated: `catch is DeadlockError` would be true of each reason.
+// Unavailable, not deprecated: `catch is DeadlockError` would match every `SchedulerError`.
 
 @available(*, unavailable, message: "write SchedulerError.deadlock, or catch SchedulerError.deadlock")
 public typealias DeadlockError = SchedulerError
@@ -29,7 +29,7 @@ extension SchedulerError {
   @available(*, deprecated, renamed: "system(_:)")
   public init(code: Int32) { self = .system(code) }
 
-  /// The system's error number; 0 where it is none.
+  /// The system's error number; 0 if the error is not from the system.
   @available(*, deprecated, renamed: "systemError")
   public var code: Int32 { systemError ?? 0 }
 }
@@ -71,7 +71,7 @@ extension ActionTiming {
     jitter: Duration = .zero
   ) { self = .every(period, after: startAfter, tolerance: tolerance, pace: pace, jitter: jitter) }
 
-  /// What became of late ticks.
+  /// How late ticks are handled.
   @available(*, deprecated, message: "write .coalescing, .catchingUp or .skipping as the pace")
   public enum LateTicks: Hashable, Sendable { case coalesce, catchUp, skip }
 }
@@ -141,10 +141,10 @@ extension SchedulerType {
 /// Any scheduler, under one type.
 @available(*, deprecated, message: "write any SchedulerType")
 public final class AnyScheduler: SchedulerType {
-  /// The scheduler it stands for.
+  /// The scheduler that runs the actions.
   public let base: any SchedulerType
 
-  /// Makes one that hands everything on to `base`.
+  /// Creates a scheduler that forwards every call to `base`.
   public init(_ base: any SchedulerType) { self.base = base }
 
   public var now: MonotonicTime { base.now }
@@ -179,7 +179,7 @@ public final class GroupScheduler: SchedulerType {
   /// Cancels all of the group's actions that have not begun.
   public func cancelAll() { group.cancelAll() }
 
-  /// Waits until the group is idle, for `timeout` at the most.
+  /// Waits until the group is idle, at most `timeout`. Returns whether it is idle.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await group.waitForAll()")
   public func drain(timeout: Duration) -> Bool { group.wait(for: timeout) }
 

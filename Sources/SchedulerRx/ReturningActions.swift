@@ -1,9 +1,9 @@
 public import Scheduler
 
-// RxSwift's form of an action: it receives a state, and returns a disposable for a cancellation after it has run.
+// RxSwift's form of an action: it receives a state, and returns a disposable. Disposing the token after the run disposes that disposable.
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which receives `state` and returns a disposable. Cancelling after `action` has run disposes that.
+  /// Schedules `action`, which receives `state` and returns a disposable. Disposing the token after `action` has run disposes its result.
   ///
   /// - Parameters:
   ///   - state: passed to `action`.

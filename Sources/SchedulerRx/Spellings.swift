@@ -103,13 +103,13 @@ extension SchedulerType {
 
 /// A repeated task, under SwiftNIO's name. Cancel it from outside, or from the closure, which receives it.
 public final class RepeatedTask: Disposable {
-  private let action = SingleAssignmentDisposable()  // the first run may come before it is set
+  private let action = SingleAssignmentDisposable()  // the first run may start before `began` sets it
 
   fileprivate init() {}
 
   fileprivate func began(_ action: any Disposable) { self.action.setDisposable(action) }
 
-  /// Does nothing if the task was cancelled before the token of its action was set.
+  /// Runs the task, unless it was cancelled before `began` was called.
   fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
 
   public var isDisposed: Bool { action.isDisposed || action.disposable?.isDisposed == true }
@@ -186,7 +186,7 @@ extension MainScheduler {
   /// instance is waiting or running. Work of other instances does not count. In its actions `Schedulers/current` is `instance`.
   public convenience init() { self.init(countsOwnWork: ()) }
 
-  /// RxSwift's check for the main thread: on another thread it stops the process with `errorMessage` or a default message.
+  /// RxSwift's check for the main thread. On another thread it stops the process with `errorMessage` or a default message.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
     if GlobalJobs.isOnMain { return }
     misuse(
@@ -248,8 +248,7 @@ extension SerialDisposable {
 extension CompositeDisposable {
   /// Adds `disposable`; ReactiveSwift's name for `insert(_:)-(Disposable)`.
   ///
-  /// - Returns: a disposable that removes `disposable` again without disposing it; nil if the composite has been disposed or `disposable`
-  ///   is nil.
+  /// - Returns: a disposable that removes `disposable` again without disposing it; nil if the composite has been disposed or `disposable` is nil.
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let key = insert(disposable) else { return nil }
@@ -262,7 +261,7 @@ extension CompositeDisposable {
     add(Disposables.create(with: action))
   }
 
-  /// Adds `disposable`, and returns the same as `add(_:)` of a disposable; ReactiveSwift's operator.
+  /// Adds `disposable`, and returns the result of `add(_:)`; ReactiveSwift's operator.
   @discardableResult
   public static func += (composite: CompositeDisposable, disposable: (any Disposable)?) -> (any Disposable)? {
     composite.add(disposable)

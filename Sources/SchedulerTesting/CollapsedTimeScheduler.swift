@@ -4,7 +4,7 @@ public import Scheduler
 ///
 /// ```swift
 /// let model = Model(scheduler: CollapsedTimeScheduler())
-/// model.search("a")  // asks for a pause of 300 ms, and goes on at once
+/// model.search("a")  // schedules with a delay of 300 ms; runs at once
 /// ```
 ///
 /// 1. No call waits, and ``now`` never changes. For order in time use a `TestScheduler`.

@@ -22,7 +22,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 
   private struct Record {
     var events: [RecordedEvent] = []
-    var last = 0
+    var last = 0  // the last ordinal given
   }
 
   private let record = Protected(Record())
@@ -47,7 +47,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
-  /// Records a scheduling, and calls `submit` to do it. Returns a disposable that disposes the action and records that.
+  /// Records `.scheduled`, and calls `submit`. Returns a disposable that disposes the action and records `.disposed`.
   private func recorded(
     _ delay: Duration?, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
@@ -57,7 +57,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
       return $0.last
     }
-    // Weak: otherwise a waiting action would retain its own scheduler. The history cannot be read without a recorder anyway.
+    // Weak: otherwise a waiting action would retain the recorder and its base. Without the recorder the history cannot be read.
     let outcome = ActionOutcome(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
     return outcome.token(submit)
   }

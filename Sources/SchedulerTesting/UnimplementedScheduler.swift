@@ -8,8 +8,8 @@ public import Scheduler
 /// ```
 ///
 /// 1. Each read of `now`, and each submission, calls the handler once with a message, on the calling thread, before it returns.
-/// 2. The default handler stops the process with the message. If another handler returns, no action runs or is kept; the returned
-///    disposable does nothing; and `now` is 0.
+/// 2. The default handler stops the process with the message. If another handler returns, the action is released and never runs; the
+///    returned disposable does nothing; and `now` is 0.
 /// 3. The message is the prefix, the name of the call, and advice.
 public struct UnimplementedScheduler: SchedulerType {
   private let prefix: String

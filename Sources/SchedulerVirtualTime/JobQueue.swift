@@ -1,25 +1,25 @@
-/// The runnable jobs. The oldest is next; with a seed, a randomly drawn one.
+/// The runnable jobs. The oldest job is next; with a seed, a randomly drawn job.
 struct JobQueue {
   private var jobs: [RoutedJob] = []
-  private var first = 0
+  private var first = 0  // the index in `jobs` of the next job, without a seed
   private var generator: Generator?
   /// With a seed: the task of the running job, and the job that this task has enqueued for itself.
-  private var running: UInt64?, rest: RoutedJob?
+  private var running: UInt64?, followUp: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
 
-  var isEmpty: Bool { first == jobs.count && rest == nil }
+  var isEmpty: Bool { first == jobs.count && followUp == nil }
   var isDrawn: Bool { generator != nil }
 
-  /// A task that moves between two functions without an actor keeps its thread, so it may hold a lock meanwhile. With a seed this is two
-  /// jobs (see ``RoutedJob/runWithTurns()``), and no other job runs between them.
+  /// Adds a job. In Swift a task that calls a function without an actor stays on its thread, so it may hold a lock across the call. With a seed the
+  /// task has two jobs (see ``RoutedJob/runWithTurns()``); `followUp` makes the second one run next.
   mutating func append(_ job: RoutedJob) {
-    if let task = job.task, task == running, rest == nil { rest = job } else { jobs.append(job) }
+    if let task = job.task, task == running, followUp == nil { followUp = job } else { jobs.append(job) }
   }
 
   mutating func next() -> RoutedJob? {
     if isEmpty { return nil }
-    if generator != nil { return drawn() }
+    if generator != nil { return nextDrawn() }
     defer {
       first += 1
       if first == jobs.count || first > 1_000 {
@@ -33,13 +33,13 @@ struct JobQueue {
   /// Called when the job that ``next()`` returned has ended.
   mutating func ended() { running = nil }
 
-  private mutating func drawn() -> RoutedJob {
-    let job = rest.take() ?? takeAny()
+  private mutating func nextDrawn() -> RoutedJob {
+    let job = followUp.take() ?? removeRandom()
     running = job.place == .global ? job.task : nil
     return job
   }
 
-  private mutating func takeAny() -> RoutedJob {
+  private mutating func removeRandom() -> RoutedJob {
     jobs.swapAt(Int.random(in: jobs.indices, using: &generator!), jobs.endIndex - 1)
     return jobs.removeLast()
   }

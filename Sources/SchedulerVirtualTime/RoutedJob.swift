@@ -1,4 +1,4 @@
-/// A job of a task or an actor, and the executor that has to run it.
+/// A job of a task or an actor, and the executor it was enqueued on: the global executor, or the main actor's.
 struct RoutedJob {
   enum Place { case global, main }
 
@@ -15,7 +15,7 @@ struct RoutedJob {
 
   var address: UInt { unsafeBitCast(job, to: UInt.self) }
 
-  /// The lowest byte of the flags, after two words of the object and two of the executor: 0 for a task.
+  /// The job's kind, 0 for a task: in the runtime's layout, the byte after two words of the object and two of the executor.
   var kind: UInt8 {
     UnsafeRawPointer(bitPattern: address)!.load(fromByteOffset: 4 * MemoryLayout<UInt>.size, as: UInt8.self)
   }
@@ -34,7 +34,7 @@ struct RoutedJob {
   }
 }
 
-/// The runtime never lets a task switch at once from an unknown executor to an actor. A job enqueued here can run anywhere.
+/// The executor of `runWithTurns`. The runtime queues a call of an actor if the caller's executor is unknown to it, as this one is.
 private final class TurnsExecutor: SerialExecutor {
   static let shared = TurnsExecutor()
 

@@ -1,6 +1,6 @@
 internal import Scheduler
 
-// Replaces Swift's own executors. No other file in this module does. Swift 6.3 calls these interfaces experimental: hence the condition.
+// Replaces Swift's own executors: the only file in this module that does. Only for Swift 6.3, which calls these interfaces experimental.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux)
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
@@ -9,21 +9,21 @@ internal import Scheduler
     static let mainExecutor: any MainExecutor = RoutingMainExecutor(MainActor.executor)
     static let defaultExecutor: any TaskExecutor = RoutingExecutor(Task<Never, Never>.defaultExecutor)
 
-    /// Puts the routing executors in front of the current ones. A second call does nothing, unless other executors were installed since.
+    /// Installs the routing executors, which forward to the current executors. Does nothing if they are installed.
     static func install() {
       if Task<Never, Never>.defaultExecutor is RoutingExecutor { return }
       _createExecutors(factory: Self.self)
     }
 
-    /// Passes a job to the executor that it would have without virtual time, `delay` from now.
+    /// Enqueues a job, `delay` from now, on the executor that it would have without virtual time.
     static func release(_ job: RoutedJob, after delay: Duration?) {
       switch job.place {
-      case .global: pass(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
-      case .main: pass(job.job, to: (mainExecutor as! RoutingMainExecutor).original, after: delay)
+      case .global: submit(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
+      case .main: submit(job.job, to: (mainExecutor as! RoutingMainExecutor).original, after: delay)
       }
     }
 
-    private static func pass(_ job: UnownedJob, to executor: any Executor, after delay: Duration?) {
+    private static func submit(_ job: UnownedJob, to executor: any Executor, after delay: Duration?) {
       guard let delay, let executor = executor as? any SchedulingExecutor else {
         return executor.enqueue(ExecutorJob(job))
       }
@@ -31,7 +31,7 @@ internal import Scheduler
     }
   }
 
-  /// Routes the jobs of virtual time to their scope, and all others to Swift's own executor.
+  /// Routes jobs of virtual time to their scope, and all other jobs to `original`, Swift's own executor.
   private class Router: SchedulingExecutor, @unchecked Sendable {
     // Unchecked, because a class with subclasses cannot be checked; its fields are constant and Sendable.
     final let original: any Executor
@@ -41,7 +41,7 @@ internal import Scheduler
 
     final func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }
+      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }  // not of virtual time
     }
 
     final func enqueue<C: Clock>(
@@ -82,7 +82,7 @@ internal import Scheduler
     func stop() { main.stop() }
   }
 #else
-  /// This compiler cannot replace Swift's own executors, or has other interfaces for it.
+  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
   enum VirtualExecutors {
     static let areAvailable = false
     static func install() {}

@@ -24,19 +24,20 @@ extension VirtualScope {
     }
   }
 
+  /// Runs jobs and moves the clock until the body has ended. Returns why it could not end, or nil.
   private func runUntilEnd(of task: Task<Void, Never>) -> VirtualTimeError? {
     var failure: VirtualTimeError?
     while !state.read(\.bodyHasEnded) {
       if state.read(\.isCancelled) && !task.isCancelled { task.cancel() }
       let pending = scheduler.pendingCount
-      if runNext() || moveOn() { continue }
+      if runNext() || advanceOneStep() { continue }
       if state.read(\.jobs) >= limits.jobs {
         task.cancel()
         return .endless(jobs: limits.jobs)
       }
       if failure == nil && waitForOthers(since: pending) { continue }
       if failure != nil { return failure }
-      // The body may still end when it is cancelled, so that no part of it remains.
+      // Cancel the stalled body, and continue once: it may end then.
       failure = .stalled(at: scheduler.now)
       task.cancel()
     }
@@ -62,8 +63,9 @@ extension VirtualScope {
     return true
   }
 
-  /// Takes the next step when no job can run. Returns whether there was one.
-  private func moveOn() -> Bool {
+  /// When no job can run: runs due actions, else resumes one arrived task, else moves the clock to the next action, else resumes the tasks in `run`.
+  /// Returns false if none of these happened.
+  private func advanceOneStep() -> Bool {
     if state.read(\.jobs) >= limits.jobs { return false }
     scheduler.advance()  // runs the actions that are due now
     if !state.read(\.queue.isEmpty) { return true }
@@ -84,7 +86,7 @@ extension VirtualScope {
     return !running.isEmpty
   }
 
-  /// The main thread runs the job, because other code may use the main actor; this thread waits.
+  /// Runs the job on the main thread, because other code may use the main actor. This thread waits.
   private func runOnMain(_ job: RoutedJob) {
     let done = DispatchSemaphore(value: 0)
     DispatchQueue.main.async {
@@ -98,12 +100,12 @@ extension VirtualScope {
     done.wait()
   }
 
-  /// Ends the remaining sleeps, runs all jobs that need no time, and passes the rest to Swift's own executors.
+  /// Ends the remaining sleeps, runs all jobs that need no time, and enqueues the remaining jobs on Swift's own executors.
   private func end() {
     while runNext() {}
     scheduler.endSleeps()
     while runNext() {}
-    let left = state.withLock { state in
+    let old = state.withLock { state in
       defer {
         state.isOver = true
         state.timers = [:]
@@ -114,11 +116,11 @@ extension VirtualScope {
       return state
     }
     scheduler.close()
-    var queue = left.queue
+    var queue = old.queue
     while let job = queue.next() { VirtualExecutors.release(job, after: nil) }
-    for timer in left.timers.values {
+    for timer in old.timers.values {
       VirtualExecutors.release(timer.job, after: scheduler.now.duration(to: timer.instant))
     }
-    for each in left.advancing.values + left.arrived + left.running { each.resume() }
+    for each in old.advancing.values + old.arrived + old.running { each.resume() }
   }
 }

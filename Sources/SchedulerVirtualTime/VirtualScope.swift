@@ -16,13 +16,13 @@ final class VirtualScope: Sendable {
     var running: [CheckedContinuation<Void, Never>] = []
     var nextKey = 0
     var starts = JobStarts()
-    var firstTask: UInt64 = 0
-    var escapes = 0
-    var jobs = 0
-    var isIdle = false
+    var firstTask: UInt64 = 0  // the number of the first task seen; older tasks have lower numbers
+    var escapes = 0  // jobs that other threads have added
+    var jobs = 0  // jobs that have run
+    var isIdle = false  // the driving thread waits for `wakening`
     var isCancelled = false
     var bodyHasEnded = false
-    var isOver = false
+    var isOver = false  // no more jobs are accepted
 
     mutating func makeKey() -> Int {
       nextKey += 1
@@ -55,13 +55,14 @@ final class VirtualScope: Sendable {
     (here ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
   }
 
+  /// Calls `action` with this scope as the one whose job runs on this thread.
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }
     return action()
   }
 
-  /// Takes `job` if it belongs to virtual time, to run after `delay`. Returns whether it belongs there.
+  /// Adds `job`, to run after `delay`, to the scope that owns it. Returns false if no scope does.
   static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
     guard Routes.areInUse else { return false }
     let here = here
@@ -69,7 +70,7 @@ final class VirtualScope: Sendable {
     return owner.add(job, after: delay, isEscape: owner !== here)
   }
 
-  /// Whether this scope may own a job without an owner. It may not if the job's task is older than the scope.
+  /// Whether this scope may own a job that has no owner: not if the scope is over, or the job's task is older than the scope.
   func mayOwn(_ job: RoutedJob) -> Bool {
     let number = job.task
     return state.withLock {
@@ -79,6 +80,7 @@ final class VirtualScope: Sendable {
     }
   }
 
+  /// Queues `job`, or starts its timer. Returns false if the scope is over. `isEscape`: another thread adds it.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
     let instant = delay.map { delay in
       scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
@@ -104,6 +106,7 @@ final class VirtualScope: Sendable {
     return true
   }
 
+  /// Wakes the driving thread if it waits for a job.
   func wake() {
     let wasIdle = state.withLock { state in
       defer { state.isIdle = false }
@@ -114,26 +117,26 @@ final class VirtualScope: Sendable {
 
   /// Waits until another thread adds work, for `patience` at most. Returns whether one did.
   ///
-  /// An added job wakes this thread. A sleep or an action of the scheduler does not, and another thread may add one, too: it ran the actor
-  /// before, and runs the next job of that actor. So this method checks their number every 2 ms.
+  /// An added job wakes this thread. A sleep or an action that another thread adds to the scheduler does not. So this method checks their number
+  /// every 2 ms.
   ///
-  /// - Parameter pending: the number of pending sleeps and actions when there was nothing to do.
+  /// - Parameter pending: the number of pending sleeps and actions before this thread found no job.
   func waitForOthers(since pending: Int) -> Bool {
-    let isLate = state.withLock { state in
+    let hasWork = state.withLock { state in
       state.isIdle = state.queue.isEmpty && !state.isCancelled
       return !state.isIdle
     }
-    if isLate { return true }
+    if hasWork { return true }
     let deadline = DispatchTime.now() + limits.patience.dispatchInterval
     repeat {
       if wakening.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
     } while scheduler.pendingCount == pending && .now() < deadline
-    let came = state.withLock { state in
+    let wasWoken = state.withLock { state in
       defer { state.isIdle = false }
       return !state.isIdle
     }
-    if came { wakening.wait() }
-    return came || scheduler.pendingCount != pending
+    if wasWoken { wakening.wait() }
+    return wasWoken || scheduler.pendingCount != pending
   }
 
   // MARK: Moving time
@@ -180,13 +183,13 @@ extension Duration {
   }
 }
 
-/// The start of the running job, in real time.
+/// When the running job started, in real time. Used to estimate the duration of a sleep.
 ///
 /// A sleep on one of Swift's own clocks arrives as an instant of real time. The task read the clock earlier in the same job and added its
 /// duration. So the exact duration is unknown, but it has a lower and an upper bound.
 struct JobStarts {
   private var began = ContinuousClock.now
-  /// With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
+  /// The last four starts of each task. With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
   private var ofTasks: [UInt64: [ContinuousClock.Instant]] = [:]
 
   mutating func note(_ job: RoutedJob, isDrawn: Bool) {

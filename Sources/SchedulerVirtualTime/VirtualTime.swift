@@ -2,8 +2,7 @@ public import Scheduler
 
 /// The time of a body in virtual time. It moves only when no job of the body can run: see `withVirtualTime(seed:_:)`.
 ///
-/// Any thread may use it. After the body's end the clock stops: sleeps throw `CancellationError`, and methods that move the clock return at
-/// once.
+/// Any thread may use it. After the body's end the clock stops: sleeps throw `CancellationError`, and methods that move the clock return at once.
 public struct VirtualTime: Sendable {
   /// The limits of a body.
   public struct Limits: Hashable, Sendable {
@@ -24,7 +23,7 @@ public struct VirtualTime: Sendable {
   /// The time of the current task, or of the action that runs on this thread; `nil` outside of virtual time.
   public static var current: VirtualTime? { VirtualScope.current.map { VirtualTime(scope: $0) } }
 
-  /// The scheduler that keeps the time, for code that takes a scheduler. Its actions run among the body's tasks.
+  /// The scheduler with this time, for code that takes a scheduler. Its actions run among the body's tasks.
   public var scheduler: TestScheduler { scope.scheduler }
 
   /// The current time. It starts at 0.

@@ -69,7 +69,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// Not isolated, so that the caller's actor is free for the body.
+/// Runs `body` on a driving thread. Not isolated, so that the caller's actor is free for the body.
 private nonisolated func run<Value>(
   _ seed: UInt64?, _ limits: VirtualTime.Limits, _ caller: String,
   _ body: Unchecked<(VirtualTime) async throws -> Value>
@@ -108,15 +108,15 @@ private nonisolated func run<Value>(
 /// Prints a line to standard error.
 func warn(_ advice: String) { csched_testing_warn_("Scheduler: withVirtualTime: \(advice)\n") }
 
-/// A thread that makes one call.
+/// A thread that makes one call, and belongs to no scheduler.
 ///
-/// It belongs to no scheduler. On a scheduler's thread a cancelled sleep resumes its task in the pool, because the task's cancellation
-/// handler may wait for the scheduler. That job would then reach virtual time from another thread.
+/// On a scheduler's thread a cancelled sleep resumes its task in the pool, because the task's cancellation handler may wait for the scheduler.
+/// The job of that task would then reach virtual time from another thread, and count as an escape.
 final class DrivingThread: @unchecked Sendable {
   // Unchecked: `thread` is written once, before any other thread can see it.
   private var thread: UInt = 0
   private let call = Protected<(@Sendable () -> Void)?>(nil)
-  private let isGiven = DispatchSemaphore(value: 0)
+  private let isGiven = DispatchSemaphore(value: 0)  // signalled once `call` is set
 
   /// Starts the thread, which waits for ``run(_:)``.
   init() throws(SchedulerError) {

@@ -72,7 +72,7 @@ static void apply_parts(int workers, int threads) {
   check_ranges(mine, (size_t)threads);                                                    // from outside
   run_there(mine, mine, (size_t)threads);                                                 // on a worker, by forks
   run_there(mine, csched_pool_target(pool, CSCHED_PRIORITY_LOW), (size_t)threads);        // on a worker, by jobs
-  run_there(csched_thread_target(thread), csched_thread_target(thread), (size_t)threads); // nobody else comes
+  run_there(csched_thread_target(thread), csched_thread_target(thread), (size_t)threads); // no helper joins
   stop_and_join(thread, CSCHED_STOP_RUN);
   end_pool(pool, CSCHED_STOP_RUN);
 }
@@ -128,8 +128,8 @@ static void apply_alone(void) {
   csched_thread_destroy(thread);
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  check_ranges(csched_loop_target(loop), SIZE_MAX); // nobody runs it
-  csched_loop_destroy(loop);                        // which drops what was cancelled
+  check_ranges(csched_loop_target(loop), SIZE_MAX); // a loop that is not run
+  csched_loop_destroy(loop);                        // drops the cancelled helpers
 }
 
 TEST("a loop without helpers is run by its caller") { apply_alone(); }

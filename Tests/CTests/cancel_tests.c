@@ -122,7 +122,7 @@ static void cancel_in_waits(void) {
   check_goes_on("a loop's run with a source", run_loop, &(run){.has_source = true}, close_loop);
   csched_serial_destroy(queue);
   check_goes_on("a pool's join", join_pool, pool, stop_pool);
-  CHECK_EQUAL(csched_thread_join(thread), 0); // nobody has died with its lock
+  CHECK_EQUAL(csched_thread_join(thread), 0); // no cancelled thread holds its lock
   csched_thread_destroy(thread);
   csched_pool_destroy(pool);
 }
@@ -165,7 +165,7 @@ static void check_dies(void *(*body)(void *), void *context) {
   pthread_join(thread, &result);
   CHECK(result == PTHREAD_CANCELED);
   CHECK_PROBE(&dying, 1, 0);
-  CHECK_PROBE(&next, 0, 1); // nobody is left to run it
+  CHECK_PROBE(&next, 0, 1); // no thread can run it
 }
 
 static void cancel_in_jobs(void) {
@@ -201,8 +201,8 @@ static void cancel_in_jobs(void) {
   CHECK_PROBE(&next, 1, 0); // by the worker in its place
 }
 
-// The frames of a cancelled thread are not left in the usual way: AddressSanitizer takes what they have marked on the
-// stack for what is there, in whatever is called next.
+// A cancelled thread does not return from its frames: AddressSanitizer takes their marks on the stack for those of the
+// functions that are called next.
 TEST_UNLESS(ADDRESS_SANITIZER, "it does not see that a cancelled thread leaves its frames",
             "a job whose thread is cancelled inside of it has ended, and what waits is dropped") {
   cancel_in_jobs();

@@ -52,7 +52,7 @@ static void cancellation_order(void) {
   CHECK(!csched_cancellation_remove(&handlers[5].handler));
   handlers[2].body = add_late;
   handlers[2].context = &handlers[6];
-  csched_cancellation_end(&first); // its handler goes; it stays for what is below
+  csched_cancellation_end(&first); // releases its handler; the parent stays for its children
   CHECK_EQUAL(atomic_load(&handlers[2].releases), 1);
   CHECK_EQUAL(atomic_load(&gone), 0);
   handlers[3].body = add_late;
@@ -177,7 +177,7 @@ TEST("a cancellation has gone when it and all below it have ended") { cancellati
 static void end_another(called *it) { csched_cancellation_end(it->context); }
 
 static void wipe(csched_cancellation *cancellation) {
-  memset(cancellation, 0xA5, sizeof *cancellation); // nothing may look at it again
+  memset(cancellation, 0xA5, sizeof *cancellation); // no call may read it again
   atomic_fetch_add(&gone, 1);
 }
 
@@ -237,7 +237,7 @@ static void cancel_it(int index, void *context) {
   csched_cancellation_cancel(&((forked *)context)->cancellation);
 }
 
-// What the parent's other thread was calling has returned here, and what it was about to call is not called.
+// In the child: a handler call of the parent's other thread counts as returned. Handlers that it had not yet called are not called.
 static void go_on(void *context) {
   forked *forked = context;
   CHECK(csched_cancellation_is_cancelled(&forked->cancellation));
@@ -250,7 +250,7 @@ static void go_on(void *context) {
   CHECK_EQUAL(atomic_load(&forked->second.releases), 1);
 }
 
-// One that forks inside of a handler has its own call go on in both.
+// A handler that forks continues in both processes.
 static void go_on_inside(void *context) {
   forked *forked = context;
   CHECK(!csched_cancellation_remove_and_wait(&forked->first.handler));

@@ -1,6 +1,6 @@
 #include "pool_testing.h"
 
-// Targets of one's own, and threads that keep the time: those call nothing of ours, and are held up by nobody.
+// Custom targets, and the threads that keep the time: these run no user code, so no target can delay them.
 
 enum { TIMERS = 8 };
 typedef enum place { ON_POOL, ON_QUEUE, INLINE, ON_THREAD, ON_QUEUE_OF_INLINE, PLACES } place;
@@ -127,7 +127,7 @@ static void carry_is_not_held_up(csched_clock clock, int workers) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = (size_t)workers});
   own slow = {.target.type = &own_type, .pool = pool}, quick = slow;
   probe blocks, behind, others[3];
-  csched_time now = csched_clock_now(clock) + 500 * MS; // what is due already would run here
+  csched_time now = csched_clock_now(clock) + 500 * MS; // an overdue timer would run here
   atomic_store(&others_run, 0);
   probe_init(&blocks, block_until_others, NULL);
   probe_init(&behind, NULL, NULL);

@@ -197,7 +197,7 @@ static void clock_edges(void) {
       probe_init(&probes[i], NULL, NULL);
       CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &probes[i].timer, instants[i], i == 4 ? 5 : 0), 0);
     }
-    probe_init(&leeway, NULL, NULL); // it may come at any time, and wakes nobody
+    probe_init(&leeway, NULL, NULL); // has endless leeway, and causes no wake
     CHECK_EQUAL(csched_target_submit_at_clock(target, clock, &leeway.timer, now + 3600000 * MS, CSCHED_FOREVER), 0);
     for (int i = 0; i < 5; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
     for (int i = 0; i < 5; i++) CHECK_PROBE(&probes[i], 1, 0);
@@ -282,7 +282,7 @@ static void clock_idle(int milliseconds) {
   CHECK_EQUAL(atomic_load(&teller.thread), ctest_thread_id());
   probe_init(&first, NULL, NULL);
   now = csched_clock_now(
-      CSCHED_CLOCK_BOOT); // anew: under a slow tool some milliseconds have gone, and what is due needs no thread
+      CSCHED_CLOCK_BOOT); // read again: a slow tool may have made the deadline pass, and a due timer needs no thread
   CHECK_EQUAL(csched_target_submit_at_clock(&teller.target, CSCHED_CLOCK_BOOT, &first.timer, now + 50 * MS, 0), 0);
   CHECK_SOON(atomic_load(&first.releases) == 1);
   CHECK_EQUAL(ctest_threads_named("csched-clock"), 1);
@@ -325,7 +325,7 @@ static void clock_without_descriptors(void) {
     setrlimit(RLIMIT_NOFILE, &before);
     CHECK_EQUAL(answer, EMFILE);
     CHECK_PROBE(&probe, 0, 1);
-    int now = dup(0); // nothing is left behind
+    int now = dup(0); // no descriptor has leaked
     CHECK_EQUAL(now, used);
     close(now);
   }

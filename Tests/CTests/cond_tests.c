@@ -144,7 +144,7 @@ static void cond_signal_wakes_one(int waiters) {
   }
   crew_join(&crew);
   check_order(&queue, waiters);
-  csched_cond_signal(&queue.cond); // nobody is there, and nothing is kept
+  csched_cond_signal(&queue.cond); // without a waiter; the signal is not kept
   CHECK_EQUAL(queue.cond.lock, 0);
 }
 
@@ -159,7 +159,7 @@ static void cond_broadcast_wakes_all(int waiters) {
   gather(&queue, &crew, waiters);
   csched_lock_lock(&queue.lock);
   csched_cond_broadcast(&queue.cond);
-  csched_cond_broadcast(&queue.cond); // those who are told are told once
+  csched_cond_broadcast(&queue.cond); // marks no waiter twice
   nap(10 * MS);
   CHECK_EQUAL(waiters_of(&queue.cond), waiters - 1); // one has been woken, and waits for the lock
   csched_lock_unlock(&queue.lock);
@@ -168,7 +168,7 @@ static void cond_broadcast_wakes_all(int waiters) {
   CHECK_EQUAL(queue.cond.lock, 0);
 }
 
-// A signal after a broadcast is for those who have come since.
+// A signal after a broadcast wakes a waiter that came after the broadcast.
 static void wait_since(int index, void *context) {
   queue *queue = context;
   (void)index;
@@ -189,7 +189,7 @@ static void cond_signal_after_broadcast(int waiters) {
   csched_lock_unlock(&queue.lock);
   crew_join(&crew);
   CHECK_SOON(waiters_of(&queue.cond) == 1);
-  CHECK_EQUAL(woken_of(&queue), waiters); // the one who came later has not been woken
+  CHECK_EQUAL(woken_of(&queue), waiters); // the later waiter has not been woken
   csched_cond_signal(&queue.cond);
   crew_join(&later);
   CHECK_EQUAL(queue.woken, waiters + 100);

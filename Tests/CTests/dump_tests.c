@@ -355,7 +355,7 @@ static void dump_in_child(void *context) {
   CHECK(strstr(output->text, "orphaned by fork") != NULL);
   CHECK(strstr(output->text, "Scheduler: end of dump\n") != NULL);
   output_empty(output);
-  raise(SIGUSR1); // nobody writes the rest
+  raise(SIGUSR1); // no thread writes the rest of the dump
   CHECK(strstr(output_read(output), "Scheduler: threads of process") != NULL);
   output_empty(output);
   CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output->fd), 0);

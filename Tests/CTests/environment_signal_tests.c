@@ -52,7 +52,7 @@ static void learn_thread(probe *probe) {
   atomic_store((atomic_int *)probe->context, 1);
 }
 
-// Whoever runs the tests may have blocked it.
+// The parent process may have blocked the signal.
 static void unblock(int number, sigset_t *before) {
   sigset_t one;
   sigemptyset(&one);
@@ -258,7 +258,7 @@ static void drop_root(void *context) {
   end_pool(test->pool, CSCHED_STOP_RUN);
 }
 
-// Linux cuts what is raised above 19.
+// Linux limits nice values to 19.
 static void start_beside_at_twelve(void *unused) {
   (void)unused;
   if (setpriority(PRIO_PROCESS, 0, 12) != 0) abort(); // the thread; its cached number is the parent's

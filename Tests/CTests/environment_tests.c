@@ -49,13 +49,13 @@ static void end_first_thread(void *unused) {
 static void env_owner_ended(void) {
   static const char *const says = "has ended without unlocking it";
   CHECK_CHILD_STOPS(wait_for_kept, NULL, says);
-  CHECK_CHILD_STOPS(wait_for_kept, (void *)1200, says); // after the first look
+  CHECK_CHILD_STOPS(wait_for_kept, (void *)1200, says); // after the first check of the owner
   CHECK_CHILD_STOPS(end_first_thread, NULL, says);
 }
 
 TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock whose owner has ended stops its waiters") { env_owner_ended(); }
 
-// Two looks find it alive.
+// Two checks find the owner alive.
 static void env_owner_is_slow(void) {
   csched_lock_lock(&kept);
   pthread_t waiter;
@@ -189,7 +189,7 @@ static int new_descriptor(int by) {
   case TIMER: return timerfd_create(CLOCK_MONOTONIC, 0);
   default: break;
   }
-  int set = epoll_create1(0), event = eventfd(1, 0); // with something to tell
+  int set = epoll_create1(0), event = eventfd(1, 0); // readable from the start
   struct epoll_event told = {.events = EPOLLIN, .data.u64 = 7};
   return epoll_ctl(set, EPOLL_CTL_ADD, event, &told) == 0 ? set : -1;
 }
@@ -276,7 +276,7 @@ static void find_no_descriptor(void) {
   int fd = -1;
   if (csched_loop_fd(full, &fd) != EMFILE || fd != -1) _exit(4);
   limit_descriptors(512);
-  use_full_loop(); // which has what it needs again
+  use_full_loop(); // works again with more descriptors
 }
 
 static void exec_in_spite(void) {

@@ -9,7 +9,7 @@ extern __typeof__(getcontext) getcontext __attribute__((weak));
 extern __typeof__(makecontext) makecontext __attribute__((weak));
 extern __typeof__(swapcontext) swapcontext __attribute__((weak));
 
-// A thread whose own stack lies between those of two fibers. Addresses on two stacks say nothing about who has called whom.
+// A thread whose own stack lies between the stacks of two fibers. Addresses on two stacks do not show which function called which.
 
 enum { STACK = 256 * 1024 };
 
@@ -130,7 +130,7 @@ TEST_UNLESS(SANITIZERS | VALGRIND, "it is not told of the stacks", "a trampoline
   fiber_trampoline(true);
 }
 
-// MARK: what is current
+// MARK: the current target
 
 static csched_loop *loop;
 static csched_serial *queue;

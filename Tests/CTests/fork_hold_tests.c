@@ -194,7 +194,7 @@ TEST_UNLESS(
   fork_holds();
 }
 
-// MARK: what is not the child's
+// MARK: objects that do not belong to the child
 
 static csched_rwlock rwlock;
 

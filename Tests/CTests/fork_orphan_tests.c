@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// MARK: what is orphaned by fork
+// MARK: objects orphaned by fork
 
 // Under which no child of a process with threads can be tested.
 enum { NO_FORK = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND };
@@ -71,7 +71,7 @@ static void wait_for_job(void *c) { (void)c, csched_job_cancel_and_wait(job_of(&
 static void give_all_up(void *context) {
   (void)context;
   CHECK_EQUAL(csched_timer_cancel(&parents.waiting.timer),
-              CSCHED_CANCEL_DROPPED); // what waits in the parent can be let go of
+              CSCHED_CANCEL_DROPPED); // a job that waits in the parent can be released
   CHECK_PROBE(&parents.waiting, 0, 1);
   CHECK_EQUAL(csched_job_cancel(job_of(&parents.busy)), CSCHED_CANCEL_RUNNING);
   csched_serial_resume(parents.suspended);
@@ -247,8 +247,7 @@ TEST_UNLESS(NO_FORK, no_child, "a worker's job that forks cannot return in the c
 
 static void end_itself(probe *probe) { // the child's last job
   if (!is_child) return;
-  if (ctest_sanitizer() != CTEST_NO_SANITIZER)
-    _Exit(0); // whose looks at the end of a process do not end in a child of fork
+  if (ctest_sanitizer() != CTEST_NO_SANITIZER) _Exit(0); // skips exit handlers, which would not end in a child of fork
   csched_thread_stop(probe->context, CSCHED_STOP_RUN);
 }
 

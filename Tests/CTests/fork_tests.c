@@ -6,11 +6,11 @@
 
 // MARK: the thread that forks
 
-// Under which no child of a process with threads can be tested.
+// Tools under which no child of a process with threads can be tested.
 enum { NO_FORK = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND };
 static const char *const no_child = "tools do not follow a process with threads into its child";
 
-// Nor one that starts threads.
+// Tools under which a child cannot start threads.
 enum { NO_THREAD_IN_CHILD = NO_FORK | QEMU };
 static const char *const no_thread = "tools do not follow a process with threads into its child, and under qemu that "
                                      "child cannot start a thread";
@@ -43,7 +43,7 @@ static void use_locks(void *context) {
 }
 
 static void fork_again(void *context) {
-  CHECK_CHILD(use_locks, context); // with the same lock held
+  CHECK_CHILD(use_locks, context); // while this thread holds the lock
   use_locks(context);
 }
 
@@ -385,7 +385,7 @@ typedef struct parked {
   atomic_int has_all;
 } parked;
 
-// As if, at every lock's hash, somebody were about to sleep. Where a thread does sleep, its flag stays.
+// Makes every lock's hash look as if a thread were about to sleep. The flag of a thread that does sleep stays.
 static void hold_all_buckets(int index, void *context) {
   parked *parked = context;
   csched_bucket *buckets[CSCHED_BUCKETS_];

@@ -29,7 +29,7 @@ static void work_and_leave(int index, void *context) {
     shared->sums[index]++;
     csched_group_leave(&shared->group);
   }
-  csched_group_leave(&shared->group); // the one that the test has entered for it
+  csched_group_leave(&shared->group); // the test has entered for it
 }
 
 static void group_wait(int members, int waiters, int rounds) {
@@ -60,7 +60,7 @@ static void group_timed(void) {
 
 TEST("a timed wait for a group gives up") { group_timed(); }
 
-// MARK: being told
+// MARK: notices
 
 static void group_tells(int rounds) {
   csched_loop *loop;
@@ -114,7 +114,7 @@ static void take_notices_back(int count) {
   csched_group_notice *many = calloc((size_t)count, sizeof *many);
   for (int i = 0; i < count; i++) csched_group_notify(&group, &many[i], target, job_of(&probes[0]));
   for (int i = 0; i < count; i++) CHECK(csched_group_take_back(&group, &many[i]));
-  CHECK(csched_now() - begun < 10000 * MS); // each looks at its own neighbours
+  CHECK(csched_now() - begun < 10000 * MS); // each is unlinked in constant time
   free(many);
   csched_group_leave(&group);
   CHECK(!csched_group_take_back(&group, &notices[1])); // its job has been submitted

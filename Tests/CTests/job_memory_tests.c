@@ -2,7 +2,7 @@
 
 #include "pool_testing.h"
 
-// MARK: what is looked at too late
+// MARK: accesses after the release
 
 static atomic_int touches;
 
@@ -34,8 +34,8 @@ static csched_job *make_job(atomic_int *begun) {
 
 static void wait_until_idle(const csched_job *job) { WAIT_WHILE(!csched_job_is_idle(job)); }
 
-// The memory is ours. In each second round it goes back at once, which a sanitizer sees; in the others it is filled with what gives away
-// whoever still looks at it before `passed` returns.
+// The test owns the job's memory. In every second round it is freed at once, so that a sanitizer finds an access. In the others it is filled
+// with a pattern that reveals any access before `passed` returns.
 static void take_back(csched_job *job, int round, void (*passed)(void *), void *context) {
   if (round % 2 != 0) {
     memset(job, 0xFF, sizeof *job);
@@ -252,7 +252,7 @@ static void submit_on_and_on(int index, void *context) {
   wait_until_idle(&endless->job);
 }
 
-// It is almost never found idle: a waiter that only looks whether it runs would stay for ever.
+// The job is almost never idle: a waiter that only polls for an idle job would wait for ever.
 static void job_wait_among_runs(int waits) {
   endless endless = {.thread = start_thread("jobs")};
   csched_job_init(&endless.job, &long_running, NULL);
@@ -343,7 +343,7 @@ static void timer_freed_after_wait(int rounds, uint64_t seed) {
 
 TEST("a timer is freed after cancel and wait") { timer_freed_after_wait(times(2000), seed()); }
 
-// A timer is dropped with what it waited in, which is gone then, and used again.
+// The owner of a timer drops it and is freed. Then the timer is used again.
 
 typedef void leave_timer(csched_timer *timer);
 
@@ -416,13 +416,13 @@ static void timer_outlives_its_loop(void) {
       probe_init(&probe, NULL, NULL);
       leave[i](&probe.timer);
       CHECK_EQUAL(atomic_load(&probe.releases), 1);
-      CHECK_EQUAL(csched_timer_cancel(&probe.timer), CSCHED_CANCEL_FINISHED); // and looks at nothing that is gone
+      CHECK_EQUAL(csched_timer_cancel(&probe.timer), CSCHED_CANCEL_FINISHED); // and does not read the freed owner
       CHECK_EQUAL(csched_loop_create(&loop), 0);
       CHECK(!csched_loop_rearm(loop, &probe.timer, 0));
       CHECK_EQUAL(submit[j](loop, &probe.timer), 0);
       CHECK_EQUAL(csched_timer_cancel(&probe.timer), CSCHED_CANCEL_DROPPED);
       CHECK_EQUAL(csched_timer_cancel_and_wait(&probe.timer), CSCHED_CANCEL_FINISHED);
-      csched_loop_run_ready(loop, 10); // comes to what is late
+      csched_loop_run_ready(loop, 10); // dequeues the overdue timer
       CHECK_EQUAL(atomic_load(&probe.releases), 2);
       CHECK(csched_job_is_idle(job_of(&probe)));
       csched_loop_destroy(loop);

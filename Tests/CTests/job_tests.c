@@ -19,7 +19,7 @@ static void cancel_all(int index, void *context) {
     int at = follows ? i : (int)chance_below(&seed, (uint64_t)test->jobs);
     for (int looks = 0; follows && atomic_load_explicit(&test->submitted, memory_order_acquire) <= at; looks++)
       if (looks < 1000) CSCHED_CPU_RELAX();
-      else nap(50 * US); // where threads take turns, it does not come while this one looks
+      else nap(50 * US); // where threads take turns, the submitter needs the processor
     csched_job *job = job_of(&test->probes[at]);
     csched_cancel_result result = index % 3 == 2 ? csched_job_cancel_and_wait(job) : csched_job_cancel(job);
     if (result == CSCHED_CANCEL_DROPPED) atomic_fetch_add(&test->won, 1);
@@ -357,7 +357,7 @@ static void drops_flat(int count) {
 
 TEST("drops that cause drops have a constant stack") { drops_flat(times_least(250000, 10000)); }
 
-// What has been put off can be cancelled, by the drop that it waits for, and keeps its order.
+// Deferred drops run in their order. A job whose drop is deferred can be cancelled by the drop that runs.
 typedef struct behind {
   csched_target *target;
   csched_job first, cancelled, last;
@@ -391,7 +391,7 @@ TEST("a drop that waits for another one can be cancelled") {
   csched_thread_destroy(thread);
 }
 
-// A thread that ends in a drop ends what it has put off, too.
+// A thread that ends inside a drop also runs its deferred drops.
 static void end_in_drop(int index, void *context) {
   again *test = context;
   (void)index;

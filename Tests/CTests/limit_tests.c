@@ -31,7 +31,7 @@ static void be_inside(probe *probe) {
   int inside = atomic_fetch_add(&visits->inside, 1) + 1, most = atomic_load(&visits->most_inside);
   while (inside > most && !atomic_compare_exchange_weak(&visits->most_inside, &most, inside)) {}
   if (csched_target_current() != csched_limit_target(visits->limit)) atomic_store(&visits->is_foreign, 1);
-  if (probe->id < visits->most) { // the first ones block, and count all the same
+  if (probe->id < visits->most) { // the first jobs block, and still count
     atomic_fetch_add(&visits->reached, 1);
     while (!atomic_load(&visits->open)) nap(30 * MS); // no processor time meanwhile
   }
@@ -55,12 +55,12 @@ static void limit_most(int most, int workers, int submitters, int jobs) {
     visits.probes[i].id = i;
   }
   for (int i = 0; i < most; i++) submit_to(visits.limit, &visits.probes[i]);
-  CHECK_SOON(atomic_load(&visits.reached) == most); // more than there are workers, too: those that block are replaced
+  CHECK_SOON(atomic_load(&visits.reached) == most); // also more jobs than workers: blocked workers are replaced
   probe beside, *behind = &visits.probes[most];
   probe_init(&beside, NULL, NULL);
   submit_to(visits.limit, behind);
   post(pool, CSCHED_PRIORITY_DEFAULT, &beside);
-  CHECK_SOON(atomic_load(&beside.releases) == 1); // what is beside it goes on
+  CHECK_SOON(atomic_load(&beside.releases) == 1); // a job beside the limit runs
   CHECK_EQUAL(atomic_load(&behind->runs), 0);
   atomic_store(&visits.open, 1);
   CHECK_SOON(atomic_load(&behind->releases) == 1);
@@ -445,7 +445,7 @@ static void limit_barrier_dropped(void) {
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   for (int i = 0; i < 6; i++) CHECK_PROBE(&probes[i], 0, 1);
-  for (int i = 0; i < 3; i++) { // one that is refused is alone for so long, and no longer
+  for (int i = 0; i < 3; i++) { // a refused barrier does not stay alone
     probe_init(&late, NULL, NULL);
     CHECK_EQUAL(i < 2 ? submit_barrier(limit, &late) : submit_to(limit, &late), ECANCELED);
     CHECK_PROBE(&late, 0, 1);
@@ -503,7 +503,7 @@ static void go_on_in_child(void *context) {
   CHECK_EQUAL(submit_to(parents, &mine), 0);
   for (csched_time end = csched_now() + 5000 * MS; atomic_load(&mine.releases) == 0 && csched_now() < end;)
     csched_loop_run_once(gated->loop, csched_now() + MS);
-  CHECK_PROBE(&gated->others, 1, 0); // which the permit carried that was on its way
+  CHECK_PROBE(&gated->others, 1, 0); // the permit in delivery had this job
   CHECK_PROBE(&gated->more, 1, 0);
   CHECK_PROBE(&mine, 1, 0);
   csched_limit_destroy(parents);

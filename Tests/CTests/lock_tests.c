@@ -87,7 +87,7 @@ static void try_in_vain(int index, void *context) {
 static void lock_trylock(int threads, int rounds) {
   excluding test = {.rounds = rounds, .outside = 10, .by_try = true};
   CHECK(csched_lock_trylock(&test.lock));
-  CHECK(!csched_lock_trylock(&test.lock)); // its owner is told no, too
+  CHECK(!csched_lock_trylock(&test.lock)); // fails for the owner, too
   crew_run(2, try_in_vain, &test.lock);
   csched_lock_unlock(&test.lock);
   run_excluding(&test, threads);
@@ -274,7 +274,7 @@ static void let_go(int index, void *context) {
   bool is_last = --object->references == 0;
   csched_lock_unlock(&object->lock);
   if (!is_last) return;
-  memset(object, 0xA5, sizeof *object); // a late look finds no free lock here
+  memset(object, 0xA5, sizeof *object); // a late read finds no free lock here
   free(object);
 }
 
@@ -290,7 +290,7 @@ static void lock_freed_after_unlock(int threads, int rounds, bool slow) {
     object->references = threads;
     crew sleeper;
     csched_lock *other = NULL;
-    if (slow) { // somebody sleeps in the same bucket, so that each unlock looks whom to wake
+    if (slow) { // a thread sleeps in the same bucket, so that each unlock takes the slow path
       size_t hash = csched_lock_hash_(&object->lock);
       for (size_t slot = 0; other == NULL; slot++) {
         csched_lock *each = (csched_lock *)(void *)(arena + slot * SLOT);

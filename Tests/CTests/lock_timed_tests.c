@@ -25,7 +25,7 @@ static void try_lock_timed(int index, void *context) {
 }
 
 static void lock_timed(void) {
-  static timed test; // the waiter flag of a stack address might be shared with somebody else's lock
+  static timed test; // static: a lock on the stack might share its waiter flag with another lock
   static const csched_time waits[] = {0, 50000, 1000000, 5000000, 20000000};
   test = (timed){0};
   csched_lock_lock(&test.lock);
@@ -115,7 +115,7 @@ static void barge(int index, void *context) {
 }
 
 // How long the caller and the bargers have been ready to run, and kept from a processor: on a machine with other work that may be
-// seconds, and no lock can help it. Whoever sleeps is not ready.
+// seconds, which no lock can prevent. A sleeping thread is not ready.
 static csched_time kept_from_processors(barging *test, int bargers, int64_t *before) {
   int64_t now = ctest_thread_run_delay(ctest_thread_id());
   for (int i = 0; i < bargers; i++) now += ctest_thread_run_delay(atomic_load(&test->ids[i]));

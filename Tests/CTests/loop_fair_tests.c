@@ -3,7 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// Who waits for whom on a loop. Counted in pieces of work, not in time, so that it holds on a slow box too.
+// How long one kind of work waits for another on a loop. Counted in pieces of work, not in time, so that it holds on a slow machine too.
 
 typedef enum kind { JOBS, LATE_TIMERS, PAST_TIMERS, DUE_TIMERS, SOURCES, QUEUED_JOBS, QUEUED_TIMERS, KINDS } kind;
 enum { FLOOD = 40, QUEUES = 4, BATCH = 16 };
@@ -120,10 +120,10 @@ static int most_pieces(kind floods, kind waits, csched_time cost, bool in_host) 
 static void loop_fair(bool in_host) {
   for (kind floods = JOBS; floods < KINDS; floods++)
     for (kind waits = JOBS; waits < KINDS; waits++) {
-      csched_time cost = waits == SOURCES ? 50 * US : 2 * US; // the poller is looked at after half a millisecond
+      csched_time cost = waits == SOURCES ? 50 * US : 2 * US; // the poller is checked after half a millisecond
       int most = most_pieces(floods, waits, cost, in_host);
-      // From one's turn to the next at the most: one's own phase, the two others, and up to the same place there; behind all of the
-      // flood, where that is of the same kind.
+      // From one piece of a kind to the next at the most: its own phase, the two others, and its own phase again; behind the whole
+      // flood, if the flood is of the same kind.
       if (most <= 4 * BATCH + 3 * FLOOD) continue;
       char text[100];
       snprintf(text, sizeof text, "kind %d waited for %d pieces of kind %d", waits, most, floods);
@@ -171,7 +171,7 @@ static void end_many(many *many, int most) {
   csched_serial_destroy(many->queue);
 }
 
-// Far enough for a hundred submissions, also where these take long: one that is due already has another place.
+// Late enough for a hundred slow submissions: a timer that is due at its submission is ordered differently.
 static csched_time soon(void) { return csched_now() + 40 * MS; }
 static void nap_until(csched_time due) {
   while (csched_now() <= due) nap(MS);
@@ -210,7 +210,7 @@ static void loop_batches(void) {
 
 TEST("a batch takes few of each kind") { loop_batches(); }
 
-// What is due when the loop is closed runs, however many batches that is, for whatever target.
+// All timers that are due when the loop is closed run, whatever their number and target.
 static void loop_closed_with_many_due(void) {
   for (int on_queue = 0; on_queue < 2; on_queue++) {
     many many;
@@ -276,7 +276,7 @@ TEST("equal deadlines keep their order, those that come late, too") {
   for (int place = 0; place < 3; place++) timer_late_keep_their_place(place, times(500));
 }
 
-// The same from inside of timers, where the two that come late wait and pass, had they no place to keep.
+// As above, submitted from inside of timers: without a rule for overdue timers, the two late ones would wait or overtake.
 typedef struct inside {
   csched_loop *loop;
   journal journal;

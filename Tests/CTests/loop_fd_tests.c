@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// A source at one end of a socket pair, and what it was told.
+// A source at one end of a socket pair, and its reported events.
 typedef struct ear {
   csched_fd_source source; // first: an ear is its source
   csched_loop *loop;
@@ -70,7 +70,7 @@ static void fd_ready(void) {
   CHECK(!csched_loop_run_once(loop, deadline));
   CHECK(csched_now() >= deadline);
   close(ear.other);
-  CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // its end: the next read tells
+  CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // end of file: the next read returns it
   CHECK_EQUAL(ear.told, CSCHED_FD_READ);
   char byte;
   CHECK_EQUAL(read(ear.source.fd, &byte, 1), 0);
@@ -82,7 +82,7 @@ static void fd_ready(void) {
   CHECK_EQUAL(csched_loop_add_fd(loop, &ear.source), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   close(ends[0]);
-  CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1); // it has failed: the next write tells
+  CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1); // an error: the next write returns it
   CHECK_EQUAL(ear.told, CSCHED_FD_WRITE);
   csched_loop_destroy(loop);
   close(ends[1]);
@@ -105,7 +105,7 @@ static void fd_level_and_edge(void) {
   CHECK_EQUAL(csched_loop_run_ready(loop, 5), 1 + (level.calls > 4));
   CHECK_EQUAL(edge.calls, 2);
   CHECK_EQUAL(csched_loop_modify_fd(loop, &edge.source, CSCHED_FD_READ | CSCHED_FD_EDGE), 0);
-  CHECK_EQUAL(csched_loop_run_ready(loop, 5), 1); // what was there is told anew
+  CHECK_EQUAL(csched_loop_run_ready(loop, 5), 1); // the old input is reported again
   ear_close(&level);
   ear_close(&edge);
   csched_loop_destroy(loop);
@@ -126,7 +126,7 @@ static void fd_removed(void) {
   for (int i = 0; i < 3; i++) {
     ear_open(&ears[i], loop, CSCHED_FD_READ);
     fds[i] = ears[i].source.fd;
-    say(ears[i].other); // all are found ready by one look
+    say(ears[i].other); // one poll finds all ready
   }
   for (int i = 0; i < 3; i++) {
     ears[i].body = remove_it;
@@ -154,7 +154,7 @@ static void fd_removed(void) {
 
 TEST("a source removed in a handler is not called again") { fd_removed(); }
 
-// Closes the other's descriptor, and gives its number to a new one, which has nothing to tell.
+// Closes the other source's descriptor, and reuses its number for a descriptor without input.
 static ear new_ear;
 static void replace(ear *it) {
   ear *old = it->removes;
@@ -187,7 +187,7 @@ static void fd_number_used_again(void) {
     first.removes = &old;
     old.all = removed;
     say(first.other);
-    say(old.other); // found ready by the same look
+    say(old.other); // found ready by the same poll
     CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 1);
     CHECK_EQUAL(old.calls, 0);
     CHECK_EQUAL(new_ear.calls, 0);
@@ -209,7 +209,7 @@ static void fd_copy_is_nobodys(void) {
   ear_open(&old, loop, CSCHED_FD_READ);
   int number = old.source.fd, copy = dup(number), ends[2];
   CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-  CHECK_EQUAL(dup2(ends[0], number), number); // closes it first; nobody else gets the number in between
+  CHECK_EQUAL(dup2(ends[0], number), number); // closes it first; no other thread gets the number in between
   close(ends[0]);
   fresh.other = ends[1];
   csched_fd_source_init(&fresh.source, number, CSCHED_FD_READ, hear, &fresh);
@@ -361,12 +361,12 @@ static void fd_nested(void) {
   ear_open(&b, loop, CSCHED_FD_READ | CSCHED_FD_EDGE);
   a.removes = &b;
   b.removes = &a;
-  a.body = b.body = run_until_both; // the inner run is told what the outer one has found
+  a.body = b.body = run_until_both; // the inner run reports the events that the outer one has polled
   say(a.other);
   say(b.other);
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 1);
   CHECK_EQUAL(a.calls + b.calls, 2);
-  a.body = b.body = stop_loop; // what is found when a run is stopped waits for the next one
+  a.body = b.body = stop_loop; // events polled before a stop wait for the next run
   say(a.other);
   say(b.other);
   CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_ENDED);

@@ -77,7 +77,7 @@ static void loop_free(void) {
 
 TEST("work runs at once beside a loop only when nothing waits or runs there") { loop_free(); }
 
-// What was cancelled is not waited for, and what is due comes before what is submitted after the look.
+// Cancelled jobs do not keep the loop busy. Due timers run before jobs that are submitted after the check.
 static void loop_free_cancelled(void) {
   csched_loop *loop = make_loop();
   journal journal = {0};
@@ -107,7 +107,7 @@ TEST("what was cancelled keeps nothing from running at once, and what is due kee
 
 // MARK: as far as a job
 
-static void nest(probe *probe) { // a run inside of one that leaves the jobs alone takes them
+static void nest(probe *probe) { // a nested run takes jobs, also inside of a run that takes none
   note(probe);
   csched_loop_run_ready(csched_loop_current(), 9);
 }
@@ -126,7 +126,7 @@ static void loop_run_through(void) {
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[4].timer, csched_now() + 1 * MS, 0), 0);
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[5].timer, csched_now() + 3600000 * MS, 0), 0);
   nap(2 * MS);
-  CHECK(csched_loop_run_through_(loop, NULL, false)); // what is due, and no job
+  CHECK(csched_loop_run_through_(loop, NULL, false)); // due timers, and no jobs
   CHECK_JOURNAL(&journal, "4");
   CHECK(csched_loop_run_through_(loop, job_of(&probes[1]), false));
   CHECK_JOURNAL(&journal, "4,0,1");

@@ -34,7 +34,7 @@ static void check_stop_and_close(csched_loop *loop, int fd) {
   csched_loop_end_run(loop);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
-  CHECK(is_readable(fd)); // nobody has taken it
+  CHECK(is_readable(fd)); // no run has taken the stop
   CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_ENDED);
   csched_loop_run_ready(loop, 9);
   CHECK(!is_readable(fd));
@@ -43,7 +43,7 @@ static void check_stop_and_close(csched_loop *loop, int fd) {
   csched_loop_close(loop, CSCHED_STOP_RUN);
   CHECK(is_readable(fd));
   for (int i = 0; i < 2; i++) csched_loop_run_ready(loop, 9);
-  CHECK(!is_readable(fd)); // and a host that does not ask is told once
+  CHECK(!is_readable(fd)); // the close is reported once
   CHECK_EQUAL(csched_loop_run_until(loop, 0), CSCHED_RUN_CLOSED);
 }
 
@@ -55,16 +55,16 @@ static void host_readable(void) {
   int fd = fd_of(loop);
   CHECK(fd >= 0);
   CHECK_EQUAL(fd_of(loop), fd);
-  CHECK(is_readable(fd)); // what was there before
+  CHECK(is_readable(fd)); // for the job submitted before
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
   for (int i = 0; i < 3; i++) CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[i])), 0);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2);
-  CHECK(is_readable(fd)); // work is left
+  CHECK(is_readable(fd)); // a job waits
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 1);
   CHECK(!is_readable(fd));
-  csched_time deadline = csched_now() + 200 * MS; // not due before the loop has looked
+  csched_time deadline = csched_now() + 200 * MS; // not due before the loop's next run
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), &probes[3].timer, deadline, 0), 0);
   CHECK(is_readable(fd)); // an earlier timer: the loop is to set its alarm
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 0);
@@ -74,7 +74,7 @@ static void host_readable(void) {
   CHECK(!is_readable(fd));
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[4])), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
-  CHECK(is_readable(fd)); // one of the two that it submitted is left
+  CHECK(is_readable(fd)); // one of its two submitted jobs waits
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probes[5])), 0);
@@ -301,13 +301,13 @@ static void host_without_descriptors(void) {
     setrlimit(RLIMIT_NOFILE, &before);
     CHECK_EQUAL(error, EMFILE);
     CHECK_EQUAL(fd, -1);
-    CHECK_EQUAL(dup(0), first); // nothing is left behind
+    CHECK_EQUAL(dup(0), first); // no descriptor has leaked
   }
   close(first);
   probe probe;
   probe_init(&probe, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&probe)), 0);
-  CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // and the loop is what it was
+  CHECK(csched_loop_run_once(loop, CSCHED_FOREVER)); // the loop still works
   CHECK(fd_of(loop) >= 0);
   csched_loop_destroy(loop);
 }

@@ -184,7 +184,7 @@ static void loop_run_once(void) {
   CHECK(csched_now() >= deadline);
   post(&test, 1, jot);
   post(&test, 2, jot);
-  CHECK(csched_loop_run_once(test.loop, 0)); // what is ready needs no wait
+  CHECK(csched_loop_run_once(test.loop, 0)); // a ready job runs without a wait
   CHECK_JOURNAL(&test.journal, "1");
   CHECK(csched_loop_run_once(test.loop, CSCHED_FOREVER));
   CHECK_JOURNAL(&test.journal, "1,2");
@@ -227,7 +227,7 @@ static void loop_run_ready(void) {
   CHECK_EQUAL(csched_loop_run_ready(test.loop, SIZE_MAX), 3);
   CHECK_JOURNAL(&test.journal, "1,2,3,4,5");
   post(&test, 6, post_again);
-  CHECK_EQUAL(csched_loop_run_ready(test.loop, 3), 3); // one that comes back counts each time
+  CHECK_EQUAL(csched_loop_run_ready(test.loop, 3), 3); // a job that is submitted again counts each time
   CHECK_JOURNAL(&test.journal, "1,2,3,4,5,6,6,6");
   csched_loop_destroy(test.loop);
 }

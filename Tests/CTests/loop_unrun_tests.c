@@ -52,7 +52,7 @@ static void loop_counts_unrun(void) {
   submit(loop, &probes[3], NULL); // which still waits inside of the first one's run
   csched_loop_run_ready(loop, 1);
   CHECK_EQUAL(atomic_load(&probes[0].runs), 1);
-  check_unrun(loop, 1, 0); // a loop that has run may come to what is not due yet
+  check_unrun(loop, 1, 0); // a loop that has run may still reach its later timers
   csched_loop_run_ready(loop, 9);
   check_unrun(loop, 0, 0);
   // After a run it is asked on its own thread.
@@ -62,7 +62,7 @@ static void loop_counts_unrun(void) {
   WAIT_WHILE(csched_now() <= due);
   check_unrun(loop, 1, 0);
   crew_run(1, check_none, loop);
-  // What a stop has left was given up.
+  // Jobs that remain after a stop count as given up.
   csched_loop_end_run(loop);
   CHECK_EQUAL(csched_loop_run(loop), CSCHED_RUN_ENDED);
   check_unrun(loop, 0, 0);

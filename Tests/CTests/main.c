@@ -55,7 +55,7 @@ bool is_under(unsigned tools) { return (options.under & tools) != 0; }
 
 // MARK: one test, in its process
 
-// Returns: what is alive that the test has made, as text; NULL: nothing.
+// Returns: a list of the test's leaked objects, as text; NULL: none.
 static const char *find_left(void) {
   static char text[160];
   size_t threads = 0;
@@ -87,11 +87,11 @@ static CSCHED_NORETURN void run_in_child(const test *test, int findings, int out
   fflush(NULL);
   if (test->messages == NULL) {
     const char *found = ctest_found();
-    csched_shutdown(CSCHED_STOP_RUN); // after which a tool that looks for leaks finds nothing
+    csched_shutdown(CSCHED_STOP_RUN); // so that a leak checker finds nothing
     if (found == NULL) found = find_left();
     say(findings, found != NULL ? found : "ok");
   }
-  exit(0); // where AddressSanitizer looks for leaks
+  exit(0); // AddressSanitizer checks for leaks here
 }
 
 // MARK: all of them
@@ -191,7 +191,7 @@ static void await_one(void) {
       bool has_ended = waitpid(each->process, &status, WNOHANG) == each->process;
       if (!has_ended && csched_now() - each->since < (csched_time)options.timeout * 1000 * MS) continue;
       each->is_late = !has_ended;
-      kill(-each->process, SIGKILL); // with what it may have forked
+      kill(-each->process, SIGKILL); // and its children
       if (!has_ended) waitpid(each->process, &status, 0);
       judge(each, status);
       close(each->findings);

@@ -170,7 +170,7 @@ static csched_time come_back(size_t workers, csched_time between, bool says_noth
   CHECK_EQUAL(atomic_load(&test.second.runs), 0);
   csched_time start = csched_now();
   CHECK(ctest_forbid_threads(false));
-  CHECK_SOON(atomic_load(&test.second.runs) == 1); // though nobody submits any more
+  CHECK_SOON(atomic_load(&test.second.runs) == 1); // without another submission
   csched_time took = test.second.ran_at - start;
   csched_pool_destroy(test.pool);
   return took;
@@ -201,7 +201,7 @@ static void leak(void *said) {
   ctest_leak_and_exit();
 }
 
-// Without AddressSanitizer nobody looks: the process ends well, and says nothing of leaks.
+// Without AddressSanitizer there is no check: the process ends well, and reports no leak.
 TEST_UNLESS(VALGRIND, "it finds the leak, too",
             "under AddressSanitizer a leak is found at the end of the process, otherwise none is looked for") {
   output said = output_open();

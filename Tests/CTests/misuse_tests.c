@@ -95,13 +95,13 @@ TEST_STOPS("virtual time that is destroyed inside of a job stops the process",
   csched_virtual_run(timeline);
 }
 
-// MARK: what is meant
+// MARK: correct use
 
 static void make_and_leave(int index, void *context) {
   (void)index;
   csched_loop **loops = context;
   for (int i = 0; i < 2; i++) CHECK_EQUAL(csched_loop_create(&loops[i]), 0);
-  csched_loop_detach(loops[0]); // the other one's thread ends
+  csched_loop_detach(loops[0]); // the thread of the other loop ends
 }
 
 static void loop_destroyed_elsewhere(void) {
@@ -118,7 +118,7 @@ static void loop_destroyed_elsewhere(void) {
 
 TEST("a loop is destroyed on its own thread, or when it has none") { loop_destroyed_elsewhere(); }
 
-// MARK: a loop destroyed by what is its own
+// MARK: a loop destroyed by its own job, drop or release
 
 static csched_loop *own;
 static void destroy_own(csched_job *job) { (void)job, csched_loop_destroy(own); }

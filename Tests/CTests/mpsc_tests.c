@@ -122,7 +122,7 @@ static void mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t seed) {
       taken_back++;
       continue;
     }
-    bool is_woken = wait_for(&test.wake); // the push or notify that ended the park posts, and nobody else
+    bool is_woken = wait_for(&test.wake); // only the push or notify that ended the park posts
     CHECK(is_woken);
     if (!is_woken) break;
     CHECK(!csched_mpsc_unpark(&test.queue));
@@ -180,7 +180,7 @@ static void mpsc_notify_is_seen(int rounds, uint64_t seed) {
       if (!csched_mpsc_park(&test.queue)) continue;
       bool is_written = csched_load_relaxed(&test.written) >= (uint32_t)round;
       if (is_written && csched_mpsc_unpark(&test.queue)) break;
-      bool is_woken = wait_for(&test.wake); // not written when it looked, so the notify comes later and finds it parked
+      bool is_woken = wait_for(&test.wake); // not written at the check: the later notify finds the park
       CHECK(is_woken);
       if (!is_woken) abort();
     }
@@ -278,7 +278,7 @@ static void mpsc_states(void) {
   CHECK(!csched_mpsc_close(&queue));
   CHECK(csched_mpsc_is_closed(&queue));
   CHECK_EQUAL(csched_mpsc_push(&queue, &items[3].job), CSCHED_PUSH_CLOSED);
-  CHECK(!csched_mpsc_is_empty(&queue)); // what was pushed before can be popped
+  CHECK(!csched_mpsc_is_empty(&queue)); // the earlier pushes can be popped
   CHECK(take_one(&queue, &tally) && take_one(&queue, &tally) && !take_one(&queue, &tally));
   CHECK(csched_mpsc_is_empty(&queue));
   CHECK(!csched_mpsc_park(&queue)); // closed: no sleep

@@ -107,7 +107,7 @@ TEST("a node runs or is dropped, once") {
   node_virtual(times(200));
 }
 
-// One that submits itself again, until it has run so often.
+// A node that submits itself `left` more times.
 typedef struct again {
   csched_node node;
   csched_target *target;
@@ -139,7 +139,7 @@ static void node_again(int rounds) {
 
 TEST("a node may submit itself again") { node_again(times(1000)); }
 
-// One whose run is left.
+// A node whose run is unwound.
 typedef struct left {
   csched_node node;
   jmp_buf *out;

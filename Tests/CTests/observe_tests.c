@@ -1,4 +1,4 @@
-// Statistics, the watchdog, traces and the recorder look at the same work, and are tested by the same means.
+// Statistics, the watchdog, traces and the recorder observe the same work, and share their test helpers.
 #include "fork_testing.h"
 #include "trace_testing.h"
 
@@ -44,7 +44,7 @@ static void statistics(void) {
   csched_serial *queue = make_queue(loop);
   CHECK(!csched_target_statistics(loop, &none));
   CHECK_EQUAL(none.submitted, 0);
-  csched_target_async(loop, note_thread, &sleeper); // not seen: nobody counts yet
+  csched_target_async(loop, note_thread, &sleeper); // not counted yet
   wait_until_run(thread);
   CHECK_EQUAL(csched_statistics_begin(), 0);
 
@@ -264,7 +264,7 @@ static void watch(void) {
   CHECK_SOON(seen(&reports, &reports.runs) == 1);
   CHECK_SOON(seen(&reports, &reports.heads) == 1);
   CHECK_SOON(seen(&reports, &reports.waits) >= 1);
-  nap(100 * MS); // it tells once
+  nap(100 * MS); // reported once
   CHECK_EQUAL(seen(&reports, &reports.runs), 1);
   CHECK_EQUAL(seen(&reports, &reports.heads), 1);
   CHECK(reports.thread != 0 && reports.code[0] != 0 && strstr(reports.function, "latch") != NULL);
@@ -403,7 +403,7 @@ static void trace_refused(void) {
   CHECK_EQUAL(write(fd, "before", 6), 6);
   close(fd);
   CHECK_EQUAL(link(path.file, other), 0);
-  CHECK_EQUAL(csched_trace_begin(path.file), EPERM); // somebody may read it by the other name
+  CHECK_EQUAL(csched_trace_begin(path.file), EPERM); // another process may read it by the other name
   CHECK_EQUAL(stat(other, &found), 0);
   CHECK_EQUAL(found.st_size, 6);
   unlink(other);
@@ -544,7 +544,7 @@ static void message_once(void) {
 
 TEST("a message is written once where no thread has run anything") { message_once(); }
 
-// How many runs of that context there are: lines tell of one, or of as many as they say.
+// Returns: the number of runs with that context. A line stands for one run, or for the number in it.
 static long runs_of(const char *text, const char *context) {
   long runs = 0;
   for (const char *line = text; (line = strstr(line, context)) != NULL; line++) {

@@ -4,7 +4,7 @@
 
 #include "testing.h"
 
-/// What has been written, in memory; the descriptor behind it is a file without a name.
+/// The written text, in memory. Its descriptor is a file without a name.
 typedef struct output {
   int fd;
   char *text;

@@ -45,7 +45,7 @@ static void enter(probe *probe) {
   atomic_fetch_sub(&test->inside, 1);
 }
 
-// All workers block; what is submitted then runs all the same. Returns how long the first took, in ns.
+// All workers block. Jobs that are submitted then run all the same. Returns the delay of the first one, in ns.
 static csched_time run_beside_blocked(csched_pool *pool, standing *test, int workers) {
   probe blockers[8], next, many[64];
   for (int i = 0; i < workers; i++) {
@@ -61,7 +61,7 @@ static csched_time run_beside_blocked(csched_pool *pool, standing *test, int wor
   atomic_store(&test->open, 1);
   for (int i = 0; i < workers; i++) CHECK_SOON(atomic_load(&blockers[i].releases) == 1);
   nap(2 * MS);
-  for (int i = 0; i < 64; i++) { // those that were blocked are back: no more run at a time than before
+  for (int i = 0; i < 64; i++) { // the blocked workers are back: no more jobs run at a time than before
     probe_init(&many[i], enter, test);
     post(pool, CSCHED_PRIORITY_DEFAULT, &many[i]);
   }
@@ -331,7 +331,7 @@ static int64_t switches_of(const uint32_t *threads, int count) {
   return sum;
 }
 
-// Nobody wakes up: neither the workers nor the monitor, which a timer and a stall have made busy.
+// No thread wakes up: neither the workers, nor the monitor after a timer and a stall.
 static void pool_idle(int milliseconds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .idle_exit = CSCHED_FOREVER});
   standing test = {.pool = pool};

@@ -136,7 +136,7 @@ static void exit_thread(probe *probe) {
   pthread_exit(NULL);
 }
 
-// With as many threads as workers the one that exits may have to go on; with more another takes its place.
+// With as many threads as workers, the exiting thread may have to continue. With more threads, another replaces it.
 static void exit_inside(int rounds, size_t most) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "exits", .workers = 2, .most_threads = most});
   static probe exiting[200];
@@ -237,7 +237,7 @@ static int64_t fib(int n, bool in_order) {
     sums[i].in_order = in_order;
     csched_pool_fork(&forks[i], &sums[i].job);
   }
-  csched_pool_wait(&forks[in_order ? 1 : 0]); // out of order: what was forked later is in the way
+  csched_pool_wait(&forks[in_order ? 1 : 0]); // out of order: the later fork lies above
   csched_pool_wait(&forks[in_order ? 0 : 1]);
   return sums[0].result + sums[1].result;
 }

@@ -161,7 +161,7 @@ static void note_rounds(probe *probe) {
   test->passed[probe->id] = atomic_load(&test->rounds);
 }
 
-// There is always a job of high priority. The others come all the same, and the lower the later.
+// A high-priority job is always ready. The other jobs run all the same, lower priorities later.
 static void pool_aging(void) {
   flood test = {.pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1})};
   pool_gate gate;
@@ -191,7 +191,7 @@ typedef struct lending {
   csched_serial *queue;
   atomic_int passed, thread;
   int before; // how many of the flood ran while the thread waited
-  int nice;   // of the one that was waited for
+  int nice;   // nice value of the awaited job
 } lending;
 
 static void pass_by(probe *probe) { atomic_fetch_add(&((lending *)probe->context)->passed, 1); }
@@ -246,7 +246,7 @@ TEST("a thread that waits for a queue lends it its priority") {
   pool_lends(CSCHED_PRIORITY_LOW, false);
 }
 
-// The same for who waits in another way, and says so.
+// As above, for a thread that waits in another way, and donates its priority by request.
 static void pool_lends_at_request(csched_priority waiter, bool lends) {
   enum { FLOOD = 64 };
   static probe flood[FLOOD], first;

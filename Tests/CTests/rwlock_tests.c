@@ -9,7 +9,7 @@ typedef struct library {
   uint64_t seed;
   bool timed;
   atomic_int reading, writing, gave_up, together;
-  int64_t guarded[2]; // alike whenever nobody writes
+  int64_t guarded[2]; // equal except during a write
 } library;
 
 static bool lend(library *library, bool writes, uint64_t *seed) {
@@ -105,7 +105,7 @@ static void meet(int index, void *context) {
 static void rwlock_side_by_side(int readers) {
   meeting meeting = {.count = readers};
   crew_run(readers, meet, &meeting);
-  // Also those that a writer has held up.
+  // The same with readers that had to wait for a writer.
   meeting.here = 0;
   crew crew;
   csched_rwlock_lock_write(&meeting.lock);
@@ -170,7 +170,7 @@ static void try_all_ways(int index, void *context) {
     CHECK(!csched_rwlock_lock_write_until(lock, deadline));
     CHECK(csched_now() >= deadline);
     bool reads = csched_rwlock_lock_read_until(lock, deadline = csched_now() + waits[i]);
-    CHECK_EQUAL(reads, is_read); // the writer that has given up holds up nobody
+    CHECK_EQUAL(reads, is_read); // the writer that has given up blocks no reader
     if (reads) csched_rwlock_unlock_read(lock);
     else CHECK(csched_now() >= deadline);
   }

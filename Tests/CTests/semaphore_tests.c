@@ -96,7 +96,7 @@ static void semaphore_order(int waiters) {
   CHECK(!csched_semaphore_trywait(&line.semaphore));
   for (int i = 0; i < waiters; i++) {
     csched_semaphore_signal(&line.semaphore, 1);
-    CHECK(!csched_semaphore_trywait(&line.semaphore)); // handed over: nobody passes those who wait
+    CHECK(!csched_semaphore_trywait(&line.semaphore)); // handed over: no thread overtakes the waiters
     CHECK_SOON(atomic_load(&line.served) == i + 1);
   }
   crew_join(&crew);
@@ -158,7 +158,7 @@ TEST("a semaphore may be freed by the thread that gets the last unit") { semapho
 typedef struct opening {
   csched_latch latch;
   int counters;
-  int64_t written[MOST]; // each by one that counts down
+  int64_t written[MOST]; // each by one counting thread
 } opening;
 
 static void count_or_pass(int index, void *context) {
@@ -298,7 +298,7 @@ static void wait_for_one(int index, void *context) {
 
 static void use_in_child(void *context) {
   (void)context;
-  csched_cond_destroy(&all.cond); // nobody waits
+  csched_cond_destroy(&all.cond); // no thread waits
   csched_semaphore_destroy(&all.semaphore);
   csched_latch_destroy(&all.latch);
   CHECK(!csched_semaphore_wait_until(&all.semaphore, csched_now() + MS));

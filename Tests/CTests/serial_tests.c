@@ -1,6 +1,6 @@
 #include "testing.h"
 
-// A concurrent base: two threads in turn. It is also what a target of one's own looks like.
+// A concurrent base: two threads in turn. It is also an example of a custom target.
 typedef struct pair {
   csched_target target;
   csched_thread *threads[2];
@@ -341,7 +341,7 @@ TEST("sync that cannot end is reported") { serial_sync_deadlocks(); }
 
 // MARK: destroy, and a base that ends
 
-// What a queue tells its owner when it accepts no more work.
+// The record of a queue's call to its owner when it closes.
 typedef struct closing {
   probe *probes;
   int jobs, calls, dropped;
@@ -375,7 +375,7 @@ static void serial_base_gone(int jobs) {
   CHECK_PROBE(&late, 0, 1);
   CHECK_EQUAL(csched_serial_sync(base.serial, nothing, NULL), ECANCELED);
   CHECK_EQUAL(closing.calls, 1);
-  CHECK_EQUAL(closing.dropped, jobs); // all, before it was told
+  CHECK_EQUAL(closing.dropped, jobs); // all, before the call
   base_end(&base);
   free(probes);
 }

@@ -21,7 +21,7 @@ static void threads_counted(void) {
   CHECK_EQUAL(csched_live_threads(), 3);
   for (int i = 0; i < 2; i++) stop_and_join(threads[i], CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_live_threads(), 1);
-  csched_thread_destroy(threads[2]); // and nobody joins
+  csched_thread_destroy(threads[2]); // without a join
   CHECK_SOON(csched_live_threads() == 0);
   const csched_thread_options absurd = {.stack_size = SIZE_MAX};
   csched_thread *none = NULL;
@@ -80,7 +80,7 @@ static void shutdown(csched_stop_policy policy) {
 
 TEST("shutdown gives outstanding work of the main loop what the policy says, and refuses what comes later") {
   shutdown(CSCHED_STOP_RUN);
-  shutdown(CSCHED_STOP_DROP); // when there is nothing left to do
+  shutdown(CSCHED_STOP_DROP); // with no work remaining
 }
 
 TEST("shutdown gives outstanding work of the main loop what the policy says, and refuses what comes later, dropped") {

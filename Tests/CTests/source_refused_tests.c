@@ -1,4 +1,4 @@
-// Sources when the system has no descriptors left, at each step of an addition; and a child of fork of a loop that has one of each kind.
+// Sources when the system has no free descriptors, at each step of an addition; and a child of fork of a loop with a source of each kind.
 #include "fork_testing.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 enum { KINDS = 4, MOST_STEPS = 10, MOST_DESCRIPTORS = 1024 };
 
-// One source of each kind, on one loop, with what they have been told.
+// One source of each kind, on one loop, with their reported events.
 typedef struct set {
   csched_loop *loop;
   csched_fd_source fd;
@@ -112,7 +112,7 @@ static void refused_at_each_step(const int *kind) {
     CHECK_EQUAL(error, EMFILE);
     CHECK(has_default());
     CHECK_EQUAL(take_away(&set, *kind), ENOENT);
-    csched_loop_destroy(set.loop); // with what it has opened for itself
+    csched_loop_destroy(set.loop); // and its own descriptors
     if (csched_loop_create(&set.loop) != 0) abort();
   } while (++refused < MOST_STEPS);
   CHECK_EQUAL(error, 0);
@@ -160,7 +160,7 @@ static const csched_job_type ticking = {tick, tick_not, NULL};
 
 static void hear(csched_event *event, uint64_t value) { ((forking *)event->context)->merged += value; }
 
-// Has each source tell something, once, and the timer tick.
+// Causes one event of each source, and one tick of the timer.
 static void provoke_all(forking *test) {
   char path[64];
   snprintf(path, sizeof path, "%s/%d", test->set.folder, (int)getpid());
@@ -224,7 +224,7 @@ static void forking_drops(csched_loop_hook *hook, int error) {
 }
 
 static void source_forks_with_hooks(void) {
-  sigset_t usr2; // who starts the tests may block signals
+  sigset_t usr2; // the parent process may have blocked signals
   sigemptyset(&usr2);
   sigaddset(&usr2, SIGUSR2);
   pthread_sigmask(SIG_UNBLOCK, &usr2, NULL);

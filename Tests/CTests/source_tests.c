@@ -24,7 +24,7 @@ static void run_until(csched_loop *loop, const int *word, int wanted) {
 
 // MARK: signals
 
-// Who starts the tests may block signals; what is raised here would wait for ever.
+// The parent process may have blocked signals. Signals raised here would then wait for ever.
 static void permit_signals(void) {
   sigset_t set;
   sigemptyset(&set);
@@ -82,7 +82,7 @@ static void source_signal(void) {
   run_until(loop, &ear.told, 4);
   CHECK(has_default(SIGUSR1));
   CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), ENOENT);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0); // again, and left to the loop's close
+  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0); // again; the loop's close removes it
   csched_loop_destroy(loop);
   CHECK_EQUAL(ear.drops, 1);
   CHECK(has_default(SIGUSR1));
@@ -99,7 +99,7 @@ static void source_signal_anew(void) {
   CHECK_EQUAL(csched_loop_add_signal(loop, &first.source), 0);
   raise(SIGUSR1);
   raise(SIGUSR1);
-  CHECK_EQUAL(csched_loop_remove_signal(loop, &first.source), 0); // before it was told
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &first.source), 0); // before the report
   CHECK_EQUAL(csched_loop_add_signal(loop, &second.source), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
   raise(SIGUSR1);
@@ -164,7 +164,7 @@ static void source_signal_refused(void) {
   CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
   ear_init(&other, loop, SIGUSR2);
   CHECK_EQUAL(csched_loop_add_signal(loop, &other.source), EBUSY);
-  signal(SIGUSR2, handle); // by somebody else, meanwhile: it stays
+  signal(SIGUSR2, handle); // a handler of other code: it stays
   CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), 0);
   CHECK(!has_default(SIGUSR2));
   signal(SIGUSR2, SIG_DFL);
@@ -193,7 +193,7 @@ static void source_signals_beside(int rounds) {
   crew_start(&crew, SENDERS, send_signals, &rounds);
   run_until(loop, &ear.told, SENDERS * rounds);
   crew_join(&crew);
-  csched_loop_run_ready(loop, SIZE_MAX); // a handler may ring when what it counted has been told
+  csched_loop_run_ready(loop, SIZE_MAX); // the signal handler may write after its count was reported
   CHECK_EQUAL(ear.told, SENDERS * rounds);
   csched_loop_destroy(loop);
 }
@@ -209,7 +209,7 @@ static void in_child_of_signal(void *context) {
   CHECK(has_default(SIGUSR1));
 }
 
-// What came before the fork, and was not told there yet, is told in both.
+// A signal that came before the fork, and was not reported yet, is reported in both processes.
 static void in_child_of_pending(void *context) {
   ear *ear = context;
   run_until(ear->loop, &ear->told, 1);
@@ -307,7 +307,7 @@ static void source_child(void) {
 
   pid = nurse_child(&nurse, loop, -1);
   kill(pid, SIGKILL);
-  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // before the loop looks
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // before the loop's check
   run_until(loop, &nurse.ends, 1);
   CHECK_EQUAL(nurse.end, CSCHED_CHILD_REAPED_ELSEWHERE);
 
@@ -323,7 +323,7 @@ static void source_child(void) {
   CHECK_EQUAL(nurse.drops, 1);
   CHECK_EQUAL(nurse.ends, 0);
   kill(pid, SIGKILL);
-  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // it was left to us
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // the loop has not reaped it
 }
 
 TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
@@ -491,7 +491,7 @@ static void descriptor_closed_by_stranger(void *says) {
   close(folder);
   close(ends[1]);
   csched_loop_destroy(loop);
-  if (says != NULL) abort(); // so that what it has said is looked at
+  if (says != NULL) abort(); // so that its message is checked
 }
 
 static void source_closed_by_stranger(void) {
@@ -583,7 +583,7 @@ static void merge_until_cancelled(int index, void *context) {
   if (index == 0) {
     nap(100 * US);
     csched_event_cancel_and_wait(&meter->event);
-    meter->next = (uint64_t)meter->calls; // nobody else writes it: the handler has ended, and none begins
+    meter->next = (uint64_t)meter->calls; // no race: the handler has ended, and none begins
     nap(100 * US);
     CHECK_EQUAL(meter->calls, meter->next);
   } else {

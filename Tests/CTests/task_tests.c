@@ -195,7 +195,7 @@ TEST("to cancel a task and wait returns after the drop of another thread") { tas
 
 // MARK: drops inside of drops
 
-// In its drop it cancels another task, whose drop is inside of this one. What it asks afterwards concerns itself again.
+// The task's drop cancels another task, whose drop runs inside of it. Later queries in the outer drop concern the outer task again.
 typedef struct nested {
   csched_task task, other;
   record other_record;
@@ -306,7 +306,7 @@ static void task_refused_in_submission(void) {
 
 TEST("a task whose submission has another one refused is refused itself") { task_refused_in_submission(); }
 
-// One that runs its task at once, and makes another one meanwhile, which may have the memory of the first.
+// A target that runs its task at once, and meanwhile makes another task, which may reuse the memory of the first.
 typedef struct reusing {
   csched_target target;
   record later;
@@ -366,7 +366,7 @@ static csched_task submit_never(csched_target *target, record *record) {
   return submit_at(target, CSCHED_FOREVER, record);
 }
 
-// In a child, where nobody else takes memory meanwhile.
+// In a child, where no other thread allocates meanwhile.
 static void burst(void *context) {
   int count = *(int *)context;
   csched_loop *loop;
@@ -420,7 +420,7 @@ static void begin_and_end_threads(void *context) {
   crew_run(4, use_and_end, &record);
   int64_t before = ctest_resident_bytes();
   for (int i = 0; i < threads / 4; i++) crew_run(4, use_and_end, &record);
-  CHECK(ctest_resident_bytes() - before < 4 << 20); // what they leave is used by the next ones
+  CHECK(ctest_resident_bytes() - before < 4 << 20); // later tasks reuse their memory
   CHECK_EQUAL(atomic_load(&record.runs), 200 * (4 + threads / 4 * 4));
   ctest_end_child();
 }
@@ -441,7 +441,7 @@ static void use_in_child(void *context) {
   ctest_end_child();
 }
 
-// A drop that another thread is at does not end in the child: who waits for it is told.
+// A drop that runs on another thread does not end in the child: a wait for it is reported.
 static void drop_until_told(void *context, csched_drop_reason reason) {
   (void)reason;
   inside *inside = context;

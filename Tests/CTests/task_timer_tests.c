@@ -270,7 +270,7 @@ TEST("a repeating task is not called after its cancel, and dropped once") {
   task_repeating_stopped();
 }
 
-// A target of the user's own, which runs what it is given inside of the submission.
+// A custom target, which runs its jobs inside of the submission.
 static csched_target *timekeeper;
 static int perform_at_once(csched_target *target, csched_job *job) {
   csched_target_perform(target, job);

@@ -44,11 +44,11 @@ void test_register(test *test);
 
 /// Begins a test: `TEST("a trylock takes a free lock only") { … }`. The name is a sentence about behaviour, and unique.
 #define TEST(text) TEST_(__LINE__, text, 0, NULL, NULL)
-/// The same, but skipped under some tools, with the reason.
+/// As TEST, but skipped under some tools, with the reason.
 #define TEST_UNLESS(tools, reason, text) TEST_(__LINE__, text, tools, reason, NULL)
 /// Begins a test whose process must be stopped, with a message that contains each of the strings.
 #define TEST_STOPS(text, ...) TEST_(__LINE__, text, 0, NULL, ((const char *const[]){__VA_ARGS__, NULL}))
-/// The same, but skipped under some tools.
+/// As TEST_STOPS, but skipped under some tools.
 #define TEST_STOPS_UNLESS(tools, reason, text, ...)                                                                    \
   TEST_(__LINE__, text, tools, reason, ((const char *const[]){__VA_ARGS__, NULL}))
 #define TEST_(at, ...) TEST__(at, __VA_ARGS__)
@@ -94,7 +94,7 @@ void test_check_equal(check_place here, const char *text, int64_t found, int64_t
     for (csched_time end_ = csched_now() + 60000 * MS; !(condition) && csched_now() < end_;) nap(50 * US);             \
     CHECK(condition);                                                                                                  \
   } while (0)
-/// Waits for a thread that has nothing left to do to have fallen asleep; a wake that it is still owed comes first.
+/// Waits until a thread without work sleeps. A wake that is still on its way comes first.
 #define CHECK_RESTS(thread)                                                                                            \
   do {                                                                                                                 \
     nap(20 * MS);                                                                                                      \
@@ -161,7 +161,7 @@ void gate_open(gate *gate);
 int fd_of(csched_loop *loop); ///< its descriptor; -1: the system has none to give
 csched_thread *start_thread(const char *name);
 void stop_and_join(csched_thread *thread, csched_stop_policy policy); ///< and destroys
-void wait_until_run(csched_thread *thread); ///< what was submitted before has been run when it returns
+void wait_until_run(csched_thread *thread);                           ///< returns when all earlier submissions have run
 
 // MARK: journals
 

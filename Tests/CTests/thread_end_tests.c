@@ -173,7 +173,7 @@ static void end_on_loop(void) {
   probe_init(&last, NULL, NULL);
   on_bare_thread(exit_on_loop);
   CHECK_PROBE(&ending, 1, 0);
-  CHECK_PROBE(&next, 0, 1); // nobody is left to run it
+  CHECK_PROBE(&next, 0, 1); // no thread can run it
   CHECK_PROBE(&last, 0, 1);
   probe_init(&next, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_loop_target(loop), job_of(&next)), ECANCELED);
@@ -289,7 +289,7 @@ static void end_forked(int rounds) {
 
 TEST("a forked job that ends its thread is waited for no longer") { end_forked(times(50)); }
 
-// MARK: many levels
+// MARK: many frames
 
 enum { LEVELS = 40 };
 static probe levels[LEVELS];

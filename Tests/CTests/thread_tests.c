@@ -165,7 +165,7 @@ static void thread_destroyed_unjoined(int rounds) {
     csched_thread *thread = start_thread("unjoined");
     probe_init(&probes[i], NULL, NULL);
     CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probes[i])), 0);
-    csched_thread_destroy(thread); // does not wait; what is outstanding is run
+    csched_thread_destroy(thread); // does not wait; outstanding jobs are run
   }
   for (int i = 0; i < rounds; i++) {
     CHECK_SOON(atomic_load(&probes[i].releases) == 1);
@@ -201,7 +201,7 @@ static void thread_joined_again(int joiners) {
   csched_thread *thread = start_thread("joined");
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   CHECK_EQUAL(csched_thread_join(thread), 0);
-  crew_run(joiners, join_it, thread); // new threads, one of which has the memory of the one that has ended
+  crew_run(joiners, join_it, thread); // new threads, one of which reuses the memory of the ended thread
   csched_thread_destroy(thread);
 }
 
@@ -264,7 +264,7 @@ static void thread_exits_inside(void) {
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&queued)), 0);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(thread), 0);
-  CHECK_PROBE(&queued, 0, 1); // nobody is left to run it
+  CHECK_PROBE(&queued, 0, 1); // no thread can run it
   CHECK_PROBE(&later, 0, 1);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&refused)), ECANCELED);
   CHECK_PROBE(&refused, 0, 1);
@@ -364,7 +364,7 @@ static void have_no_permission(void *context) {
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_FIFO, .priority = 1}, EPERM, EPERM);
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_ROUND_ROBIN, .priority = 1}, EPERM, EPERM);
   refuse_start(&(csched_thread_options){.policy = CSCHED_POLICY_NICE, .priority = -20}, EACCES, EPERM);
-  CHECK_SOON(ctest_thread_count() <= threads); // one that has been joined may be listed for a moment
+  CHECK_SOON(ctest_thread_count() <= threads); // a joined thread may be listed for a moment
 }
 #endif
 

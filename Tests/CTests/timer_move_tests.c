@@ -158,7 +158,7 @@ static void timer_leeway_rides_along(void) {
   csched_time now = csched_now(); // far enough for the thread to be asleep by then, on a slow machine, too
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &patient.timer, now + 200 * MS, CSCHED_FOREVER), 0);
   nap(220 * MS);
-  CHECK_EQUAL(atomic_load(&patient.runs), 0); // it wakes nobody
+  CHECK_EQUAL(atomic_load(&patient.runs), 0); // it causes no wake
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &exact.timer, csched_now() + MS, 0), 0);
   CHECK_SOON(atomic_load(&exact.releases) == 1);
   CHECK_SOON(atomic_load(&patient.releases) == 1); // with the other one

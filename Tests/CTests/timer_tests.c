@@ -8,7 +8,7 @@ typedef struct delayed {
   csched_thread *thread;
   probe spinner;
   atomic_int is_over;
-  bool is_late[TIMERS]; // it may have been due when it was submitted: then it waits behind what was submitted before
+  bool is_late[TIMERS]; // it may have been due at its submission: then it waits behind earlier submissions
   int fired[TIMERS];
   int count; // the thread's own
 } delayed;
@@ -36,7 +36,7 @@ static void timer_order(int timers, bool busy, uint64_t seed) {
     CHECK_EQUAL(csched_target_submit_at(csched_thread_target(test.thread), &probes[i].timer, deadline, 0), 0);
     test.is_late[i] = csched_now() >= deadline;
   }
-  probe_init(&test.spinner, keep_busy, &test); // a loop that does not sleep looks at the clock all the time
+  probe_init(&test.spinner, keep_busy, &test); // a loop that does not sleep reads the clock all the time
   if (busy) CHECK_EQUAL(csched_target_submit(csched_thread_target(test.thread), job_of(&test.spinner)), 0);
   for (int i = 0; i < timers; i++) CHECK_SOON(atomic_load(&probes[i].releases) == 1);
   atomic_store(&test.is_over, 1);
@@ -93,7 +93,7 @@ static void submit_overdue(probe *probe) {
   overdue *test = probe->context;
   (void)probe;
   csched_time deadline = csched_now() + MS;
-  for (int i = 1; i < 3; i++) { // the same deadline, once in the future and once in the past
+  for (int i = 1; i < 3; i++) { // one deadline, once in the future and once in the past
     probe_init(&test->probes[i], add, test);
     test->probes[i].id = i;
     CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test->loop), &test->probes[i].timer, deadline, 0), 0);
@@ -140,7 +140,7 @@ static void timer_cancel_outside(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-// A target that is slow: what is submitted to it is cancelled before it reaches the loop below.
+// A slow target: a timer is cancelled between its submission to this target and its arrival at the base loop.
 typedef struct slow_target {
   csched_target target;
   csched_target *base;

@@ -1,4 +1,4 @@
-// What tests of traces share: a file in a folder of its own, and what is in it.
+// Shared by tests of traces: a file in a folder of its own, and its contents.
 #pragma once
 
 #include "output_testing.h"

@@ -1,4 +1,4 @@
-// What a trace tells of each kind of target, and of what has odd names.
+// Traces of each kind of target, and of objects with odd names.
 #include "fork_testing.h"
 #include "trace_testing.h"
 
@@ -135,7 +135,7 @@ typedef struct stealing {
 static void note_run(csched_job *job) { atomic_store(&((stealing *)job->context)->has_run, 1); }
 static const csched_job_type noting_type = {note_run, note_run, NULL};
 
-// It keeps its worker busy until another one has taken what it forked.
+// Keeps its worker busy until another worker has taken the fork.
 static void fork_one(void *context) {
   stealing *stealing = context;
   csched_job job;
@@ -234,7 +234,7 @@ static void trace_names(void) {
     csched_serial_set_name(queue, name);
     csched_target_async(csched_serial_target(queue), nothing, NULL);
     CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
-    nap(5 * MS); // the thread is there when its name is looked for
+    nap(5 * MS); // the thread still exists when its name is read
     csched_serial_destroy(queue);
     stop_and_join(thread, CSCHED_STOP_RUN);
   }
@@ -252,7 +252,7 @@ TEST("names in a trace are escaped") { trace_names(); }
 
 // MARK: memory
 
-// The first half of the jobs fills the whole ring; from then on nothing grows but the file. The test's end of the process has what it needs.
+// The first half of the jobs fills the whole ring. From then on only the file grows.
 static void trace_many(void *jobs) {
   trace_path path = make_path();
   csched_loop *loop = NULL;

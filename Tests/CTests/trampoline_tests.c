@@ -37,12 +37,12 @@ static void order_first(probe *probe) {
   log_it(probe);
   submit(test, 3, order_third);
   submit(test, 4, log_it);
-  journal_add(&test->journal, 2); // the action's own end comes before what it has submitted
+  journal_add(&test->journal, 2); // the action ends before its submissions run
 }
 
 static void trampoline_order(void) {
   actions test = {0};
-  for (int i = 0; i < 3; i++) { // and again: nothing is left over
+  for (int i = 0; i < 3; i++) { // repeated: no job remains
     test.journal = (journal){0};
     CHECK(csched_trampoline_is_required());
     submit(&test, 1, order_first);
@@ -60,7 +60,7 @@ static void cancel_second(probe *probe) {
   submit(test, 2, log_it);
   submit(test, 3, log_it);
   CHECK_EQUAL(csched_job_cancel(job_of(&test->probes[2])), CSCHED_CANCEL_DROPPED);
-  CHECK_EQUAL(atomic_load(&test->probes[2].drops), 1); // what it held is gone
+  CHECK_EQUAL(atomic_load(&test->probes[2].drops), 1); // its context is released
 }
 
 static void trampoline_cancelled(void) {
@@ -157,7 +157,7 @@ static void nest(probe *probe) {
   submit(test, 4, submit_fifth);
   CHECK_EQUAL(csched_trampoline_drain(), 2);
   submit(test, 6, log_it);
-  csched_trampoline_pop(&test->frames[0]); // drains what is left
+  csched_trampoline_pop(&test->frames[0]); // drains the remaining jobs
   journal_add(&test->journal, 7);
   submit(test, 8, log_it);
 }
@@ -178,7 +178,7 @@ static void wait_beside(probe *probe) {
   submit(test, 2, log_it);
   csched_trampoline_set_aside(&aside);
   CHECK(csched_trampoline_is_required());
-  submit(test, 4, submit_fifth); // at once, with what it submits
+  submit(test, 4, submit_fifth); // runs at once, and so does its own submission
   CHECK(csched_trampoline_is_required());
   csched_trampoline_put_back(&aside);
   CHECK(!csched_trampoline_is_required());
@@ -189,7 +189,7 @@ static void wait_beside(probe *probe) {
 static void trampoline_aside(void) {
   actions test = {0};
   csched_trampoline_aside aside;
-  for (int i = 0; i < 2; i++) { // and again: nothing is left over
+  for (int i = 0; i < 2; i++) { // repeated: no job remains
     test.journal = (journal){0};
     submit(&test, 1, wait_beside);
     CHECK_JOURNAL(&test.journal, "1,4,5,7,2,8");
@@ -205,7 +205,7 @@ static void go_deeper(probe *probe) {
   actions *test = probe->context;
   int depth = probe->id;
   log_it(probe);
-  submit(test, depth + 3, log_it); // stays behind at this level
+  submit(test, depth + 3, log_it); // waits in this frame
   if (depth == 3) return;
   csched_trampoline_push(&test->frames[depth]);
   submit(test, depth + 1, go_deeper);
@@ -263,7 +263,7 @@ static CSCHED_NOINLINE void at_depth(actions *test, int depth, bool unwinds) {
 }
 
 typedef struct unwound {
-  actions test; // outlives the frames that are left
+  actions test; // outlives the unwound frames
   int first, then;
 } unwound;
 
@@ -275,7 +275,7 @@ static void unwind(int index, void *context) {
     test->journal = (journal){0};
     if (setjmp(test->back) == 0) at_depth(test, unwound->first, true);
     at_depth(test, unwound->then, false);
-    CHECK_JOURNAL(&test->journal, "1,3,2"); // at once, then what the lost action left
+    CHECK_JOURNAL(&test->journal, "1,3,2"); // the first runs at once, then the jobs of the unwound action
     CHECK(csched_trampoline_is_required());
     if (atomic_load(&test->journal.count) != 3) return;
   }

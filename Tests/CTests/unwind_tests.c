@@ -4,7 +4,7 @@
 
 #include <setjmp.h>
 
-// What is left by longjmp. Probes are static: they outlive the frames that are left.
+// Frames unwound by longjmp. Probes are static: they outlive the unwound frames.
 
 static jmp_buf back;
 
@@ -84,7 +84,7 @@ static void leave_nested_run(probe *probe) {
     CHECK_PROBE(&next, 1, 0);
     check_inside();
   }
-  leave_run(run_all); // which nobody notices before this job has returned
+  leave_run(run_all); // not noticed before this job has returned
 }
 
 static void unwind_timer(void) {
@@ -122,7 +122,7 @@ TEST_STOPS("a sync that drives virtual time, and is left by what it runs there, 
   probe_init(&leaving, jump, NULL);
   csched_target_submit(csched_serial_target(queue), job_of(&leaving)); // so that the sync has to wait
   if (setjmp(back) == 0) csched_serial_sync(queue, do_nothing, NULL);
-  csched_target_current(); // looks at what is left
+  csched_target_current(); // checks for unwound frames
 }
 
 TEST("a loop goes on after a longjmp out of a run") {
@@ -324,7 +324,7 @@ static void unwind_sync(bool is_on_queue) {
   end_queues(&all);
 }
 
-// A queue's jobs that are left while they run on this thread's own loop, for a sync of another thread among others.
+// A queue's jobs are unwound while they run on this thread's own loop. One of them is a sync of another thread.
 static void sync_and_jump(int index, void *queue) {
   (void)index;
   CHECK_EQUAL(csched_serial_sync(queue, jump_from_body, NULL), 0);
@@ -377,7 +377,7 @@ static void unwind_and_end(void) {
   begin_queues(&all, true);
   crew_run(1, leave_and_end, &all);
   CHECK_PROBE(&leaving, 1, 0);
-  CHECK_PROBE(&next, 0, 1); // nobody is left to run it
+  CHECK_PROBE(&next, 0, 1); // no thread can run it
   csched_loop_destroy(loop);
   check_goes_on(all.queue);
   end_queues(&all);

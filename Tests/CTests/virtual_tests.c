@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b) {
   return left->probe.id - right->probe.id;
 }
 
-// What has passed is for the present; among it are plain jobs.
+// A past deadline means now. Plain jobs are submitted as well.
 static void submit_any(entry *entry, uint64_t *seed, csched_time start, csched_time span) {
   csched_time deadline = start - 5 + chance_below(seed, span);
   entry->tick = deadline > start ? deadline : start;
@@ -216,7 +216,7 @@ static void virtual_inside(void) {
   CHECK_JOURNAL(&order, "0,1,2,3");
   csched_virtual_skip_to(timeline, 5);
   soon(&many[5]), at(&many[6], 3), soon(&many[7]);
-  csched_virtual_skip_to(timeline, 9); // what it passes is behind what was there
+  csched_virtual_skip_to(timeline, 9); // timers that it passes are queued behind the ready jobs
   csched_virtual_advance(timeline, 0);
   CHECK_JOURNAL(&order, "0,1,2,3,5,6,7,4");
   csched_virtual_destroy(timeline);
@@ -245,7 +245,7 @@ static void virtual_run_ends(void) {
   many[0].body = repeat;
   repeats_left = 6;
   at(&many[0], 10), at(&many[1], 25), at(&many[2], 90), at(&many[3], CSCHED_FOREVER);
-  CHECK_EQUAL(csched_timer_cancel(&many[2].timer), CSCHED_CANCEL_DROPPED); // nobody goes on for it
+  CHECK_EQUAL(csched_timer_cancel(&many[2].timer), CSCHED_CANCEL_DROPPED); // no run continues for it
   csched_virtual_run(timeline);
   CHECK_JOURNAL(&order, "0,0,1");
   CHECK_EQUAL(csched_virtual_now(timeline), 25);
@@ -395,7 +395,7 @@ static void virtual_serial_in_its_place(void) {
   soon(&many[7]), csched_target_submit(csched_serial_target(queues[0]), job_of(&many[8]));
   for (int i = 9; i < 12; i++)
     csched_target_submit_at(i % 2 == 0 ? line() : csched_serial_target(queues[0]), &many[i].timer, i == 11 ? 3 : 9, 0);
-  csched_virtual_skip_to(timeline, 12); // behind what is there, in the queue, too
+  csched_virtual_skip_to(timeline, 12); // queued behind the ready jobs, in the queue, too
   csched_virtual_run(timeline);
   CHECK_JOURNAL(&order, "6,0,1,2,3,4,7,8,5,11,9,10");
   csched_serial_destroy(queues[0]);
@@ -420,7 +420,7 @@ static void sync_for_long(int index, void *unused) {
   CHECK_EQUAL(csched_serial_sync(queues[1], stay_inside, unused), 0);
 }
 
-// The one who waits finds that the other drives, and is not there to drive when it has left.
+// The waiting thread finds that the other one drives. It has stopped waiting when the other one ends its drive.
 static void virtual_sync_beside_another(void) {
   for (int which = 0; which < 2; which++) {
     crew crew;
@@ -444,12 +444,12 @@ static void sync_suspended(int index, void *queue) {
   atomic_store(&waiter, ctest_thread_id());
   CHECK_EQUAL(csched_serial_sync(queue, run_sync, &load_inside), 0);
 }
-static void go_on_and_exit(probe *probe) { // leaves to another what it submits
+static void go_on_and_exit(probe *probe) { // another thread runs its submission
   soon(probe->context);
   pthread_exit(NULL);
 }
 
-// What is due runs while a thread waits in a sync, whether it was submitted, or the clock has passed it, or the one who drove has gone.
+// Due jobs run while a thread waits in a sync: after a submission, after a skip of the clock, and after the driver has exited.
 static void virtual_sync_drives(void) {
   csched_serial *queue;
   crew waits;
@@ -467,10 +467,10 @@ static void virtual_sync_drives(void) {
   CHECK_SOON(csched_virtual_pending(timeline) == 3);
   csched_virtual_skip_to(timeline, 7);
   CHECK_SOON(csched_virtual_pending(timeline) == 2);
-  CHECK_RESTS(atomic_load(&waiter)); // or the waiter, still at its drive, would run what ends its thread
+  CHECK_RESTS(atomic_load(&waiter)); // or the waiter, still in its drive, would run the job that ends its thread
   if (pthread_create(&thread, NULL, run_here, NULL) != 0) abort();
   pthread_join(thread, NULL);
-  CHECK_SOON(csched_virtual_pending(timeline) == 1); // the clock stays where the drive was left
+  CHECK_SOON(csched_virtual_pending(timeline) == 1); // the clock stays where the drive was unwound
   CHECK_EQUAL(csched_virtual_now(timeline), 8);
   CHECK_EQUAL(load_inside, 0);
   csched_serial_resume(queue);
@@ -485,7 +485,7 @@ static void virtual_sync_drives(void) {
 
 TEST("a thread that waits in virtual time drives when no other does") { virtual_sync_drives(); }
 
-// Nobody else moves time when a sync finds the queue busy, or somebody at it.
+// No other thread moves time when a sync finds the queue busy, or another thread in it.
 static void virtual_sync_races(int rounds) {
   begin(0, 0);
   CHECK_EQUAL(csched_serial_create(&queues[0], line()), 0);
@@ -493,7 +493,7 @@ static void virtual_sync_races(int rounds) {
   load_inside = 0;
   crew_run(4, sync_or_drive, &rounds);
   CHECK_EQUAL(load_inside, 3 * rounds);
-  CHECK(csched_virtual_now(timeline) <= (csched_time)rounds); // one that widens is done later
+  CHECK(csched_virtual_now(timeline) <= (csched_time)rounds); // less if drives were joined
   csched_serial_destroy(queues[1]), csched_serial_destroy(queues[0]);
   csched_virtual_destroy(timeline);
 }
@@ -505,7 +505,7 @@ TEST("virtual time runs serial queues") {
   virtual_sync_races(times(1000));
 }
 
-// What it is closed with, and what comes later, is dropped: plain jobs, timers, and what its queues have.
+// The close drops all waiting and later jobs: plain jobs, timers, and jobs of its queues.
 static void virtual_closed(void) {
   csched_serial *queue;
   begin(0, 0);
@@ -728,7 +728,7 @@ static void virtual_fork(void) {
   soon(&many[0]), at(&many[1], 5);
   if (pthread_create(&thread, NULL, run_here, NULL) != 0) abort();
   CHECK_SOON(atomic_load(&reached));
-  CHECK_CHILD(drive_in_child, NULL); // who drives is not there
+  CHECK_CHILD(drive_in_child, NULL); // the driver does not exist here
   atomic_store(&opens, 1);
   pthread_join(thread, NULL);
   CHECK_JOURNAL(&order, "1");
@@ -746,7 +746,7 @@ TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow
 
 static void again(probe *probe) { soon(probe); }
 
-// Those that a queue cannot run yet are handed on to it, and no limit counts that.
+// Timers that a queue cannot run yet are moved into the queue. The limit of steps does not count this.
 static void virtual_handed_on(void) {
   enum { TIMERS = 12, LIMIT = 4 };
   probe timers[TIMERS];

@@ -45,7 +45,7 @@ static void end_ring(ring *ring) {
 static void wait_inside(void *context) {
   member *member = context;
   atomic_fetch_add(&member->ring->begun, 1);
-  WAIT_WHILE(atomic_load(&member->ring->begun) < member->ring->count); // each holds what it holds
+  WAIT_WHILE(atomic_load(&member->ring->begun) < member->ring->count); // until all threads own their queues
   member->result = csched_serial_sync(member->waits_for, do_nothing, NULL);
 }
 
@@ -111,7 +111,7 @@ static void waits_through_queues(int rounds) {
     ring.members[1].through = entered[1];
     ring.members[0].waits_for = entered[1];
     go_round(&ring, true);
-    ring.members[1].through = NULL; // a line, which ends with a queue that nobody holds
+    ring.members[1].through = NULL; // a line, which ends with a free queue
     ring.members[0].waits_for = ring.upper[1];
     ring.members[1].waits_for = entered[1];
     go_round(&ring, false);
@@ -125,7 +125,7 @@ static void waits_through_queues(int rounds) {
 
 TEST("a circle of waits over syncs that run inline is reported") { waits_through_queues(times(200)); }
 
-// A loop that its thread does not run while it waits belongs to the thread all the same.
+// A loop belongs to its thread, also while the thread waits and does not run it.
 static void sync_with_loop_of_waiter(probe *probe) { wait_inside(probe->context); }
 
 static void waits_loop(bool is_main_loop) {
@@ -141,7 +141,7 @@ static void waits_loop(bool is_main_loop) {
   probe_init(&ring.members[0].probe, sync_with_loop_of_waiter, &ring.members[0]);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(ring.threads[0]), job_of(&ring.members[0].probe)), 0);
   wait_inside(&ring.members[1]);
-  csched_time until = csched_now() + 10000 * MS; // the job may be the one that waits, for what the loop now runs
+  csched_time until = csched_now() + 10000 * MS; // the job may itself wait, for a job that the loop runs now
   while (atomic_load(&ring.members[0].probe.releases) == 0 && csched_now() < until)
     csched_loop_run_once(loop, csched_now() + MS);
   CHECK(ring.members[0].result + ring.members[1].result == EDEADLK);

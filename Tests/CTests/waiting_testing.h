@@ -6,5 +6,5 @@
 
 #include "../../Sources/CScheduler/sync/waiting_internal.h"
 
-/// Returns: how many threads sleep for what is at `address`.
+/// Returns: how many threads sleep in the bucket for `address`.
 int waiters_of(const void *address);

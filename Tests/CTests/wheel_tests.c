@@ -40,7 +40,7 @@ typedef struct comparison {
   bool is_exact; // nothing is cancelled or moved: then the wake has to be exact
   bool is_set_back;
   int count;
-  csched_timer *sorted[ITEMS]; // those that wait, in the order in which they are to come
+  csched_timer *sorted[ITEMS]; // the waiting timers, in their due order
   csched_timer items[ITEMS];
 } comparison;
 
@@ -62,9 +62,9 @@ static void check_wake(comparison *test, bool found_nothing) {
   for (int i = 0; i < test->count && test->sorted[i]->deadline < wake; i++)
     if (latest(test->sorted[i]) < wake) wake = latest(test->sorted[i]);
   CHECK(test->timers->wake <= wake);   // no missed wake
-  CHECK(test->timers->first <= first); // nobody is overtaken
+  CHECK(test->timers->first <= first); // no timer is overtaken
   if (!found_nothing) return;
-  CHECK(test->timers->wake > test->now); // and nobody spins
+  CHECK(test->timers->wake > test->now); // no spin
   CHECK(test->timers->first > test->now);
   if (test->is_exact) CHECK_EQUAL(test->timers->wake, wake);
 }
@@ -128,7 +128,7 @@ static void do_anything(comparison *test) {
   } else if (what < 75) {
     pop_due(test, 1 + (int)chance_below(&test->seed, 3));
   } else if (what < 80 && test->timers->wake > test->now && test->timers->wake < (csched_time)1 << 62) {
-    test->now = test->timers->wake; // as one would who sleeps until then
+    test->now = test->timers->wake; // as after a sleep until then
     pop_due(test, ITEMS);
   } else if (what < 84 && test->is_set_back) {
     test->now -= any_span(&test->seed, 58) % (test->now + 1);
@@ -153,7 +153,7 @@ static void compare(int64_t operations, bool is_set_back, uint64_t seed) {
       do_anything(test);
       if (k % 8 == 0) check_wake(test, false);
     }
-    test->now = CSCHED_FOREVER; // all that is left, in order
+    test->now = CSCHED_FOREVER; // all remaining timers, in order
     csched_timer *timer;
     while ((timer = csched_timers_pop_(test->timers, CSCHED_FOREVER)) != NULL) {
       CHECK(test->count > 0 && timer == test->sorted[0]);
@@ -202,7 +202,7 @@ static void wheel_ends_of_time(void) {
   enum { COUNT = sizeof deadlines / sizeof deadlines[0] };
   csched_timer items[COUNT];
   for (int i = COUNT - 1; i >= 0; i--) csched_timer_init(&items[i], &idle_type, NULL);
-  CHECK_EQUAL(add(timers, &items[4], deadlines[4], 0), CSCHED_TIMER_ADDED); // it wakes nobody
+  CHECK_EQUAL(add(timers, &items[4], deadlines[4], 0), CSCHED_TIMER_ADDED); // it causes no wake
   CHECK(timers->wake == CSCHED_FOREVER && timers->first == CSCHED_FOREVER);
   CHECK_EQUAL(add(timers, &items[5], deadlines[5], 0), CSCHED_TIMER_ADDED);
   CHECK_EQUAL(add(timers, &items[3], deadlines[3], 0), CSCHED_TIMER_ADDED_FIRST);
@@ -229,7 +229,7 @@ static void wheel_ends_of_time(void) {
 
 TEST("time ends at both ends") { wheel_ends_of_time(); }
 
-// MARK: costs, in what is looked at
+// MARK: costs, in steps
 
 static void wheel_costs(int count, uint64_t seed) {
   csched_timers *timers = make_timers();
@@ -244,13 +244,13 @@ static void wheel_costs(int count, uint64_t seed) {
     if (i % 2 == 0) csched_timers_move_(timers, timer, start + 8 * MS + chance_below(&seed, hour));
     else csched_timer_cancel(timer);
   }
-  CHECK_EQUAL(timers->steps, 0); // adding, moving and leaving look at nothing else
+  CHECK_EQUAL(timers->steps, 0); // add, move and cancel visit no other timer
   CHECK(RB_EMPTY(&timers->near));
   int64_t popped = 0, left = (int64_t)timers->pending;
   for (csched_time now = start; timers->pending > 0; now = timers->wake)
     while (csched_timers_pop_(timers, now) != NULL) popped++;
   CHECK_EQUAL(popped, left);
-  CHECK(timers->steps <= 4 * (uint64_t)count + 1000); // each sinks once or twice, and is looked at for its wake
+  CHECK(timers->steps <= 4 * (uint64_t)count + 1000); // each cascades once or twice, and is read for its wake
   free(items);
   free(timers);
 }

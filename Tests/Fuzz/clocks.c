@@ -1,13 +1,13 @@
 // Target: timers on the monotonic, the boot and the wall clock (clock/clock.c), of a loop and of a queue on it. The system is suspended, and
-// the wall clock is set. The clocks' thread is no thread here: it goes on when the input says so, up to where it would sleep.
+// the wall clock is set. The clocks' thread is no thread here: when the input says so, its code runs up to its next sleep.
 //
 // The model checks:
-//   early     nothing is delivered before its own clock has come to its deadline
-//   order     what one look of the thread delivers runs by deadline and order of submission
+//   early     no timer is delivered before its own clock has reached its deadline
+//   order     the timers that one step of the thread delivers run by deadline and order of submission
 //   alarms    the alarm of a clock is never set to later than the least deadline + leeway on it
-//   all       once the thread has looked, and the loop has run, nothing is left whose time has come
-//   once      each submission is run or dropped, then released; at once where it waited for its clock. Without means to keep the time it is
-//             dropped with the system's error. A shutdown drops what waits; the next submission starts anew
+//   all       after a step of the thread and a run of the loop, no due timer waits
+//   once      each submission is run or dropped, then released; at once where it waited for its clock. When the system refuses an alarm, it is
+//             dropped with the system's error. A shutdown drops waiting timers; the next submission starts the clocks anew
 
 #include "fuzz.h"
 
@@ -134,7 +134,7 @@ int __wrap_csched_poller_wake_(const csched_poller *poller) {
   return 0;
 }
 
-// It is armed to try again what somebody else is to deliver, when there is nobody. Here the thread can deliver all itself.
+// The library arms it to retry a delivery for which there is no worker. Here the thread can deliver all timers itself.
 void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline);
 void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   (void)poller;
@@ -233,7 +233,7 @@ static void check_alarms(void) {
   }
 }
 
-// After the thread has looked, and the loop has run all. (One that is late waits behind those that are due before it.)
+// Called after a step of the thread and a complete run of the loop. (An overdue timer waits behind earlier deadlines.)
 static void check_all_done(void) {
   for (int i = 0; i < ITEMS; i++) {
     const item *item = &items[i];
@@ -339,7 +339,7 @@ static void run_all(void) {
   csched_loop_run_ready(loop, 10000);
   depth--;
   if (depth == 0) {
-    thread_goes_on(); // for what was submitted meanwhile
+    thread_goes_on(); // for timers submitted meanwhile
     csched_loop_run_ready(loop, 10000);
   }
 }

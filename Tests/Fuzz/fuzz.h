@@ -2,7 +2,7 @@
 // Depends on: CScheduler.
 //
 // A target is a file with LLVMFuzzerTestOneInput: it reads operations from the input, does each to the library and to a model, and
-// ends the process where the two differ. All is done by one thread, and time is virtual: so an input does the same each time.
+// ends the process where the two differ. One thread does everything, and time is virtual: so an input has the same effects each time.
 #pragma once
 
 #include <CScheduler/CScheduler.h>

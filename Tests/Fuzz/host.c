@@ -1,11 +1,11 @@
 // Target: a loop in a host, with descriptors to wait for, timers and jobs. The descriptors are real, the time is not.
 //
 // The model checks:
-//   told      the loop's descriptor is readable while there is something to do (a job, a timer that must come now, a source that is ready, a
-//             stop or a close that was not taken); and not readable once all has been done
-//   handlers  one is called for a source that is added only, for what it asks for, and for a descriptor that has been ready since
-//   levels    a source that is ready is told in each run of all that is; one that waits for an edge is told of each
-//   once      each job is run or dropped; timers are not early, and come in order
+//   told      the loop's descriptor is readable while the loop has work (a job, a timer at its latest time, a ready source, a
+//             stop or a close that was not taken), and not readable once all work is done
+//   handlers  a handler is called only for an added source, for its requested events, and if its descriptor has been ready since
+//   levels    each complete run reports a ready source; an edge-triggered source is reported once for each edge
+//   once      each job is run or dropped; timers are not early, and run in order
 
 #define _GNU_SOURCE
 #include "fuzz.h"
@@ -33,11 +33,11 @@ typedef struct item { // a job or, for the first TIMERS, a timer
 } item;
 
 typedef struct source {
-  csched_fd_source own[2]; // the one that it is, and the one that it was before its number was used again
+  csched_fd_source own[2]; // own[which] is the present source; the other is from before a reuse of the number
   int which;
   int fd; // an eventfd: it can be written always, and read while it is not 0
   bool is_added, has_been_readable, owes_edge;
-  unsigned events, times; // that it has been told in succession
+  unsigned events, times; // as reported since the last reset
 } source;
 
 static csched_loop *loop;
@@ -105,7 +105,7 @@ int __wrap_csched_poller_wait_(csched_poller *poller, csched_poller_event *event
   return __real_csched_poller_wait_(poller, events, most, false);
 }
 
-// MARK: what the host is to be told
+// MARK: when the host must be notified
 
 static bool is_source_ready(const source *source) {
   if (!source->is_added || closing != 0) return false;
@@ -127,7 +127,7 @@ static bool has_work(void) {
   return false;
 }
 
-// A close is told once; nobody takes a stop after it.
+// A close is reported once. No run takes a stop after it.
 static bool has_end(void) { return closing != 0 ? !is_close_known : is_stop_pending; }
 
 static void check_told(void) {
@@ -212,7 +212,7 @@ static void modify(source *source, unsigned events) {
   REQUIRE(answer == (source->is_added ? 0 : ENOENT), "modify of %d says %d", number(source), answer);
   if (answer != 0) return;
   source->events = events;
-  source->owes_edge = (events & WRITE) != 0 || is_readable(source->fd); // a change that came before is told anew
+  source->owes_edge = (events & WRITE) != 0 || is_readable(source->fd); // an earlier change is reported anew
 }
 
 static void take_out(source *source, unsigned events) {
@@ -235,8 +235,8 @@ static void take_from(source *source) {
   if ((source->events & WRITE) == 0) source->owes_edge = false; // perhaps
 }
 
-// Closes the descriptor, and opens another one under its number. Without being removed the source stays in the loop's table, and where
-// a copy keeps the descriptor open, in the system's: what that reports is nobody's.
+// Closes the descriptor, and opens another one under its number. A source that is not removed stays in the loop's table, and where
+// a copy keeps the descriptor open, also in the system's. The events of that copy must reach no source.
 static void use_number_again(source *source, bool is_removed) {
   if (is_removed) {
     if (source->is_added) take_out(source, source->events);
@@ -343,7 +343,7 @@ static void close_loop(csched_stop_policy policy) {
   csched_loop_close(loop, policy);
 }
 
-// Between runs a host may let go of the loop, and take it again, on a thread of its own.
+// Between runs a host may detach the loop from its thread, and attach it to another thread.
 static void let_go(void) {
   csched_loop_detach(loop);
   is_detached = true;
@@ -421,7 +421,7 @@ static void begin(void) {
   if (csched_loop_create(&loop) != 0 || csched_loop_fd(loop, &host) != 0) abort();
 }
 
-// All that there is gets done, and then the host is not told of anything.
+// Does all work. After that the host must not be notified.
 static void finish(void) {
   empty_copies();
   for (int i = 0; i < SOURCES; i++) {

@@ -1,8 +1,8 @@
-// Target: a thread's trampoline (target/trampoline.c), with nested levels, and set aside, against a list of the jobs of each level.
+// Target: a thread's trampoline (target/trampoline.c), with nested frames, and set aside. The model is a list of jobs for each frame (`level`).
 //
 // The model checks:
-//   order    a job runs in the level in which it was submitted, when that is the innermost one, after those submitted there before it
-//   at once  the first job of a closed trampoline runs before the call returns, and so does all that it brings about
+//   order    a job runs in the frame in which it was submitted, when that frame is the innermost, in the order of submission
+//   at once  the first job of a closed trampoline runs before the call returns, and so do all jobs that it submits
 //   once     each submission is run or dropped; one release follows, unless `run` submitted the job again
 
 #include "fuzz.h"
@@ -46,7 +46,7 @@ static void check_done(unsigned in_level) {
     REQUIRE(items[i].level != in_level || (items[i].state != WAITS && items[i].state != DROPPED), "item %d is left", i);
 }
 
-// Calls csched_trampoline_run with the model told of it: `job` waits in the innermost level, or opens one.
+// Calls csched_trampoline_run, in the model as well: `job` waits in the innermost frame, or opens the first frame.
 static void submit(csched_job *job) {
   bool opens = level == CLOSED;
   if (opens) level = ++last_level;

@@ -1,14 +1,13 @@
-// Seven things to wait for, each with its operations and its model.
-// Target: what threads wait for (sync/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c), by three threads of which one
-// goes on at a time: the others are between two operations, or where they would sleep. The input says which operation is the next, and whose;
-// for a thread that sleeps it means that this looks whether it has been woken. Time passes when all sleep and have looked, or the input says so.
+// Target: synchronisation (sync/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c) by three threads, of which one
+// runs at a time. The others are between two operations, or in a sleep. The input chooses the next operation and its thread.
+// A sleeping thread that is chosen checks whether it has been woken. Time passes when all threads sleep and have checked, or when the input says so.
 //
 // The model checks:
-//   result   each operation says what the model says: what is taken, by whom, in the order of arrival, and what a deadline has ended
+//   result   each operation returns the model's result: which thread gets what, in the order of arrival, and which waits time out
 //   alone    a lock has one owner; writers exclude all, readers writers
-//   counts   units, what is left of a latch or in a group, and readers are as many as the model has
-//   awake    when time passes because all sleep, nobody sleeps for what has been given, opened or let go: no wake is lost
-//   told     an event's handler is told what was merged; a group's notices come in order, once it was empty
+//   counts   the units, the counts of a latch and of a group, and the readers are as many as in the model
+//   awake    when time passes because all sleep, no thread sleeps for a unit, an opening or an unlock that it has got: no wake is lost
+//   told     an event's handler gets all merged values; a group's notices are called in order, once the group was empty
 
 #include "fuzz.h"
 
@@ -29,10 +28,10 @@ typedef struct actor {
   bool is_asleep, is_over;
   csched_time until; // where it sleeps
   want want;
-  csched_time deadline; // of what it waits for
+  csched_time deadline; // of the wait
   uint64_t arrival;
-  bool is_told;  // by a signal, a unit, an opening, the end of a group
-  bool has_left; // a condition, at its deadline: it only wants the lock
+  bool is_told;  // woken by a signal, a unit, an opening, the end of a group
+  bool has_left; // left a condition at its deadline, and waits for the lock only
   bool reads, writes;
 } actor;
 
@@ -40,14 +39,14 @@ static actor actors[THREADS];
 static _Thread_local actor *me;
 static int number(const actor *actor) { return (int)(actor - actors); }
 
-static struct { // what comes next, and for whom it is
+static struct { // the next operation, and its thread
   unsigned what;
   actor *who;
 } order;
-static unsigned looks; // since something was done
+static unsigned looks; // checks of sleepers since the last operation
 static uint64_t arrivals;
 
-// MARK: who goes on
+// MARK: the running thread
 
 static void hand_to(actor *next) {
   actor *this = me;
@@ -56,7 +55,7 @@ static void hand_to(actor *next) {
   while (sem_wait(&this->go) != 0) {}
 }
 
-// Returns: somebody who is not over, awake if there is one; NULL: all are over.
+// Returns: a thread that is not over, an awake one if possible; NULL: all are over.
 static actor *somebody(void) {
   actor *found = NULL;
   for (int i = 1; i <= THREADS; i++) {
@@ -101,7 +100,7 @@ static bool has_writer(void) {
   return false;
 }
 
-// Tells whoever has waited longest. Returns: whether somebody waits.
+// Does: marks the longest waiter of this kind as woken. Returns: whether there is one.
 static bool tell_first(want want) {
   actor *first = NULL;
   for (int i = 0; i < THREADS; i++) {
@@ -178,7 +177,7 @@ static void end_to_wait(bool result, bool wanted) {
 
 // MARK: operations
 
-// Returns: a deadline, often one that has passed; 0: do not wait at all.
+// Returns: a deadline, often a past one; 0: do not wait at all.
 static csched_time some_deadline(void) {
   unsigned kind = fuzz_below(4);
   if (kind == 0) return 0;
@@ -298,7 +297,7 @@ static void drop_rwlock(void) {
   if (writes) csched_rwlock_unlock_write(&rwlock);
 }
 
-// MARK: a group, and who is told
+// MARK: a group, and its notices
 
 typedef struct notice {
   csched_job job;
@@ -427,7 +426,7 @@ static void act(unsigned what) {
   check_counts();
 }
 
-// Does what is this thread's turn, and reads whose turn is the next, until the input is over; then it lets go of all that it has.
+// Does this thread's operations, and reads the next one and its thread, until the input is over. Then releases all locks and units.
 static void live(void) {
   while (!fuzz_is_over() || order.who == me) {
     if (order.who == me) {

@@ -1,10 +1,10 @@
-// Target: where timers wait (time/timer.c), two of them, against a list. Their time is the input's, and may go back.
+// Target: two timer wheels (time/timer.c), against a list. The input sets their time, which may go back.
 //
 // The model checks, after each operation:
-//   order    a pop takes the first that is due, by (deadline, order of submission), and never one that is not
-//   wake     is not after the least deadline + leeway, nor `first` after the least deadline; once a pop has found nothing both are after
-//            now; and exact, if nothing has been taken out or moved since all was empty
-//   once     each submission is run or dropped, then released, at once where the timer is in nobody's hands
+//   order    a pop takes the first due timer, by (deadline, order of submission), and never one that is not due
+//   wake     is not after the least deadline + leeway, nor `first` after the least deadline. After a pop without a result, both are after
+//            now, and exact if no timer has been removed or moved since the wheel was empty
+//   once     each submission is run or dropped, then released, at once if no thread is at the timer
 
 #include "fuzz.h"
 
@@ -109,7 +109,7 @@ static void add(item *item, int at, bool is_cancelled) {
   item->deadline = deadline;
   item->leeway = leeway;
   item->order = ++last_order;
-  item->state = is_cancelled ? IDLE : WAITS; // W8: who adds a cancelled one lets go of it
+  item->state = is_cancelled ? IDLE : WAITS; // W8: the add of a cancelled timer releases it
   if (is_cancelled) wheels[at].is_exact = false;
 }
 
@@ -134,7 +134,7 @@ static void cancel(item *item, bool takes_out) {
   REQUIRE(result == (item->state == WAITS ? CSCHED_CANCEL_DROPPED : CSCHED_CANCEL_FINISHED), "cancel of %d says %d",
           number(item), (int)result);
   if (item->state == IDLE) return;
-  bool is_out = takes_out && item->state == WAITS; // one that has been left there may stay, or not
+  bool is_out = takes_out && item->state == WAITS; // a timer that a plain cancel leaves there may stay, or not
   if (item->state == GONE) is_out = item->released == item->added;
   item->state = is_out ? IDLE : GONE;
   if (is_out) wheels[item->wheel].is_exact = false;
@@ -167,7 +167,7 @@ static void begin(int at) {
   wheels[at].is_exact = true;
 }
 
-// At the end of time: all that is left comes, in order, and then what never comes.
+// At the end of time: all waiting timers come, in order, and then the timers without a deadline.
 static void finish(int at) {
   csched_time saved = now;
   now = CSCHED_FOREVER;

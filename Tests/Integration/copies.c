@@ -1,4 +1,4 @@
-// Loads each library named, a copy of ours, by dlopen, uses and closes it: copies LIBRARY... What is of it stays in use: its
+// Loads each named library, a copy of ours, by dlopen, uses and closes it: copies LIBRARY... Parts of the copy stay in use: its
 // threads, the data of this program's threads, and its handlers of fork.
 #define _GNU_SOURCE
 #define CSCHED_BY_DLOPEN
@@ -13,7 +13,7 @@
 
 enum { MOST = 64 };
 
-// What is called of a copy; nothing is linked.
+// The functions of a copy that are called. Nothing is linked.
 typedef struct copy {
   void *handle;
   const unsigned char *abi; // which its structs and state words must be of

@@ -1,5 +1,5 @@
-// Coroutines of C++20 that move between targets by `co_await scheduler::on(target)`: each is resumed once, where it was asked or with an
-// error, and no frame is left.
+// Coroutines of C++20 that move between targets by `co_await scheduler::on(target)`: each is resumed once, on its target or with an
+// error, and no coroutine frame leaks.
 #include <cscheduler.hpp>
 
 #include "cscheduler_twice.h"
@@ -13,7 +13,7 @@ namespace {
 
 std::atomic<int> frames{0};
 
-// A coroutine that nobody waits for. What leaves it is thrown to whoever resumed it; by the language it has then not been destroyed.
+// A coroutine without a waiter. Its exceptions are thrown to the code that resumed it; by the language the coroutine is then not destroyed.
 struct Detached {
   struct promise_type {
     promise_type() { frames++; }
@@ -155,7 +155,7 @@ void racing() {
   }
 }
 
-// MARK: exceptions, and targets that run what they get at once
+// MARK: exceptions, and targets that run jobs at once
 
 Detached throws(csched_target *target) {
   co_await scheduler::on(target);

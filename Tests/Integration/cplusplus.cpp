@@ -16,7 +16,7 @@ __attribute__((noinline)) int run_deeper(csched_job *job, int depth) {
     csched_trampoline_run(job);
     return 0;
   }
-  return run_deeper(job, depth - 1) + 1; // no tail call: each level has a frame
+  return run_deeper(job, depth - 1) + 1; // no tail call: each call has a frame
 }
 } // namespace
 

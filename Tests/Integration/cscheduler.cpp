@@ -169,7 +169,7 @@ void captures_of_a_run() {
   CHECK(seen == 42 && Capture::alive == 0 && Capture::take_ended() == 1);
   CHECK(task.cancel() == CSCHED_CANCEL_FINISHED && Capture::take_ended() == 0);
 
-  // What fits a word, and what was copied.
+  // A capture of one word, and a closure that is copied.
   std::string text(100, 'a');
   auto copied = [text, &seen] { seen += static_cast<int>(text.size()); };
   thread.async([&seen] { seen++; });
@@ -350,7 +350,7 @@ void exceptions() {
   CHECK(loop.run() == CSCHED_RUN_CLOSED && loop.async([&] { ran++; }).is_over() && ran == 1);
 }
 
-// On a thread of ours nobody is there to catch it.
+// An exception on one of our threads is caught nowhere.
 void uncaught() {
   pid_t child = fork();
   if (child == 0) {
@@ -458,7 +458,7 @@ void owners() {
   CHECK(thrown_by<int>([&] { time.run(); }) == 6);
 }
 
-// In a child of fork the owners of what was orphaned still come to their end.
+// In a child of fork, the owners of orphaned objects can still be destroyed.
 void forks() {
   auto *thread = new scheduler::thread("parent's");
   auto *pool = new scheduler::pool();
@@ -492,7 +492,7 @@ int main() {
   syncs();
   owners();
   forks();
-  CHECK(from_other_unit() == 2); // the same header, seen twice
+  CHECK(from_other_unit() == 2); // the header in two translation units
   CHECK(Capture::alive == 0 && csched_live_threads() == 0);
   csched_shutdown(CSCHED_STOP_DROP);
   std::puts("captures end once, exceptions arrive, owners give back");

@@ -130,7 +130,7 @@ def many(path):
     # A second server says that there is one, and leaves its socket alone.
     second = subprocess.run([*command, path], capture_output=True, text=True, timeout=TIME_OUT)
     require(second.returncode == 1 and "Address already in use" in second.stderr, f"a second one is refused: {second}")
-    server.connected += 1  # it tried whether somebody is there
+    server.connected += 1  # a connection that only tests for a listener
     exchange(clients[200:], {client: b"still there" for client in clients[200:]})
     server.end(signal.SIGTERM)
     require(all(is_closed(client) for client in clients[200:]), "the end hangs up on all")
@@ -162,7 +162,7 @@ def idle(path):
     require(all(is_closed(client) for client in silent), "the idle see the end")
     wait_until(lambda: server.descriptors() == before, "who speaks no more is hung up on, too")
 
-    # A server that was stopped for a while does not hang up on those who spoke meanwhile.
+    # A server that was stopped for a while does not close clients that wrote meanwhile.
     late = server.connect()
     late.sendall(b"a")
     require(late.recv(1) == b"a", "it is served")
@@ -175,7 +175,7 @@ def idle(path):
 
 
 def full(path):
-    """More clients than descriptors: those who wait are served when others leave; meanwhile the processor is idle."""
+    """More clients than descriptors: waiting clients are served when others leave. Meanwhile the processor is idle."""
     server = Server(path, LONG, descriptors=40)
     clients = [server.connect() for _ in range(60)]
     wait_until(lambda: server.descriptors() == 40, "the table is full")

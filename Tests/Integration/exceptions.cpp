@@ -1,4 +1,4 @@
-// Exceptions out of jobs, runs and syncs: each is caught around the call, and what was left goes on. Some pass a frame of C, which has
+// Exceptions out of jobs, runs and syncs: each is caught around the call, and the unwound loop or queue continues. Some pass a frame of C, which has
 // no clean-ups (exceptions.c), some are thrown and caught on a fiber's stack.
 #include <CScheduler/CScheduler.h>
 
@@ -24,7 +24,7 @@ void check(bool holds, int at) {
 }
 #define CHECK(condition) check((condition), __LINE__)
 
-struct Job : csched_job { // one that counts
+struct Job : csched_job { // counts its calls
   int ran = 0, dropped = 0, released = 0;
   void (*body)(Job *);
   explicit Job(void (*body)(Job *) = nullptr) : body(body) {
@@ -135,14 +135,14 @@ struct Queues {
     csched_serial_destroy(lower);
     csched_pool_destroy(pool);
   }
-  void go_on() { // without a sync, or anything else that would look
+  void go_on() { // without a sync, or another call that checks for unwound frames
     for (csched_serial *queue : {lower, upper}) {
       Job job;
       csched_target_submit(csched_serial_target(queue), &job);
       for (int i = 0; i < 10000 && !csched_job_is_idle(&job); i++) usleep(1000);
       CHECK(job.ran == 1);
       csched_target_inside inside;
-      while (!csched_serial_try_enter(queue, &inside)) usleep(100); // until the worker has let go
+      while (!csched_serial_try_enter(queue, &inside)) usleep(100); // until the worker has released the queue
       csched_serial_leave(queue, &inside);
     }
   }
@@ -170,7 +170,7 @@ void syncs() {
   queues.go_on();
 }
 
-// More levels than fit into one block.
+// More frame records than fit into one block.
 void deep() {
   static std::vector<csched_serial *> queues;
   static csched_pool *pool;
@@ -224,7 +224,7 @@ void through_c() {
   csched_loop_destroy(loop);
 }
 
-// The thread's end passes the same clean-ups as an exception, and means more: the loop is closed.
+// The end of the thread runs the clean-ups of an exception, and also closes the loop.
 void thread_end() {
   static csched_loop *loop;
   static csched_serial *queue;

@@ -122,7 +122,7 @@ static void take(csched_fd_source *source, unsigned events) {
   char byte;
   (void)events;
   if (read(source->fd, &byte, 1) == 1) told++;
-  else csched_loop_remove_fd(source->context, source); // who cannot read is told for ever
+  else csched_loop_remove_fd(source->context, source); // without a read, the source would be reported for ever
 }
 
 static void *submit_late(void *loop) {
@@ -201,7 +201,7 @@ static int use_clock(void) {
   csched_timer_init(&timer, &type, NULL);
   csched_target_submit_at_clock(csched_loop_target(csched_thread_loop(thread)), CSCHED_CLOCK_WALL, &timer,
                                 csched_clock_now(CSCHED_CLOCK_WALL) + 2 * MS, 0);
-  csched_timer_init(&other, &type, NULL); // which the clocks' thread has carried
+  csched_timer_init(&other, &type, NULL); // which the clocks' thread has delivered
   csched_target_submit_at_clock(&user, CSCHED_CLOCK_WALL, &other, csched_clock_now(CSCHED_CLOCK_WALL) + 2 * MS, 0);
   wait_for(2);
   csched_thread_destroy(thread);
@@ -226,7 +226,7 @@ static int open_descriptors(void) {
   return count;
 }
 
-// Each source is added, or refused with nothing left. Before there are threads, which may open or close descriptors meanwhile.
+// Each source is added, or refused without a leak. Runs before there are threads, which may open or close descriptors meanwhile.
 static int use_sources(void) {
   csched_loop *loop;
   csched_fd_source fd;
@@ -326,7 +326,7 @@ static void be_on_one_processor(void) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-// What is narrow before the program is loaded.
+// Limits that are set before the program is loaded.
 static const char *const narrow[] = {"few descriptors", "little memory", "small stacks", "one processor",
                                      "no more threads"};
 enum { NARROW = sizeof narrow / sizeof narrow[0] };

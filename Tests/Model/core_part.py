@@ -48,14 +48,14 @@ class Build:
         return program
 
 
-# How many schedules of a check a mutant gets, by lot and exhaustively: first FEW, which kill the most; then MANY, or its part of SHARED
-# where few checks are to kill it.
+# How many schedules of a check a mutant gets, by lot and exhaustively: first FEW, which kill most mutants; then MANY, or its share of SHARED
+# if few checks are to kill it.
 FEW = (200, 500)
 MANY, SHARED = 20_000, 100_000
 
 
 class ModelPart:
-    """What is run by the checker."""
+    """A part whose checks the model checker runs."""
 
     has_schedules = True
 

@@ -1,10 +1,10 @@
-"""Weakens each ordering of the core, one at a time: what no check misses is not needed, or not tested."""
+"""Weakens each ordering of the core, one at a time. An ordering whose weakening no check finds is not needed, or not tested."""
 
 import re
 
 import source
 
-# What each operation may become. The weaker ones that the core has no use for are in the model's atomic.h only.
+# The weaker forms of each operation. Forms that the core does not use are only in the model's atomic.h.
 WEAKER = {
     "load_acquire": ["load_relaxed"],
     "store_release": ["store_relaxed"],

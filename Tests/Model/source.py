@@ -1,5 +1,5 @@
-"""Finds places of a C source by what they say to the compiler, and by the invariant that they serve: comments may be reworded, and
-lines laid out anew, without a mutant losing its place."""
+"""Finds code in a C source by its tokens, and by the tag of its invariant: comments may be reworded, and
+lines reformatted, and a mutant's code is still found."""
 
 import re
 
@@ -33,14 +33,14 @@ def tags(text, start, end):
 
 
 class Source:
-    """A source, to be asked many times."""
+    """A source with its tokens."""
 
     def __init__(self, text):
         self.text, self.tokens = text, tokens(text)
         self.words = [each[0] for each in self.tokens]
 
     def places(self, code, tag=None):
-        """The (start, end) of each place that says `code`, on lines that bear `tag`."""
+        """The (start, end) of each place whose tokens are those of `code`, on lines with `tag`."""
         wanted = [each[0] for each in tokens(code)]
         found = []
         for at in range(len(self.words) - len(wanted) + 1):
@@ -77,7 +77,7 @@ def function_at(text, position):
 
 
 def find(source, code, where, name, file):
-    """The one place of `code`, which must be unique among those that `where` names: a tag, a function, or both; all of the file without."""
+    """The only place of `code` in the file, or at `where`: a tag, a function, or both. Ends the program if there are several, or none."""
     places = source.places(code)
     for word in where.split():
         if TAG.fullmatch(word):

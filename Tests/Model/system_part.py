@@ -1,4 +1,4 @@
-"""The part that the C tests check, on the real system: mutants of what the checker does not have, such as descriptors."""
+"""The part that the C tests check, on the real system: mutants of code that the checker does not model, such as descriptors."""
 
 import concurrent.futures
 import functools
@@ -13,7 +13,7 @@ import source
 FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
 TESTS = ["Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c", "Tests/Support/CTestAllocations/*.c"]
 HEADERS = ["Sources/CScheduler/include", "Tests/Support/CTestSupport/include", "Tests/Support/CTestAllocations/include"]
-TIMEOUT = 60  # seconds, after which a test counts as failed: it waits for what never comes
+TIMEOUT = 60  # seconds, after which a test counts as failed
 
 
 class SystemPart:
@@ -55,7 +55,7 @@ class SystemPart:
         return self._link([own if each.name == own.name else each for each in self.objects], folder)
 
     def names_of_checks(self, program):
-        """Only those that are to kill a mutant: the others are run elsewhere."""
+        """Returns the tests that are to kill a mutant. The other tests are run elsewhere."""
         listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.splitlines()
         return [name for name in listed if any(re.match(pattern, name) for pattern in mutants.SYSTEM.values())]
 

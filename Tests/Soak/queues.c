@@ -54,7 +54,7 @@ static queue *begin(int count, csched_pool *pool, soak_figures *figures) {
 static void destroy(queue *queues, int count, soak_tally *tally) {
   for (int i = 0; i < count; i++)
     if (!is_base(i)) csched_serial_destroy(queues[i].serial);
-  soak_settle(tally); // a base must outlive the queues on it, and what they have
+  soak_settle(tally); // a base must outlive the queues on it, and their jobs
   for (int i = 0; i < count; i++)
     if (is_base(i)) csched_serial_destroy(queues[i].serial);
   free(queues);

@@ -1,13 +1,13 @@
-// The soak: everything at once, for as long as is asked: soak MINUTES [SEED]. What it is for is what a test of a second does not show:
-// memory, descriptors and threads that are lost one at a time, and what happens once in ten million.
+// The soak: everything at once, for MINUTES: soak MINUTES [SEED]. It finds faults that a test of one second does not show:
+// memory, descriptors and threads that leak one at a time, and events that happen once in ten million runs.
 //
-// It goes round through its phases, each for its share of the time; one that was slow takes from those after it, but each does some
-// least amount. After each round all that was made has been destroyed; then
+// It repeats its phases, each for its share of the time. A slow phase shortens the later ones, but each phase does some
+// least amount. After each round all objects have been destroyed; then
 //   submitted = run + dropped, and as many released
 //   no more descriptors and threads than after the first round, which warms up
 //   no more than MOST_BYTES in use by malloc, and MOST_RESIDENT resident, beyond that
-// No figure of time is judged. Only standing still is: no job released in two minutes (common.c) while some are outstanding.
-// soak MINUTES SEED KIND loses one of a kind in each round, which must be found: Tests/Soak/run --self-test.
+// No time is judged, but for a standstill: no job released in two minutes (common.c) while some are outstanding.
+// soak MINUTES SEED KIND leaks one object of this kind in each round, which must be found: Tests/Soak/run --self-test.
 
 #include "soak.h"
 
@@ -71,7 +71,7 @@ static state look(void) {
                  entries_of("/proc/self/task")};
 }
 
-// What has ended may take a moment to be gone. Without a base: until nothing more goes in a while.
+// Ended threads may be listed for a moment. Without a base: waits until the figures have not fallen for a while.
 static state look_until_flat(const state *base) {
   state now = look();
   for (int i = 0, idle = 0; i < 1000 && idle < 20; i++) {
@@ -96,7 +96,7 @@ static void check_flat(int round, const state *base, const state *now) {
   CHECK(csched_live_threads() == 0 || now->threads > 1, "%zu threads are counted", csched_live_threads());
 }
 
-// MARK: what is lost on purpose
+// MARK: leaks on purpose
 
 static void *sleep_for_ever(void *argument) {
   for (;;) pause();
@@ -182,7 +182,7 @@ static void print_figures(double minutes) {
          (double)(csched_now() - start) / 1e9, (double)usage.ru_maxrss / 1024);
 }
 
-// What is made at its first use, and kept: the clocks' thread with its descriptors.
+// Makes objects that are made at first use, and kept: the clocks' thread with its descriptors.
 static void warm_up(void) {
   static soak_tally tally;
   soak_job jobs[2];

@@ -71,7 +71,7 @@ static void rage(int index, void *context) {
       cancel(job, &seed);
       cancels++;
     } else {
-      soak_nap(20 * US); // or those that release what was cancelled would have no processor
+      soak_nap(20 * US); // or the threads that release cancelled jobs would have no processor
     }
   }
   for (int i = 0; i < JOBS; i++) csched_timer_cancel(&jobs[i].timer);

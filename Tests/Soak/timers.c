@@ -1,4 +1,4 @@
-// Timers, first very many that all wait, then fewer at a time that come and go, on threads, a pool and a queue: most are cancelled or
+// Timers, first very many that all wait, then fewer at a time, short-lived, on threads, a pool and a queue: most are cancelled or
 // moved before their time, as timeouts are.
 
 #include "soak.h"
@@ -14,7 +14,7 @@ typedef struct setting {
   csched_serial *queue;
   csched_target *targets[TARGETS];
   soak_job *jobs;
-  int *places; // at which target each job is, or was
+  int *places; // the last target of each job
 } setting;
 
 static void begin(setting *setting, int count, soak_tally *tally) {

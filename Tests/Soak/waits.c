@@ -1,6 +1,6 @@
 // 200 threads wait in each of the ways that there are, without a deadline and with one, and give up: for a buffer under a lock with two
-// conditions, for a recursive lock, units, readers and writers, and, with jobs on a pool, for latches and groups that are gone after that.
-// They also tell an event. Nobody is left, nothing is lost: at the end all counts agree.
+// conditions, for a recursive lock, units, readers and writers, and, with jobs on a pool, for latches and groups that are freed after that.
+// They also merge into an event. At the end no thread waits, and all counts agree.
 
 #include "soak.h"
 
@@ -8,7 +8,7 @@
 
 enum { THREADS = 200, LEAST = 20, ROOM = 16, UNITS = 5, JOBS = 3, DEEPEST = 4 };
 
-typedef struct buffer { // what is put in is taken out once
+typedef struct buffer { // each item is taken once
   csched_lock lock;
   csched_cond filled, emptied;
   uint64_t items[ROOM], count;
@@ -27,7 +27,7 @@ typedef struct shared {
   _Atomic int with_units;
   csched_rwlock rwlock;
   _Atomic int readers, writers;
-  uint64_t first, second; // equal but while somebody writes
+  uint64_t first, second; // equal except during a write
   csched_event event;
   _Atomic uint64_t merged;
   uint64_t told; // by the event's handler
@@ -35,7 +35,7 @@ typedef struct shared {
   _Atomic uint64_t waits, given_up;
 } shared;
 
-typedef struct one { // a thread, with what it alone has
+typedef struct one { // a thread, with its own data
   shared *shared;
   uint64_t seed, waits, given_up, item;
   csched_latch *latch;
@@ -76,7 +76,7 @@ static void tell(one *one, csched_cond *cond) {
   else csched_cond_signal(cond);
 }
 
-// Who has put something takes something, so the buffer is neither full nor empty for good.
+// Each thread puts an item and takes an item, so the buffer is neither full nor empty for good.
 static void use_buffer(one *one) {
   buffer *buffer = &one->shared->buffer;
   csched_lock_lock(&buffer->lock);
@@ -188,7 +188,7 @@ static void leave(soak_job *job) {
 static void submit_all(one *one, void (*body)(soak_job *)) {
   atomic_store(&one->done, 0);
   for (int i = 0; i < JOBS; i++) {
-    while (!soak_job_is_free(&one->jobs[i])) sched_yield(); // its release comes after what it did
+    while (!soak_job_is_free(&one->jobs[i])) sched_yield(); // its release comes after its run
     one->jobs[i].body = body;
     csched_priority priority = (csched_priority)soak_below(&one->seed, 4);
     CHECK(soak_submit(&one->jobs[i], csched_pool_target(one->shared->pool, priority)), "the pool is open");
@@ -258,7 +258,7 @@ static void check_nothing_is_left(shared *shared) {
         (unsigned long long)shared->told);
   CHECK(shared->first == shared->second, "%llu and %llu written", (unsigned long long)shared->first,
         (unsigned long long)shared->second);
-  csched_cond_destroy(&buffer->filled); // these stop the process if somebody waits, or has them
+  csched_cond_destroy(&buffer->filled); // these stop the process if a thread waits for them, or owns them
   csched_cond_destroy(&buffer->emptied);
   csched_semaphore_destroy(&shared->semaphore);
   csched_rwlock_destroy(&shared->rwlock);

@@ -45,7 +45,7 @@ static uint32_t is_ready;
 
 static void *publish(void *unused) {
   guarded = 1;
-  csched_store_relaxed(&is_ready, 1u); // the fault: a release would carry what was written
+  csched_store_relaxed(&is_ready, 1u); // the fault: only a release would publish the write
   return unused;
 }
 
@@ -65,7 +65,7 @@ static void *close_loop(void *unused) {
   if (csched_loop_fd(loop, &number) != 0) abort();
   csched_store_release(&is_ready, 1u);
   usleep(100000);
-  csched_loop_destroy(loop); // the fault: somebody else uses its descriptor, and nothing orders the two
+  csched_loop_destroy(loop); // the fault: another thread uses its descriptor, and nothing orders the two
   return unused;
 }
 
@@ -85,7 +85,7 @@ static void use_uninitialized(void) {
   free(activation);
 }
 
-// Of the C library's own: a loop that is let go of stays reachable, in the list of those that are told of forks.
+// Leaks a block of malloc. A leaked loop would stay reachable, in the list of fork handlers.
 static void leak(void) {
   void *volatile gone = malloc(64);
   gone = NULL;
@@ -98,7 +98,7 @@ static void keep(void) {
   static const csched_job_type type = {.run = do_nothing, .drop = do_nothing};
   csched_job job;
   csched_job_init(&job, &type, NULL);
-  csched_trampoline_run(&job); // the fault: no csched_shutdown, so this thread's trampoline is left
+  csched_trampoline_run(&job); // the fault: no csched_shutdown, so this thread's trampoline leaks
 }
 
 int main(int count, char **arguments) {

@@ -1,5 +1,5 @@
-// Takes the place of syscall (the linker's --wrap) under memcheck and DRD. Valgrind says that the system reads the word at each futex call; a wake
-// uses its address only, as a name: who slept on it may have gone, and the memory be somebody else's. Helgrind looks at no such call.
+// Replaces syscall (the linker's --wrap) under memcheck and DRD. Valgrind assumes that each futex call reads the word. A wake
+// uses only the address, as a key: the sleeper may be gone, and the memory reused. Helgrind does not check futex calls.
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -3,11 +3,11 @@
 //   0 free      TAKEN being filled      else the system's number of a live thread
 // States of a loop slot: NULL free, else the loop
 // Invariants
-//   DT1  A slot belongs to one thread, from its first context frame to its end. A handler may see a thread that has just ended. The
-//        system copies what the slot points to, and refuses memory that does not exist.
+//   DT1  A slot belongs to one thread, from that thread's first context frame to its end. A signal handler may see a thread that has just ended. So
+//        it reads through the slot's pointers by csched_os_copy_if_mapped_, which refuses memory that is not mapped.
 // Orderings
 //   thread: release, pairs with the handler's acquire, carries `top`
-// Assumes: a handler shows a thread or loop that has just ended, or misses one that has just started.
+// Assumes: the table may show a thread or loop that has just ended, or miss one that has just started.
 // Source: own design.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: checks/dump.c.
@@ -23,16 +23,16 @@ struct csched_dump_slot {
   const void *recorder;
 };
 static csched_dump_slot slots[SLOTS];
-static uint32_t without; // threads that found no slot
+static uint32_t without; // threads without a slot
 static const void *loops[SLOTS];
-static uint32_t loops_without;
+static uint32_t loops_without; // loops without a slot
 
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder) {
   for (int i = 0; i < SLOTS; i++) {
     uint32_t free = 0;
     if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
-      continue;                                         // DT1: another thread's
+      continue;                                         // DT1: another thread's slot
     csched_store_relaxed(&slots[i].top, top);           // DT1: slot per thread
     csched_store_relaxed(&slots[i].recorder, recorder); // DT1: slot per thread
     csched_store_release(&slots[i].thread, thread);     // DT1: pairs with the handler's acquire; carries `top`
@@ -61,14 +61,14 @@ void csched_dump_take_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
     const void *free = NULL;
     if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
-      return; // DT1: the handler has the system copy the loop
+      return; // DT1: read only by a checked copy
   }
   csched_fetch_add_relaxed(&loops_without, 1u); // a count
 }
 
 void csched_dump_give_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
-    if (csched_load_relaxed(&loops[i]) != loop) continue; // DT1: only its own slot
+    if (csched_load_relaxed(&loops[i]) != loop) continue; // DT1: only the loop's own slot
     csched_store_relaxed(&loops[i], (const void *)NULL);  // DT1: free again
     return;
   }
@@ -76,7 +76,7 @@ void csched_dump_give_loop_(const void *loop) {
 }
 
 const void *csched_dump_see_loop_(int slot) {
-  return csched_load_relaxed(&loops[slot]); // DT1: only copied
+  return csched_load_relaxed(&loops[slot]); // DT1: read only by a checked copy
 }
 
 uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&without); }     // a count

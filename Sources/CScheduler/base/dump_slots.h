@@ -9,10 +9,10 @@
 struct csched_frame;
 struct csched_recorder;
 
-/// A slot in the table of threads that a signal handler writes.
+/// A slot in the table of threads.
 typedef struct csched_dump_slot csched_dump_slot;
 enum { CSCHED_DUMP_SLOTS = CSCHED_DUMP_ROOM };
-/// Does: enters `thread` until its end. `*top` is its innermost context frame. Returns: NULL when the table is full.
+/// Does: adds `thread` to the table until its end. `*top`: its innermost context frame. Returns: the slot; NULL when the table is full.
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder);
 void csched_dump_give_slot_(csched_dump_slot *slot); ///< NULL: the thread got no slot
@@ -21,12 +21,12 @@ struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread);
 /// Returns: the recorder of the slot's thread, under the same rules.
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread);
 
-/// Does: enters a loop, until its end, in the table that a signal handler writes. When the table is full, the loop is only counted.
+/// Does: adds a loop to the table until its end. When the table is full, the loop is only counted.
 void csched_dump_take_loop_(const void *loop);
 void csched_dump_give_loop_(const void *loop);
 /// Returns: the loop in a slot, which may have ended; NULL: the slot is free. Thread: any, also in a signal handler.
 const void *csched_dump_see_loop_(int slot);
 
-/// Returns: how many threads, or loops, found no slot.
+/// Returns: how many threads, or loops, have no slot.
 uint32_t csched_dump_threads_without_(void);
 uint32_t csched_dump_loops_without_(void);

@@ -8,7 +8,7 @@
 enum { SIZE = 512 };
 
 static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
-  enum { ROOM = SIZE - 1 }; // leaves a byte for the line's end
+  enum { ROOM = SIZE - 1 }; // a byte remains for the line's end
   int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
   length = more < 0 ? length : length + more;

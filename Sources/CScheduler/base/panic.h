@@ -7,7 +7,7 @@
 /// Does: writes a message in the form of csched_panic_, and returns.
 void csched_say_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3);
 
-/// What writes the message of csched_panic_: standard error; once the library is loaded, with the flight recorder (csched_recorder_say_).
+/// Writes the message of csched_panic_ to standard error; after the library is loaded, with the flight recorder (csched_recorder_say_).
 extern CSCHED_HIDDEN void (*csched_panic_say_)(const char *message);
 
 /// Does: writes "Scheduler: <function>: <what happened; what to do>" by csched_panic_say_, without allocation or lock, and aborts.

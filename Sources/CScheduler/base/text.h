@@ -4,7 +4,7 @@
 
 #include <CScheduler/base.h>
 
-/// The text ends at `at`. Nothing is written from `end` on: longer text is cut.
+/// A buffer: the text ends at `at`, the memory at `end`. Longer text is cut.
 typedef struct csched_text {
   char *at, *end;
 } csched_text;
@@ -21,7 +21,7 @@ void csched_text_name_(csched_text *text, const char *name);
 void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name);
 /// Does: adds `before`, "thread", and the thread's number and name. Thread: any, except in a signal handler: it may open a file.
 void csched_text_thread_(csched_text *text, const char *before, uint32_t thread);
-/// Does: adds how many jobs are delayed, and until when.
+/// Does: adds the number of delayed jobs, and the time until `first`, the least deadline.
 void csched_text_delayed_(csched_text *text, size_t count, csched_time first, csched_time now);
 
 /// Does: copies `name`, cut to `size` - 1 bytes, and never inside a UTF-8 character.

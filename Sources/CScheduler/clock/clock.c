@@ -1,34 +1,33 @@
 // Timers on the boot clock and the wall clock: one thread of the process sleeps until they are due, and delivers them.
 //
 // States
-//   shared     NULL, or the structure with two queues of timers and a thread. Each queue is in the time of its own clock, and has an alarm on that
-//              clock. The thread sleeps until an alarm fires. The memory is static, because a cancel may come late
-//   alarm      of a queue: set to the instant at which the thread checks the queue; the system keeps it to its clock, however that is set
+//   shared     NULL, or the structure with the clock thread and two queues of timers, one for each clock. Each queue has an alarm on its clock, and
+//              the thread sleeps until an alarm fires. The memory is static, because a timer may be cancelled after a stop
+//   alarm      of a queue: set to the instant at which the thread checks the queue; if the clock is set, the system moves the alarm with it
 //   is_telling of a queue: 1 while the thread removes timers and delivers them
 //   is_ending  1: the thread must end
 //
 // Invariants
-//   CL1  Never early, by its own clock. After the alarm the thread reads the clock, which may have been set back. Only that reading counts.
-//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. So does the clock thread after each check. The alarm
-//        is set under a lock, to the present wake. So the last setter has seen all timers that were added before.
-//   CL3  No useless wake. An alarm is set to the wake of its queue, to none while nothing waits. Setting a clock wakes the thread only if that
-//        makes something due. (A cancelled timer may leave the alarm where it was: one wake too many.)
-//   CL4  One thread, started by the first submission that needs it. A submission that cannot start it leaves nothing behind, and drops the job.
-//   CL5  The thread delivers with no lock held, and each timer leaves its queue once (timer.c, W5). So it is run or dropped, once. That holds
-//        across a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts anew.
-//   CL6  In order: of the due timers, the earlier instant is delivered first, and of equal ones the first submitted. So a late timer is delivered
-//        by its submitter only while no timer before it waits or is being delivered. Both are read under the queue's lock. is_telling becomes 1
-//        before the lock under which a timer is removed, and 0 under a later lock, after its delivery.
-//   CL7  In a child of fork nothing waits. The timers are the parent's alone, and can be cancelled here. The next submission starts anew.
-//   CL8  Neither clock starves the other, or the end. After MOST deliveries of one clock, the thread sets that clock's alarm, which fires at once,
-//        and checks what else fired.
+//   CL1  A timer is never early by its own clock. After the alarm the thread reads the clock, which may have been set back meanwhile.
+//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards, as does the clock thread after each check. The alarm
+//        is set to the present wake, under a lock. So the last thread to set it has seen all timers that were added before.
+//   CL3  No useless wake. An alarm is set to the wake of its queue, or off if no timer waits. Setting a clock wakes the thread only if a timer
+//        becomes due. (A cancelled timer may not move the alarm: one wake too many.)
+//   CL4  The first submission that needs the thread starts it; there is one. A submission that cannot start it frees everything, and drops the job.
+//   CL5  The thread delivers with no lock held, and each timer is removed from its queue once (timer.c, W5). So each timer is run or dropped, once,
+//        also at a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts the thread again.
+//   CL6  Order: due timers are delivered by deadline, then by submission. So a late timer is delivered by its submitter only while no earlier timer
+//        waits or is being delivered. The submitter checks both under the queue's lock. The clock thread sets is_telling to 1 before the lock
+//        under which it removes a timer, and to 0 under the lock after the delivery.
+//   CL7  In a child of fork no timer waits: the waiting timers are the parent's, but can be cancelled. The next submission starts a thread.
+//   CL8  Neither clock starves the other, or the stop. After MOST deliveries of one clock, the thread sets that clock's alarm, which fires at once,
+//        and polls for the other alarm and the stop.
 // Orderings
 //   shared: release, pairs with submit's acquire, carries the structure · wake: relaxed, ordered by the alarm's lock · first, is_telling: relaxed,
 //     ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
 // Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
 //   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
-// Source: one thread for the wall clock's timers is what Dispatch's manager and Go's network poller are; that an absolute timer of the kernel
-//   follows its clock is timerfd_create(2).
+// Source: one thread for the wall clock's timers: Dispatch's manager, Go's network poller. Kernel timers that follow a clock: timerfd_create(2).
 // Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another clock is
 //   cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order", "instants that have passed, and
 //   the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing", "the wheel keeps to a clock that is
@@ -49,7 +48,7 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2, MOST = 64 };
+enum { CLOCKS = 2, MOST = 64 }; // MOST: CL8
 
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
@@ -68,9 +67,9 @@ typedef struct clocks {
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock starting; // guards the next two lines
-static bool is_made, is_stopping;
-static clocks memory, *shared; // `shared` is also read without it
+static csched_lock starting;      // guards the next two lines; `shared` is also read without it
+static bool is_made, is_stopping; // the queues are initialised; a stop is in progress
+static clocks memory, *shared;
 
 static void require_clock(csched_clock clock, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
@@ -91,10 +90,11 @@ static void set_alarm(clock_queue *queue) {
   csched_lock_unlock(&queue->setting);
 }
 
+// Does: delivers the due timers of `queue`, at most MOST, and sets the alarm for the next check.
 static void check_queue(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  for (int left = MOST; left > 0; left--) {     // CL8: a share of one clock
+  for (int left = MOST; left > 0; left--) {     // CL8: bounded
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: never early
     if (timer == NULL) break;
     csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: no lock held
@@ -112,7 +112,7 @@ static void clock_main(void *context) {
     csched_poller_event rung[CLOCKS];
     int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
     for (int i = 0; i < count; i++) check_queue(&all->queues[rung[i].tag]);
-    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // for deliveries that are held: see clock_delivery.c
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // CC2: time of the next attempt
   }
 }
 
@@ -155,12 +155,12 @@ static int make_clocks(clocks *all) {
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = start_thread(all);
   if (error == 0) is_made = true;
-  else close_all(all, alarms); // CL4: leaves nothing behind
+  else close_all(all, alarms); // CL4: frees everything
   return error;
 }
 
 static void clear_in_child(clock_queue *queue) {                        // CL7: fork
-  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works on them
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works
   queue->setting = (csched_lock)CSCHED_LOCK_INIT;
   csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
 }
@@ -182,6 +182,7 @@ static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   is_stopping = false;
 }
 
+// Does: starts the clock thread, unless it runs. Returns: 0 or an errno value.
 static int start(clocks **result) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, clock_at_fork);
@@ -197,7 +198,7 @@ static int start(clocks **result) {
 static void drop_all(clock_queue *queue) {
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL)
-    csched_job_discard_(&timer->job); // CL5: delivered once
+    csched_job_discard_(&timer->job); // CL5: dropped once
 }
 
 void csched_clocks_stop_(void) {
@@ -231,13 +232,13 @@ size_t csched_clocks_threads_(void) {
 
 // MARK: submitting
 
-// Returns: whether a timer that is due at `deadline` comes before all that wait or are being delivered.
+// Returns: whether a late timer with `deadline` precedes all timers that wait or are being delivered, so that its submitter may deliver it.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
-  bool is_it = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
-               csched_load_relaxed(&queue->is_telling) == 0; // CL6: under the lock, which carries the deliveries
+  bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
+                      csched_load_relaxed(&queue->is_telling) == 0;           // CL6: under the lock
   csched_lock_unlock(&queue->timers.lock);
-  return is_it && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: a worker's delivery, too
+  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: workers deliver, too
 }
 
 // The observer gets CSCHED_FOREVER as deadline, because the monotonic instant is unknown.
@@ -257,16 +258,16 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
   if (deadline <= csched_os_clock_now_((int)clock) &&
-      (queue == NULL || is_next(queue, target, deadline))) // CL1: never early; CL6: order
+      (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6: due, and first
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {
-    csched_job_discard_(&timer->job); // CL4: no thread
+    csched_job_discard_(&timer->job); // CL4: cannot start
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
   csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: it is earlier
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: the wake is earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // CL5: stopped
   return ECANCELED;

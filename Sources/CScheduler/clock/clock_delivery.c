@@ -1,19 +1,19 @@
-// Deliveries for the clock thread: a small pool of workers makes those that the thread must not make itself.
+// Delivery workers of the clock thread: a small pool makes the deliveries that may run user code.
 //
 // States
-//   timers, jobs  held by the clock thread: timers to deliver, and jobs to discard, until there is a worker; only that thread uses them
-//   carriers      NULL, or the pool of delivery workers; written by the clock thread, and at the end, under `guard`
+//   timers, jobs  lists of timers to deliver, and of jobs to discard, that wait for a worker; only the clock thread uses them
+//   workers       NULL, or the pool of delivery workers; written under `guard`, by the clock thread, and when the clocks end
 //   on_its_way    see delivery.c
 //
 // Invariants
-//   CC1  What the clock thread must not do itself (DV3) is done by a worker of a separate pool. That is created at the first use.
-//   CC2  Nothing is lost when the system has no thread for that pool. The work is held, in order, and tried again whenever an alarm fires, and
-//        every 10 ms. What is held at the end is dropped by the thread that ends the clocks.
-//   CC3  In a child of fork nothing is held, and there is no pool of delivery workers.
+//   CC1  Deliveries and discards that may run user code (DV3) run on a worker of a separate pool, which is created at the first use.
+//   CC2  No work is lost when the system has no thread for that pool. The work waits, in order, and is tried again whenever an alarm fires, and
+//        every 10 ms. The thread that ends the clocks drops the work that still waits.
+//   CC3  In a child of fork no work waits, and there is no pool of delivery workers.
 // Orderings
-//   on_its_way: relaxed, because no other thread is left
+//   on_its_way: relaxed, because no other thread uses it then
 // Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_workers_.
-// Source: as the pool's monitor thread does (pool_monitor.c).
+// Source: the pool's monitor thread uses its delivery workers in the same way (pool_monitor.c).
 // Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers", "after fork other clocks are waited for anew".
 // Models: checks/clock.c. Not modelled: CC3.
 
@@ -24,29 +24,30 @@
 #include "../job/job_internal.h"
 #include "clock_internal.h"
 
-enum { WORKERS = 2, MOST = 16 };       // deliveries at a time, threads in all. Given, so that the pool reads no file
-static const int64_t RETRY = 10000000; // ns
+enum { WORKERS = 2, MOST = 16 };       // deliveries at a time; threads. Both given, so that the pool reads no file
+static const int64_t RETRY = 10000000; // ns, CC2
 
-static struct held { csched_job *first, **last; } timers, jobs;
+static struct work_list { csched_job *first, **last; } timers, jobs;
 
-static csched_lock guard;
+static csched_lock guard; // guards `workers`
 static csched_pool *workers;
 static uint32_t on_its_way;
 
-static void hold(struct held *held, csched_job *job) {
-  if (held->first == NULL) held->last = &held->first;
+static void append_work(struct work_list *list, csched_job *job) {
+  if (list->first == NULL) list->last = &list->first;
   job->next = NULL;
-  *held->last = job;
-  held->last = &job->next;
+  *list->last = job;
+  list->last = &job->next;
 }
 
-static csched_job *take_held(struct held *held) {
-  csched_job *job = held->first;
-  if (job != NULL) held->first = job->next;
+static csched_job *pop_work(struct work_list *list) {
+  csched_job *job = list->first;
+  if (job != NULL) list->first = job->next;
   return job;
 }
 
-static bool has_carriers(void) { // CC1: workers deliver
+// Does: creates the pool of delivery workers, unless it exists. Returns: false if the system has no thread or memory.
+static bool ensure_workers(void) { // CC1: workers deliver
   csched_pool *pool = NULL;
   if (workers != NULL) return true;
   if (csched_pool_create(
@@ -61,39 +62,40 @@ static bool has_carriers(void) { // CC1: workers deliver
 
 csched_time csched_clock_hand_on_(void) { // CC2: nothing lost
   if (timers.first == NULL && jobs.first == NULL) return CSCHED_FOREVER;
-  if (!has_carriers()) return csched_time_after(csched_now(), RETRY);
+  if (!ensure_workers()) return csched_time_after(csched_now(), RETRY);
   csched_delivery *delivery = csched_pool_delivery_(workers);
   csched_job *job;
-  while ((job = take_held(&timers)) != NULL) delivery->deliver(delivery, (csched_timer *)job);
-  while ((job = take_held(&jobs)) != NULL) delivery->deferred.take(&delivery->deferred, job);
+  while ((job = pop_work(&timers)) != NULL) delivery->deliver(delivery, (csched_timer *)job);
+  while ((job = pop_work(&jobs)) != NULL) delivery->deferred.take(&delivery->deferred, job);
   return CSCHED_FOREVER;
 }
 
-static void hold_timer(csched_delivery *unused, csched_timer *timer) {
+// The functions of the clock thread's `csched_delivery`.
+static void add_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
-  hold(&timers, &timer->job);
+  append_work(&timers, &timer->job);
 }
 
 static void deferred(csched_deferred_drops *unused, csched_job *job) {
   (void)unused;
-  hold(&jobs, job);
+  append_work(&jobs, job);
 }
 
 csched_delivery *csched_clock_delivery_(void) {
-  static csched_delivery delivery = {.deferred.take = deferred, .deliver = hold_timer, .on_its_way = &on_its_way};
+  static csched_delivery delivery = {.deferred.take = deferred, .deliver = add_timer, .on_its_way = &on_its_way};
   return &delivery;
 }
 
 void csched_clock_end_workers_(void) {
   csched_job *job;
-  while ((job = take_held(&timers)) != NULL) csched_job_discard_(job); // CC2: at the end
-  while ((job = take_held(&jobs)) != NULL) csched_job_discard_(job);
+  while ((job = pop_work(&timers)) != NULL) csched_job_discard_(job); // CC2: drops
+  while ((job = pop_work(&jobs)) != NULL) csched_job_discard_(job);
   csched_lock_lock(&guard);
   csched_pool *pool = workers;
   workers = NULL;
   csched_lock_unlock(&guard);
   if (pool != NULL) csched_pool_destroy(pool);
-  csched_store_relaxed(&on_its_way, 0u); // CC2: no other thread is left
+  csched_store_relaxed(&on_its_way, 0u); // CC2: the workers have ended
 }
 
 void csched_clock_orphan_workers_(void) { // CC3: fork

@@ -1,4 +1,4 @@
-// C functions as tasks: run at once, at a deadline, or periodically. No atomics: task.c decides the races.
+// C functions as tasks: run at once, at a deadline, or periodically. No atomics: task.c decides between run and cancel.
 
 #include <CScheduler/diagnostics.h>
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-// What a C task stores besides the context.
+// The user's functions. A task stores a copy in its memory (its room).
 typedef struct callbacks {
   void (*function)(void *context);
   void (*drop)(void *context, csched_drop_reason reason);
@@ -21,7 +21,8 @@ static void count(int64_t change) {
   if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
 }
 
-static void give_up(const callbacks *callbacks, void *context, csched_drop_reason reason) {
+// Does: calls the user's `drop`.
+static void call_drop(const callbacks *callbacks, void *context, csched_drop_reason reason) {
   if (callbacks->drop != NULL) callbacks->drop(context, reason);
 }
 
@@ -30,11 +31,11 @@ static void end_task(csched_job *job, csched_task_size size) {
   csched_task_free_(job, size);
 }
 
-// Makes a task of `type`, whose room begins with `callbacks`. Without memory drops `callbacks`.
+// Returns: a task of `type`, whose room begins with `callbacks`. Without memory: a task without a job, after a call of the user's `drop`.
 static csched_task make_task(const csched_job_type *type, csched_task_size size, callbacks callbacks, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
-    give_up(&callbacks, context, CSCHED_DROP_NO_MEMORY);
+    call_drop(&callbacks, context, CSCHED_DROP_NO_MEMORY);
     return task;
   }
   void *room = size == CSCHED_TASK_PLAIN ? csched_task_room_(task.job) : csched_task_timer_room_(task.job);
@@ -47,7 +48,7 @@ static csched_task make_task(const csched_job_type *type, csched_task_size size,
 // MARK: at once
 
 static void run(csched_job *job) { ((callbacks *)csched_task_room_(job))->function(job->context); }
-static void drop_task(csched_job *job) { give_up(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
+static void drop_task(csched_job *job) { call_drop(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
 static void release(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
 
 static const csched_job_type plain = {run, drop_task, release};
@@ -74,7 +75,7 @@ CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, v
 
 static void run_timed(csched_job *job) { ((callbacks *)csched_task_timer_room_(job))->function(job->context); }
 static void drop_timed(csched_job *job) {
-  give_up(csched_task_timer_room_(job), job->context, csched_task_drop_reason_());
+  call_drop(csched_task_timer_room_(job), job->context, csched_task_drop_reason_());
 }
 static void release_timed(csched_job *job) { end_task(job, CSCHED_TASK_TIMED); }
 
@@ -112,10 +113,11 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
 
 // MARK: periodically
 
+// The room of a periodic task.
 typedef struct repeated {
   callbacks callbacks;
   csched_timing timing;
-  csched_time due;
+  csched_time due; // the deadline of this run, without jitter
 } repeated;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TASK_REPEATING,
@@ -126,7 +128,8 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time last, cs
   if (last == CSCHED_FOREVER) return last;
   if (period == 0) return ended > last ? ended : last;
   csched_time at_begin = begun > last ? (begun - last) / period : 0,
-              at_end = ended > last ? (ended - last) / period : 0;
+              at_end =
+                  ended > last ? (ended - last) / period : 0; // whole periods since `last`, at the run's begin and end
   if (timing->pace == CSCHED_PACE_DELAY) from = ended;
   if (timing->pace == CSCHED_PACE_SKIP) steps = at_end + 1;
   if (timing->pace == CSCHED_PACE_COALESCE) steps = at_end > at_begin ? at_end : at_begin + 1;
@@ -134,7 +137,7 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time last, cs
                                                                                                    : next;
 }
 
-// Mixes the clock, which differs at each tick, and an address, which differs for each task, as splitmix64 does.
+// Adds a pseudo-random share of `jitter`. The clock and the task's address (`who`) are the seed of splitmix64.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
   if (jitter == 0 || due == CSCHED_FOREVER) return due;
   uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;
@@ -144,8 +147,9 @@ csched_time csched_jittered_(csched_time due, csched_time jitter, const void *wh
   return __builtin_add_overflow(due, share, &due) ? CSCHED_FOREVER : due;
 }
 
-static csched_time next_of(const repeated *repeated, const csched_target *target, csched_time begun) {
-  enum { LEAST_DELAY = 1000000 }; // ns. A user's target may run a due tick inside its submission
+// Returns: the deadline of the next run, for a run that started at `begun` and has just ended.
+static csched_time next_deadline(const repeated *repeated, const csched_target *target, csched_time begun) {
+  enum { LEAST_DELAY = 1000000 }; // ns. A user's target may run a due job inside its submission: endless recursion
   csched_time now = csched_target_now(target);
   csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
   if (csched_target_has_virtual_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
@@ -157,13 +161,13 @@ static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
   csched_time begun = csched_target_now(target);
-  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: not after its cancel
-  repeated->due = next_of(repeated, target, begun);
+  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: not after a cancel
+  repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
   csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    give_up(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // this run still owns it
+    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // this run still owns the job
 }
 
 static void release_repeating(csched_job *job) { end_task(job, CSCHED_TASK_REPEATING); }

@@ -1,37 +1,36 @@
-// A target with virtual time: its callers move the clock, and run what becomes due, one job at a time.
+// A target with virtual time: a call such as csched_virtual_advance moves the clock, and runs the due work on the calling thread.
 //
 // States, under `lock`
 //   now          the clock, in ticks
-//   timers       the timers for later ticks; also due timers that came while the ready list was empty
-//   ready        the ready list (`first`): plain jobs, and due timers that are behind them
-//   is_driving   a thread drives: it runs due work, one job at a time, or is inside a sync on a queue on this base
-//   waiters      the syncs that sleep until their queue on this base has run them
-//   is_lending   the driver is about to run a timer of a queue on this base, and may enter once more; is_lent: it has entered
-//   goal, steps, runs, runs_all   the requests that are not complete
+//   timers       the timers for later ticks; also due timers, if they were submitted while the ready list was empty
+//   ready        the ready list (`first`): plain jobs, and due timers that were submitted after them
+//   is_driving   one thread, the driver, runs due work; or a thread is inside an inline sync on a queue whose base is this target
+//   waiters      the threads that sleep in a sync on such a queue until the sync has run
+//   may_reenter  the driver is about to run a timer of such a queue: its inline entry of the queue is allowed; has_reentered: it has entered
+//   goal, steps, runs, runs_all   the requests that are not complete: advance, step, run, run_all
 //
 // Invariants
-//   VT1  One thread drives at a time, also for the requests of other callers. It finds no request left, and clears `is_driving`, under one
-//        hold of the lock.
-//   VT2  Order: due timers run before the ready list. A timer that comes late is appended to the ready list unless the list is empty. The clock
-//        passes a tick only when all work due there has been taken out. Exception: csched_virtual_skip_to appends due timers to the ready list,
-//        or leaves them in `timers` if the list is empty.
-//   VT3  The clock never moves back, and no timer is taken out before its tick.
-//   VT4  No user code runs under the lock: cancelled entries are discarded after it.
-//   VT5  After close no work is accepted. Work that was accepted is run or dropped.
-//   VT6  A run ends: it continues while the ready list has work, or a timer waits without endless leeway (`wake` in timer.c, W4, says so).
+//   VT1  One thread drives at a time, and serves the requests of all callers. The driver finds no request, and clears `is_driving`, in one
+//        critical section of the lock.
+//   VT2  Order: due timers run before the ready list. A timer that is submitted late goes to the end of the ready list, or to `timers` if that
+//        list is empty. The clock passes a tick only when all work due at that tick has been dequeued. Exception: csched_virtual_skip_to moves
+//        due timers to the ready list, or leaves them in `timers` if the list is empty.
+//   VT3  The clock never moves back, and no timer is dequeued before its tick.
+//   VT4  No user code runs under the lock: cancelled entries are discarded after the unlock.
+//   VT5  After close no work is accepted. Accepted work is run or dropped.
+//   VT6  A run ends: it continues only while the ready list has work, or a timer without endless leeway waits (csched_timers_wake_; timer.c, W4).
 //   VT7  Cancelled entries are removed from the ready list when they may be half of it, so memory stays in proportion.
-//   VT8  A job that is taken out to run, and found cancelled, is not counted.
-//   VT9  While a sync waits, work that is due now is run. Work that comes while no thread drives, or is left when a drive ends, wakes
-//        one waiter, which drives.
-// Orderings: the lock's; for the word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
+//   VT8  A job that is dequeued and found cancelled does not count as a step, nor for the limit of jobs.
+//   VT9  While a sync waits, work that is due now is run. If work is submitted while no thread drives, or remains at the end of a drive, one
+//        waiter is woken, and drives.
+// Orderings: the lock's; for the futex word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
 // Assumes: callers keep the structure valid during the call.
-// Source: a clock moved by hand is Rx's virtual time scheduler. A call that adds to another call's drive is the idea of our trampoline.
-// Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years",
-//   "moving virtual time during a move extends that move", "virtual time runs serial queues", "a virtual run ends",
-//   "a thread that waits in virtual time drives when no other does", "steps of virtual time count what runs", "virtual time against cancellation",
-//   "virtual time from many threads", "cancelled jobs in virtual time leave nothing behind", "the end of virtual time",
-//   "what leaves a job in virtual time ends the drive", "timers that are handed on to a suspended queue are no jobs of the drive",
-//   "after fork virtual time goes on", "a virtual run without an end stops the process".
+// Source: a manually moved clock is Rx's virtual time scheduler. That a second caller extends the drive in progress comes from trampoline.c.
+// Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years", "moving virtual time
+//   during a move extends that move", "virtual time runs serial queues", "a virtual run ends", "a thread that waits in virtual time drives when no
+//   other does", "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads", "cancelled jobs in
+//   virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive", "timers that are handed on to
+//   a suspended queue are no jobs of the drive", "after fork virtual time goes on", "a virtual run without an end stops the process".
 // Models: checks/virtual.c. Not modelled: VT7.
 
 #include <CScheduler/virtual.h>
@@ -51,9 +50,9 @@
 #include <stdlib.h>
 
 enum { FEW = 64 }; // a submission searches only a longer ready list for cancelled entries. Speed only
-static const size_t TURN_LIMIT = (size_t)1 << 21;
+static const size_t TURN_LIMIT = (size_t)1 << 21; // default: jobs of one drive
 
-// A sync that sleeps until its word changes to CSCHED_ENDED, or to DUE: work is due, and no thread drives.
+// A thread that sleeps in a sync. `ended` (futex, 0 at first) becomes CSCHED_ENDED when the sync has run, or DUE when this thread must drive.
 typedef struct waiter {
   uint32_t *ended;
   struct waiter *next;
@@ -65,49 +64,50 @@ struct csched_virtual {
   csched_lock lock; // guards all fields below
   csched_time now;
   csched_timers timers;
-  csched_job *first, **last; // the ready list; the lowest bit of a link says that it leads to a timer
-  size_t ready, look_at;     // its length; the length at which to search it for cancelled entries
+  csched_job *first, **last; // the ready list; the lowest bit of a link is set if the link points to a timer
+  size_t ready, cleanup_at;  // length of the ready list; a longer list is searched for cancelled entries
   waiter *waiters;
-  csched_time goal, steps; // goal: 0, or the latest tick that was requested
-  bool has_goal, runs, runs_all, is_ended;
-  bool is_driving, is_closed, is_lending, is_lent;
-  size_t turns, turn_limit;
-  csched_job drive; // placeholder: its `release` is called when a drive is unwound
+  csched_time goal, steps; // goal: the latest requested tick, or 0; steps: how many jobs to run
+  bool has_goal, runs, runs_all,
+      is_ended; // is_ended: the current job gets no step back: its request ended, or it used none
+  bool is_driving, is_closed, may_reenter, has_reentered;
+  size_t turns, turn_limit; // jobs that this drive has run, and may run
+  csched_job drive;         // placeholder: its `release` is called when a drive is unwound
   csched_atfork atfork;
 };
 _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
 // MARK: cancelled entries
 
-// The entries to discard when the lock has been released.
-typedef struct remains {
-  csched_deferred_drops deferred; // deferred drops: takes the entries that `timers` finds cancelled
+// The cancelled entries to discard after the unlock (VT4).
+typedef struct discard_list {
+  csched_deferred_drops deferred; // makes `timers` add the cancelled timers that it finds to this list
   csched_job *first;
-} remains;
+} discard_list;
 
-static void keep(csched_deferred_drops *deferred, csched_job *job) {
-  remains *kept = (remains *)deferred;
-  job->next = kept->first;
-  kept->first = job;
+static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) {
+  discard_list *discards = (discard_list *)deferred;
+  job->next = discards->first;
+  discards->first = job;
 }
 
-static void discard(remains *kept) { // VT4: after the unlock
-  for (csched_job *job; (job = kept->first) != NULL;) {
-    kept->first = job->next;
+static void discard(discard_list *discards) { // VT4: after the unlock
+  for (csched_job *job; (job = discards->first) != NULL;) {
+    discards->first = job->next;
     csched_job_discard_(job);
   }
 }
 
 // MARK: due work
 
-// The ready list holds jobs and timers. The target of such a timer may be a queue on this base.
+// Links of the ready list. A link with its lowest bit set points to a timer, whose target may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
   return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
 }
 
-static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7: memory
+static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) { // VT7: memory
   csched_job **link = &timeline->first;
   while (*link != NULL) {
     csched_job *job = job_at(*link);
@@ -117,10 +117,10 @@ static void take_out_cancelled(csched_virtual *timeline, remains *kept) { // VT7
     }
     *link = job->next;
     timeline->ready--;
-    keep(&kept->deferred, job);
+    collect_cancelled(&discards->deferred, job);
   }
   timeline->last = link;
-  timeline->look_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
+  timeline->cleanup_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
 }
 
 static void append(csched_virtual *timeline, csched_job *link) {
@@ -131,7 +131,7 @@ static void append(csched_virtual *timeline, csched_job *link) {
   timeline->ready++;
 }
 
-// Returns: the first link of the ready list, or NULL.
+// Does: unlinks the first entry of the ready list. Returns: its link, or NULL.
 static csched_job *take_ready(csched_virtual *timeline) {
   csched_job *link = timeline->first;
   if (link == NULL) return NULL;
@@ -141,33 +141,35 @@ static csched_job *take_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Returns: whether a due timer must go to the ready list. In `timers` it would run before that list.
+// Returns: whether a due timer must be appended to the ready list. From `timers` it would run before that list.
 static bool must_be_ready(const csched_virtual *timeline) { // VT2: order
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
 
+// Does: moves the due timers to the end of the ready list.
 static void append_due(csched_virtual *timeline) {
   for (csched_timer *timer; (timer = csched_timers_pop_(&timeline->timers, timeline->now)) != NULL;)
     append(timeline, link_to_timer(timer));
 }
 
-// Wakes one waiter to drive, if work is due and no thread drives. Called after each change that may cause this.
-static void call_waiter(csched_virtual *timeline) { // VT9: waiter may drive
+// Does: wakes one waiter, which then drives, if work is due and no thread drives.
+static void wake_waiter(csched_virtual *timeline) { // VT9: waiter may drive
   if (timeline->waiters == NULL || timeline->is_driving) return;
   if (timeline->first == NULL) append_due(timeline);
   if (timeline->first == NULL) return;
   for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
     uint32_t word = 0;
-    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: the sync's end publishes
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: carries no data
     if (is_called) csched_futex_wake_(each->ended, 1);
     if (is_called || word == DUE) return;
   }
 }
 
-static void raise_to(csched_virtual *timeline, csched_time time) { // VT3: never back or early
+// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers due before move to its front, new ones to its end.
+static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back or early
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
-  if (first != NULL) { // timers that are due already come before it
+  if (first != NULL) { // VT2: timers that were due before were submitted before the list's entries
     timeline->first = NULL;
     timeline->last = &timeline->first;
     append_due(timeline);
@@ -186,14 +188,14 @@ static int refuse(csched_job *job) { // VT5: closed
 }
 
 static int submit_to_virtual(csched_virtual *timeline, csched_job *link) {
-  remains kept = {.deferred.take = keep};
+  discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
   if (!is_closed) append(timeline, link);
-  if (timeline->ready > timeline->look_at) take_out_cancelled(timeline, &kept);
-  call_waiter(timeline);
+  if (timeline->ready > timeline->cleanup_at) unlink_cancelled(timeline, &discards);
+  wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
-  discard(&kept);
+  discard(&discards);
   return is_closed ? refuse(job_at(link)) : 0;
 }
 
@@ -203,79 +205,78 @@ static int deliver_to_virtual(csched_target *target, csched_job *job) {
 
 static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_virtual *timeline = (csched_virtual *)target;
-  remains kept = {.deferred.take = keep};
+  discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
   bool is_late = deadline <= timeline->now;
   if (timeline->is_closed || (is_late && must_be_ready(timeline))) {
     csched_lock_unlock(&timeline->lock);
     return submit_to_virtual(timeline, link_to_timer(timer));
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&kept.deferred); // VT4: collects the drops
+  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: defers the drops
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
                      leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
   csched_job_discard_into_(before);
-  call_waiter(timeline);
+  wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
-  discard(&kept);
+  discard(&discards);
   return 0;
 }
 
 // MARK: driving
 
-// Returns: whether a request needs work. `*reach`: the last tick from which a timer may be taken. `*by_run`: a run
-// continues for the work up to there.
-static bool is_wanted(csched_virtual *timeline, remains *kept, csched_time *reach, bool *by_run) {
+// Returns: whether a request is not complete. `*reach`: the last tick whose timers may run. `*by_run`: a csched_virtual_run has work until then.
+static bool has_request(csched_virtual *timeline, discard_list *discards, csched_time *reach, bool *by_run) {
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
   bool is_any = timeline->steps > 0 || timeline->runs_all;
   *by_run = false;
-  if (timeline->runs) { // VT6: while there is work
+  if (timeline->runs) { // VT6: a csched_virtual_run is in progress
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
-      keep(&kept->deferred, job_at(take_ready(timeline)));
+      collect_cancelled(&discards->deferred, job_at(take_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers);
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
   }
-  // Only if timers wait: a pop that finds none moves the wheel's base to its tick.
+  // Only if timers wait: a pop without a result would advance the timer wheel to that tick.
   if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
     until = CSCHED_FOREVER - 1;
   *reach = timeline->first != NULL ? timeline->now : until; // VT2: the ready list is due now
   return timeline->has_goal || is_any || *by_run;
 }
 
-// Takes out the next job or timer that is requested. Returns: its link, or NULL.
-static csched_job *next_due(csched_virtual *timeline, remains *kept) {
+// Does: dequeues the next job or timer that a request covers, and moves the clock to it. Returns: its link; NULL: the drive ends.
+static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   csched_time reach;
   bool by_run;
-  while (!timeline->is_closed && is_wanted(timeline, kept, &reach, &by_run)) {
+  while (!timeline->is_closed && has_request(timeline, discards, &reach, &by_run)) {
     csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
     csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
-    if (link == NULL && by_run) continue; // the timer was cancelled meanwhile
+    if (link == NULL && by_run) continue; // another thread has cancelled the timer
     if (link == NULL) return NULL;
     if (csched_job_is_cancelled_(job_at(link))) {
-      keep(&kept->deferred, job_at(link));
+      collect_cancelled(&discards->deferred, job_at(link));
       continue;
     }
-    if (timer != NULL) raise_to(timeline, timer->deadline);
+    if (timer != NULL) move_clock_to(timeline, timer->deadline);
     return link;
   }
   return NULL;
 }
 
-static void forget_requests(csched_virtual *timeline) {
+static void clear_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
   timeline->is_ended = true;
 }
 
-// Ends the drive: no request is left.
+// Requires: all requests are complete.
 static void end_drive(csched_virtual *timeline) { // VT1: one driver
-  if (timeline->has_goal) raise_to(timeline, timeline->goal);
-  forget_requests(timeline);
+  if (timeline->has_goal) move_clock_to(timeline, timeline->goal);
+  clear_requests(timeline);
   timeline->is_driving = false;
-  call_waiter(timeline);
+  wake_waiter(timeline);
 }
 
-// Counts a job (1), or uncounts one that did not run (-1). An ended request gets no step back.
+// Does: counts a job that is about to run (1), or uncounts a cancelled one (-1). Returns: false if the limit is reached, or no request remains.
 static bool count_turn(csched_virtual *timeline, int change) { // VT8: counted jobs
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
@@ -285,11 +286,12 @@ static bool count_turn(csched_virtual *timeline, int change) { // VT8: counted j
   }
   if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->is_ended = timeline->steps == 0; // then no step is given back
+  timeline->is_ended = timeline->steps == 0; // a job that used no step gets none back
   if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
   return true;
 }
 
+// Returns: whether a queue on this base may run one more job (`change` 1); see count_turn.
 static bool turn(csched_target *target, int change) {
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
@@ -298,39 +300,40 @@ static bool turn(csched_target *target, int change) {
   return has_one;
 }
 
-static void set_lending(csched_virtual *timeline, bool is_lending) {
+static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
   csched_lock_lock(&timeline->lock);
-  timeline->is_lending = is_lending;
+  timeline->may_reenter = may_reenter;
   csched_lock_unlock(&timeline->lock);
 }
 
-// Runs `timer` now, in its own position, if its queue is idle; otherwise delivers it. Returns: whether it has run.
-static bool perform_for(csched_virtual *timeline, csched_timer *timer) { // VT2: order
-  set_lending(timeline, true);
+// Does: runs `timer` at once, in its place in the order, if its queue is idle; otherwise submits it to the queue. Returns: whether it ran.
+static bool run_queue_timer(csched_virtual *timeline, csched_timer *timer) { // VT2: order
+  set_may_reenter(timeline, true);
   bool has_run = csched_serial_run_timer_(timer);
-  set_lending(timeline, false);
+  set_may_reenter(timeline, false);
   return has_run;
 }
 
-// Returns: false if the turn limit was reached and work is left.
+// Does: runs jobs until all requests are complete. Returns: false if work remains, but the drive has run `turn_limit` jobs.
 static bool run_requests(csched_virtual *timeline) {
   for (;;) {
-    remains kept = {.deferred.take = keep};
+    discard_list discards = {.deferred.take = collect_cancelled};
     csched_lock_lock(&timeline->lock);
-    csched_job *link = next_due(timeline, &kept);
-    bool is_within = link == NULL || count_turn(timeline, 1);
+    csched_job *link = next_due(timeline, &discards);
+    bool is_within = link == NULL || count_turn(timeline, 1); // the limit of jobs is not reached
     if (link == NULL) end_drive(timeline);
     csched_lock_unlock(&timeline->lock);
-    discard(&kept);
+    discard(&discards);
     if (link == NULL || !is_within) return is_within;
     csched_timer *timer = timer_at(link);
     bool is_of_queue = timer != NULL && timer->target != &timeline->target;
-    if (is_of_queue ? perform_for(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target)) continue;
-    turn(&timeline->target, -1);
+    if (is_of_queue ? run_queue_timer(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target))
+      continue;
+    turn(&timeline->target, -1); // VT8: the job was cancelled and did not run
   }
 }
 
-// Runs all requests inside a context frame. Returns: as `run_requests`.
+// As run_requests, inside a context frame, so that an unwound drive is noticed.
 static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
   scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
   bool is_within = run_requests(timeline);
@@ -355,28 +358,29 @@ static void ask(csched_virtual *timeline, csched_virtual_request request, csched
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends a drive that was unwound
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends an unwound drive first
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
   ask(timeline, request, amount);
   if (drives) timeline->turns = 0;
   timeline->is_driving = true; // VT1: this thread drives
   csched_lock_unlock(&timeline->lock);
-  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME());
+  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: otherwise the present driver serves the request
 }
 
 // MARK: unwinding
 
-static void drive_unwound(csched_job *job) { // the drive was unwound
+static void drive_unwound(csched_job *job) {
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
-  timeline->has_goal = false; // the clock does not move
+  timeline->has_goal = false; // so that end_drive does not move the clock
   end_drive(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 static const csched_job_type drive_type = {.release = drive_unwound};
 
-static CSCHED_NORETURN void panic_left(csched_job *unused) {
+// Called when a job is unwound out of drive_for.
+static CSCHED_NORETURN void panic_unwound(csched_job *unused) {
   (void)unused;
   csched_panic_("csched_serial_sync",
                 "what it ran in virtual time, because it waits for that, was left by an exception, "
@@ -395,61 +399,62 @@ void csched_virtual_panic_(const csched_virtual *timeline, const char *function)
 
 void csched_virtual_end_run(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
-  forget_requests(timeline);
+  clear_requests(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 
 void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
   csched_lock_lock(&timeline->lock);
-  raise_to(timeline, time);
-  call_waiter(timeline);
+  move_clock_to(timeline, time);
+  wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 
 // MARK: target functions
 
-// For a sync that runs inline in a queue on this base: its caller drives until `leave_virtual`.
+// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false if another thread drives, or work is due.
 static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
-  remains kept = {.deferred.take = keep};
+  discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
-  if (timeline->is_lending && csched_target_is_inside(target)) { // the driver enters once more
-    timeline->is_lending = false;
-    timeline->is_lent = true;
+  if (timeline->may_reenter && csched_target_is_inside(target)) { // inside run_queue_timer
+    timeline->may_reenter = false;
+    timeline->has_reentered = true;
     csched_lock_unlock(&timeline->lock);
     return true;
   }
   bool is_free = !timeline->is_closed && !timeline->is_driving;
   if (is_free && timeline->first == NULL) append_due(timeline);
-  take_out_cancelled(timeline, &kept);
+  unlink_cancelled(timeline, &discards);
   is_free = is_free && timeline->first == NULL;
   if (is_free) {
     timeline->turns = 0;
     timeline->is_driving = true; // VT1: this thread drives
   }
   csched_lock_unlock(&timeline->lock);
-  discard(&kept);
+  discard(&discards);
   return is_free;
 }
 
+// Does: runs the requests that were added during the inline sync, and ends the drive.
 static void leave_virtual(csched_target *target) { // VT1: one driver
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
   csched_lock_lock(&timeline->lock);
-  bool is_lent = timeline->is_lent; // the outer drive continues
-  timeline->is_lent = false;
+  bool has_reentered = timeline->has_reentered; // then the outer drive continues
+  timeline->has_reentered = false;
   csched_lock_unlock(&timeline->lock);
-  if (is_lent || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
+  if (has_reentered || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
   csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
-// Drives for a waiting sync. If a job is unwound here, the process stops: the sync cannot be removed from its queue.
+// Does: runs the work that is due now, while this thread waits in a sync. An unwound job stops the process, because the sync stays in its queue.
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
-  static const csched_job_type type = {.release = panic_left};
+  static const csched_job_type type = {.release = panic_unwound};
   static csched_job guard = {.type = &type};
   csched_frame spare;
   csched_scope scope;
-  csched_deadlock_check_end_(); // the jobs that run here do not wait
+  csched_deadlock_check_end_(); // while jobs run here, this thread does not wait
   csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_frame_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
     csched_virtual_panic_(timeline, "csched_serial_sync");
@@ -457,29 +462,30 @@ static void drive_for(csched_virtual *timeline, csched_target *waited) {
   csched_deadlock_check_begin_(waited);
 }
 
-static void take_out(csched_virtual *timeline, const waiter *own) {
+static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
   waiter **link = &timeline->waiters;
   while (*link != NULL && *link != own) link = &(*link)->next;
   if (*link != NULL) *link = own->next;
 }
 
+// Does: waits until `*ended` is CSCHED_ENDED, for a sync that was submitted to the queue `waited`. Drives when work is due and no thread drives.
 static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: waiter may drive
   csched_virtual *timeline = (csched_virtual *)target;
   waiter own = {.ended = ended};
   do {
     uint32_t word = DUE;
     drive_for(timeline, waited);
-    csched_cas_relaxed(ended, &word, 0u); // VT9: unless the sync has ended
+    csched_cas_relaxed(ended, &word, 0u); // VT9: resets DUE; fails if the sync has ended
     csched_lock_lock(&timeline->lock);
     own.next = timeline->waiters;
     timeline->waiters = &own;
-    call_waiter(timeline);
+    wake_waiter(timeline);
     csched_lock_unlock(&timeline->lock);
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
     csched_lock_lock(&timeline->lock);
-    take_out(timeline, &own);
+    unlink_waiter(timeline, &own);
     csched_lock_unlock(&timeline->lock);
-  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the sync itself reads with acquire
+  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the caller reads again, with acquire
 }
 
 static bool is_virtual_closed(const csched_target *target) { // VT5: closed forever
@@ -490,6 +496,7 @@ static bool is_virtual_closed(const csched_target *target) { // VT5: closed fore
   return is_closed;
 }
 
+// Returns: whether `job` is in the ready list. A fork handler calls it, in the child.
 static bool virtual_has(const csched_target *target, const csched_job *job) {
   csched_job *each = ((const csched_virtual *)target)->first;
   while (each != NULL && job_at(each) != job) each = job_at(each)->next;
@@ -557,11 +564,11 @@ static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_timers_atfork_(&timeline->timers, phase, false);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // threads that waited for it do not exist here
   timeline->target.waits_for = NULL;
   timeline->waiters = NULL;
-  if (csched_target_is_inside(&timeline->target)) return;
-  forget_requests(timeline); // no thread of the child drives
+  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver
+  clear_requests(timeline);
   timeline->is_driving = false;
 }
 
@@ -584,7 +591,7 @@ int csched_virtual_create(csched_virtual **result, csched_time start, size_t tur
   timeline->now = start;
   csched_timers_init_(&timeline->timers);
   timeline->last = &timeline->first;
-  timeline->look_at = FEW;
+  timeline->cleanup_at = FEW;
   timeline->turn_limit = turn_limit != 0 ? turn_limit : TURN_LIMIT;
   csched_job_init(&timeline->drive, &drive_type, timeline);
   csched_os_atfork_(&timeline->atfork, virtual_at_fork);
@@ -609,7 +616,7 @@ void csched_virtual_destroy(csched_virtual *timeline) {
     csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
                   (void *)timeline);
   csched_virtual_close(timeline);
-  csched_delivery_settle_(); // a delivery from another clock may still use the target
+  csched_delivery_settle_(); // the clock thread may still be delivering a timer to this target
   csched_os_atfork_end_(&timeline->atfork);
   csched_observe_gone_(&timeline->target);
   free(timeline);

@@ -6,43 +6,42 @@
 
 enum { CSCHED_DEQUE_SLOTS = 64 };
 
-/// All zero is empty. On two cache lines: what thieves write, and what the owner writes.
+/// All zero is empty. Thieves write the first cache line, the owner the others.
 typedef struct csched_deque {
   CSCHED_CACHE_ALIGNED uint64_t top;    ///< the oldest entry's number
   CSCHED_CACHE_ALIGNED uint64_t bottom; ///< the number of the next entry; only the owner writes it
   void *slots[CSCHED_DEQUE_SLOTS];
 } csched_deque;
 
-/// Does: adds `entry` as the newest. Returns: false, and adds nothing, when it is full. Thread: the owner. Lock-free.
+/// Does: adds `entry` at the bottom. Returns: false, and adds nothing, when the deque is full. Thread: the owner. Lock-free.
 static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
-  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: the owner's
+  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
   uint64_t top = csched_load_acquire(&deque->top);       // DQ3: pairs with steal's release; carries the order only
   if (CSCHED_UNLIKELY(bottom - top >= CSCHED_DEQUE_SLOTS)) return false;
-  csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry); // DQ2: `bottom` carries it
-  csched_store_release(&deque->bottom, bottom + 1); // DQ2: release; pairs with steal's acquire; carries the entry
+  csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry); // DQ2: `bottom` publishes it
+  csched_store_release(&deque->bottom, bottom + 1);                        // DQ2: release; pairs with steal's acquire
   return true;
 }
 
-/// Does: takes the newest. Returns: NULL when there is none. Thread: the owner. Lock-free.
+/// Does: removes the newest entry. Returns: the entry; NULL when the deque is empty. Thread: the owner. Lock-free.
 static inline void *csched_deque_pop_(csched_deque *deque) {
-  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: the owner's
-  uint64_t top = csched_load_relaxed(&deque->top);       // Speed only: it is never above `bottom` here
+  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
+  uint64_t top = csched_load_relaxed(&deque->top);       // Speed only: `top` is at most `bottom` here
   if (top == bottom) return NULL;
-  csched_store_release(&deque->bottom,
-                       --bottom);         // DQ1, DQ2: before the fence; release; pairs with steal; carries those below
-  csched_fence_full();                    // DQ1: pairs with steal's fence
-  top = csched_load_relaxed(&deque->top); // DQ1: after the fence
-  void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: the owner's
+  csched_store_release(&deque->bottom, --bottom); // DQ1, DQ2: before the fence; pairs with steal's acquire
+  csched_fence_full();                            // DQ1: pairs with steal's fence
+  top = csched_load_relaxed(&deque->top);         // DQ1: after the fence
+  void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: the owner wrote the slot
   if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry;
-  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: against thieves
-  csched_store_relaxed(&deque->bottom, bottom + 1); // DQ1: no entry is left in any case
+  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: a thief may win
+  csched_store_relaxed(&deque->bottom, bottom + 1);                                      // DQ1: the deque is empty
   return entry;
 }
 
-/// Does: takes the oldest. Returns: NULL when there is none. Thread: any. Lock-free.
+/// Does: removes the oldest entry. Returns: the entry; NULL when the deque is empty. Thread: any. Lock-free.
 void *csched_deque_steal_(csched_deque *deque);
 
-/// Returns: whether there seems to be no entry. After a full fence it is exact: see DQ4. Thread: any.
+/// Returns: whether the deque seems to be empty. The answer is exact after a full fence (deque.c, DQ4). Thread: any.
 static inline bool csched_deque_is_empty_(const csched_deque *deque) {
   uint64_t top = csched_load_relaxed(&deque->top);       // DQ4: after the caller's fence
   uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ4: after the caller's fence

@@ -1,15 +1,15 @@
 // The list of context frames of each thread, and the search for those that were unwound: see frames_internal.h.
 //
-// The list is linked in advance, in memory from the system that lives until the thread ends. To begin a context frame is to step to the next
-// entry. A full list grows by a block. Without memory a context frame lies in the stack frame that begins it; csched_frame_top_ is then
-// csched_frame_lost_, which leads all callers to the slow paths. Such a frame is not ended when its thread ends, nor after a longjmp.
+// The list is linked in advance, in memory from the system that lives until the thread ends. Beginning a context frame moves csched_frame_top_
+// to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame that begins it; csched_frame_top_ is
+// then csched_frame_lost_, so that all callers take the slow paths. Such a frame is not ended when its thread ends, nor after a longjmp.
 //
 // A stack frame is gone when a call comes from above it: the stack grows downwards, and a function's callees are below it. That holds on one
-// stack only. A thread may run on another one for a while: a fiber's, a coroutine's or a signal handler's. Addresses on two stacks are not
-// comparable. So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
-//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same for all its calls
+// stack only. A thread may run for a while on the stack of a fiber, coroutine or signal handler. Addresses on two stacks are not comparable.
+// So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
+//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same for all calls by that caller
 //   frame      the lowest address of the stack frame (CSCHED_OWN_FRAME): calls from that stack frame come from this address, or from below
-// A call from deeper than the lost stack frame cannot be distinguished from a call inside it.
+// A call from below a stack frame that is gone cannot be distinguished from a call inside it.
 
 #include "frames_internal.h"
 
@@ -19,7 +19,7 @@
 #include "observed.h"
 
 enum { BLOCK = 16 };
-static const uintptr_t NEVER = UINTPTR_MAX; // never gone: it ends with the context frame around it
+static const uintptr_t NEVER = UINTPTR_MAX; // address of a context frame that is never gone before the one around it
 
 typedef struct block {
   csched_frame frames[BLOCK];
@@ -29,10 +29,10 @@ typedef struct block {
 typedef struct thread_frames {
   csched_recorder recorder;
   block first;
-  csched_frame *last;
+  csched_frame *last;     // the list's last entry
   csched_frame **top;     // the thread's csched_frame_top_; NULL: the thread is in the parent
-  uint32_t thread;        // the system's number
-  csched_dump_slot *slot; // NULL: none was free
+  uint32_t thread;        // the system's thread number
+  csched_dump_slot *slot; // for dumps by a signal handler; NULL: no slot was free
   csched_dump_wait wait;
   struct csched_observer *observer; // NULL until it is observed
   csched_postponed_drops discards;
@@ -45,10 +45,10 @@ csched_frame csched_frame_lost_;                     // never written
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &none;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // the innermost context frame, if there
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // the innermost context frame, if on the stack
 
-// The first member of thread_frames is the thread's recorder.
-static thread_frames *mine(void) {
+// Returns: this thread's list; NULL before its first context frame. csched_recorder_here_ points to the list's first member.
+static thread_frames *own_frames(void) {
   csched_recorder *recorder = csched_recorder_here_;
   return recorder != &csched_recorder_none_ ? (thread_frames *)recorder : NULL;
 }
@@ -58,15 +58,17 @@ csched_frame *csched_frame_here_slow_(void) { return on_stack; }
 // MARK: frames
 
 static bool is_on_own_stack(uintptr_t address) {
-  uintptr_t low = mine() != NULL ? mine()->stack_low : 0, high = mine() != NULL ? mine()->stack_high : 0;
+  uintptr_t low = own_frames() != NULL ? own_frames()->stack_low : 0,
+            high = own_frames() != NULL ? own_frames()->stack_high : 0;
   if (high == 0) {
     csched_os_stack_(&low, &high);
     if (high == 0) low = high = 1; // unknown: nothing counts as gone
-    if (mine() != NULL) mine()->stack_low = low, mine()->stack_high = high;
+    if (own_frames() != NULL) own_frames()->stack_low = low, own_frames()->stack_high = high;
   }
   return low <= address && address < high;
 }
 
+// Returns: whether the stack frame at `address` is gone, as seen by a call from `caller`.
 static bool is_gone(uintptr_t address, uintptr_t caller) {
   return address < caller && is_on_own_stack(address) && is_on_own_stack(caller);
 }
@@ -83,18 +85,17 @@ static void link_block(block *block, csched_frame *outer) {
 
 static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
-  if (phase == CSCHED_ATFORK_BEFORE && frames == mine())
-    is_on_own_stack(0); // stores the bounds: the child takes this for its main thread
-  if (phase == CSCHED_ATFORK_IN_CHILD && frames == mine()) {
+  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // caches the bounds for the child
+  if (phase == CSCHED_ATFORK_IN_CHILD && frames == own_frames()) {
     frames->thread = csched_os_thread_id_();
     csched_dump_give_slot_(frames->slot);
     frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
   }
-  if (phase != CSCHED_ATFORK_IN_CHILD || frames == mine() || frames->top == NULL) return;
+  if (phase != CSCHED_ATFORK_IN_CHILD || frames == own_frames() || frames->top == NULL) return;
   csched_frame *each = *frames->top != &csched_frame_lost_ ? *frames->top : frames->last;
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
-  frames->top = NULL; // its thread-local memory is used again
+  frames->top = NULL; // the child may reuse that thread-local memory
   csched_dump_give_slot_(frames->slot);
 }
 
@@ -102,15 +103,15 @@ static csched_tsd key;
 
 static void frames_thread_ends(void *value) {
   csched_frames_end_thread_();
-  if (value == mine()) csched_frames_free_();
+  if (value == own_frames()) csched_frames_free_();
 }
 
 void csched_frames_free_(void) {
-  thread_frames *frames = mine();
+  thread_frames *frames = own_frames();
   if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return;
   csched_frame_top_ = &none;
   csched_recorder_here_ = &csched_recorder_none_;
-  csched_tsd_set_(&key, NULL, frames_thread_ends); // the thread has a slot already, so it cannot fail
+  csched_tsd_set_(&key, NULL, frames_thread_ends); // cannot fail: the thread's value exists already
   csched_os_atfork_end_(&frames->atfork);
   csched_dump_give_slot_(frames->slot);
   if (frames->observer != NULL) csched_observe_hooks_->leave(frames->observer);
@@ -122,7 +123,7 @@ void csched_frames_free_(void) {
   csched_os_memory_give_(frames, sizeof *frames);
 }
 
-// Makes this thread's list. The first entry is a sentinel. Returns: whether there was memory.
+// Does: allocates this thread's list. Its first entry is a sentinel. Returns: whether there was memory.
 static bool make_frames(void) {
   thread_frames *frames = csched_os_memory_take_(sizeof *frames);
   if (frames == NULL) return false;
@@ -143,14 +144,14 @@ static bool make_frames(void) {
   return true;
 }
 
-static bool grow(void) {
+static bool add_block(void) {
   block *more = csched_os_memory_take_(sizeof *more);
   if (more == NULL) return false;
-  link_block(more, mine()->last);
-  more->more = mine()->first.more;
-  mine()->first.more = more;
-  mine()->last->next = &more->frames[0];
-  mine()->last = &more->frames[BLOCK - 1];
+  link_block(more, own_frames()->last);
+  more->more = own_frames()->first.more;
+  own_frames()->first.more = more;
+  own_frames()->last->next = &more->frames[0];
+  own_frames()->last = &more->frames[BLOCK - 1];
   return true;
 }
 
@@ -158,7 +159,8 @@ static bool grow(void) {
 
 csched_frame *csched_frame_make_next_(void) {
   bool is_there = csched_frame_top_->next != NULL;
-  if (!is_there && csched_frame_top_ != &csched_frame_lost_) is_there = mine() == NULL ? make_frames() : grow();
+  if (!is_there && csched_frame_top_ != &csched_frame_lost_)
+    is_there = own_frames() == NULL ? make_frames() : add_block();
   return is_there ? csched_frame_top_->next : NULL;
 }
 
@@ -178,38 +180,38 @@ static void set_top(csched_frame *frame) {
   csched_frame_top_ = is_on_stack ? &csched_frame_lost_ : frame;
 }
 
-// Ends the context frames inside `outer`, the innermost first; unless `all`, a job only if its stack frame is gone.
-static void leave_all(csched_frame *outer, uintptr_t caller, bool all) {
+// Does: ends the context frames inside `outer`, innermost first, and their jobs; unless `all`, only the jobs whose stack frame is gone.
+static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
-    if (!all && !is_gone(each->address, caller)) each->job = NULL; // it may live on a fiber
-    each->target = outer->target;                                  // a `release` may read the current one
-    each->address = NEVER;                                         // no later look finds it again
+    if (!all && !is_gone(each->address, caller)) each->job = NULL; // the job may still run on a fiber
+    each->target = outer->target;                                  // a `release` may read the current target
+    each->address = NEVER;                                         // not found as unwound once more
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
     set_top(frame);
     frame->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else its memory is gone, too
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else the job was on the unwound stack
   }
   set_top(outer);
 }
 
-// Removes the context frames that lie on the stack, if they are gone and cannot be read.
-static void forget_lost(uintptr_t caller) {
+// Does: removes the context frames that lie on the stack, if that stack frame is gone: they cannot be read any more.
+static void remove_lost_frames(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
-  set_top(mine() != NULL ? mine()->last : &none);
+  set_top(own_frames() != NULL ? own_frames()->last : &none);
 }
 
 CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
-  forget_lost(caller);
+  remove_lost_frames(caller);
   csched_frame *outer = csched_frame_here_();
   while (outer->outer != NULL && is_gone(outer->address, caller)) outer = outer->outer;
-  if (outer != csched_frame_here_()) leave_all(outer, caller, true);
+  if (outer != csched_frame_here_()) end_inner_frames(outer, caller, true);
   return outer;
 }
 
-static bool is_here(const csched_frame *frame) {
+static bool is_in_list(const csched_frame *frame) {
   const csched_frame *each = csched_frame_here_();
   while (each != NULL && each != frame) each = each->outer;
   return each != NULL;
@@ -217,9 +219,9 @@ static bool is_here(const csched_frame *frame) {
 
 CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  forget_lost(caller);
-  if (is_here(frame)) { // else a look has found that it was unwound
-    leave_all(frame, caller, false);
+  remove_lost_frames(caller);
+  if (is_in_list(frame)) { // else it was found unwound and ended before
+    end_inner_frames(frame, caller, false);
     frame->job = NULL;
     set_top(frame->outer);
   }
@@ -227,17 +229,17 @@ CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
 
 CSCHED_NOINLINE void csched_frame_leave_inner_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  forget_lost(caller);
-  if (is_here(frame)) leave_all(frame, caller, false);
+  remove_lost_frames(caller);
+  if (is_in_list(frame)) end_inner_frames(frame, caller, false);
 }
 
 CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_lost_)
-    on_stack = scope->frame; // those inside it may be gone
-  else forget_lost(caller);
-  if (is_here(scope->frame)) leave_all(scope->frame->outer, caller, true);
+    on_stack = scope->frame; // do not read the context frames inside it: they may be gone
+  else remove_lost_frames(caller);
+  if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true);
   scope->frame = NULL;
 }
 
@@ -245,28 +247,28 @@ CSCHED_NOINLINE void csched_frame_leave_(const csched_job *job) {
   csched_frame *outermost = NULL;
   for (csched_frame *each = csched_frame_here_(); each->outer != NULL; each = each->outer)
     if (each->job == job) outermost = each;
-  if (outermost != NULL) leave_all(outermost->outer, CSCHED_CALLER_FRAME(), true);
+  if (outermost != NULL) end_inner_frames(outermost->outer, CSCHED_CALLER_FRAME(), true);
 }
 
 CSCHED_NOINLINE void csched_frames_end_thread_(void) {
-  if (on_stack != NULL) set_top(mine() != NULL ? mine()->last : &none);
-  if (mine() != NULL) leave_all(&mine()->first.frames[0], CSCHED_CALLER_FRAME(), true);
+  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &none);
+  if (own_frames() != NULL) end_inner_frames(&own_frames()->first.frames[0], CSCHED_CALLER_FRAME(), true);
 }
 
 csched_postponed_drops *csched_frames_postponed_drops_(void) {
-  if (mine() == NULL) csched_frame_make_next_();
-  return mine() != NULL ? &mine()->discards : NULL;
+  if (own_frames() == NULL) csched_frame_make_next_();
+  return own_frames() != NULL ? &own_frames()->discards : NULL;
 }
 
 struct csched_observer **csched_frames_observer_(void) {
-  return mine() != NULL ? &mine()->observer : NULL;
+  return own_frames() != NULL ? &own_frames()->observer : NULL;
 }
 
 // MARK: inspection by other threads
 
 csched_dump_wait *csched_frame_wait_(void) {
-  if (mine() == NULL) csched_frame_make_next_();
-  return mine() != NULL ? &mine()->wait : NULL;
+  if (own_frames() == NULL) csched_frame_make_next_();
+  return own_frames() != NULL ? &own_frames()->wait : NULL;
 }
 
 bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen) {

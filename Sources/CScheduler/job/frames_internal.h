@@ -1,12 +1,12 @@
 // Context frames: for each thread a list of the jobs, runs, syncs and trampolines that it is inside, innermost first.
 // Depends on: job.h, recorder_internal.h.
 //
-// A context frame begins and ends with a stack frame. It is stored elsewhere, because the stack frame may also be unwound:
-//  - By a C++ exception. It passes a csched_scope in the caller's stack frame, whose clean-up ends the call's context frames (csched_scope_end_).
-//  - By longjmp, or by an exception that passes C functions only. The context frames stay until a later call finds that the stack frame is
-//    gone (csched_frames_end_unwound_). Only frames.c decides that.
+// A context frame begins and ends with a stack frame. It is stored outside the stack, because the stack frame may be unwound:
+//  - By a C++ exception. The clean-up of a csched_scope in the caller's stack frame ends the call's context frames (csched_scope_end_).
+//  - By longjmp, or by an exception that unwinds C functions only. The context frames stay in the list until a later call finds that the stack
+//    frame is gone (csched_frames_end_unwound_). Only frames.c decides whether a stack frame is gone.
 //  - By the end of the thread inside a job (pthread_exit, cancellation): csched_frames_end_thread_.
-// The job of an unwound context frame ends with it. A job whose type has no `run` is a placeholder: only its `release` is called then.
+// The job of an unwound context frame ends with the context frame. If the job is a placeholder (its type has no `run`), only `release` is called.
 #pragma once
 
 #include <CScheduler/job.h>
@@ -23,14 +23,14 @@
     CSCHED_READ_STACK_POINTER(frame_);                                                                                 \
     frame_;                                                                                                            \
   })
-// Enlarges the current stack frame: small functions that the caller calls once it is gone are then above its lowest address.
+// Enlarges the current stack frame. Once it is gone, small functions that the caller calls then run above its lowest address.
 #define CSCHED_ROOM_IN_FRAME()                                                                                         \
   char room_[512];                                                                                                     \
   __asm__ __volatile__("" : : "r"(room_))
 
-/// The innermost context frame of this thread; one without `outer` is a sentinel. Read it with csched_frame_here_.
+/// The innermost context frame of this thread; a sentinel has no `outer`. Read this variable with csched_frame_here_.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_;
-/// Sentinel: csched_frame_top_ points here when the innermost context frame lies on the stack, for want of memory. Take the slow path.
+/// Sentinel: csched_frame_top_ points here when the innermost context frame lies on the stack, for want of memory. Callers take the slow path.
 extern CSCHED_HIDDEN csched_frame csched_frame_lost_;
 
 csched_frame *csched_frame_here_slow_(void);
@@ -40,7 +40,7 @@ csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, c
 void csched_frame_end_slow_(csched_frame *frame);
 
 /// Does: ends the context frames that were unwound, as seen from `caller`: CSCHED_CALLER_FRAME() of a function that is never inlined.
-/// Returns: the innermost one.
+/// Returns: the innermost context frame after that.
 static inline csched_frame *csched_frames_end_unwound_(uintptr_t caller) {
   csched_frame *top = csched_frame_top_;
   return CSCHED_LIKELY(top->address >= caller) ? top : csched_frames_end_unwound_slow_(caller);
@@ -52,7 +52,7 @@ static inline csched_frame *csched_frame_here_(void) {
   return CSCHED_LIKELY(top != &csched_frame_lost_) ? top : csched_frame_here_slow_();
 }
 
-/// Returns: the entry for the next context frame; NULL without memory.
+/// Returns: the entry for the next context frame, which it allocates if needed; NULL without memory.
 csched_frame *csched_frame_make_next_(void);
 
 /// Does: begins a context frame in the entry `next`.
@@ -64,7 +64,7 @@ static inline void csched_frame_begin_at_(csched_frame *next, uintptr_t address,
   csched_frame_top_ = next;
 }
 
-/// Does: begins a context frame at the stack address `frame`: CSCHED_OWN_FRAME() of the function that ends it, or the caller's own stack
+/// Does: begins a context frame at the stack address `address`: CSCHED_OWN_FRAME() of the function that ends it, or the caller's own stack
 /// memory that stays valid until then. Returns: the context frame; without memory `spare`, which may be NULL.
 static inline csched_frame *csched_frame_begin_(csched_frame *spare, uintptr_t address, csched_job *job,
                                                 struct csched_target *target) {
@@ -83,7 +83,7 @@ static inline void csched_frame_end_(csched_frame *frame) {
 /// Does: ends the context frames inside `frame`, which were unwound.
 void csched_frame_leave_inner_(csched_frame *frame);
 
-/// Does: ends each context frame of this thread that has `job`, and those inside it, as unwound. Requires: `job` is a placeholder.
+/// Does: ends each context frame of this thread that has `job`, and all context frames inside it, as unwound. Requires: `job` is a placeholder.
 void csched_frame_leave_(const csched_job *job);
 
 /// Does: ends all context frames of this thread, the innermost first: the thread ends, and its stack frames are gone.
@@ -112,25 +112,25 @@ typedef struct csched_frames_seen {
   const csched_recorder *recorder;
 } csched_frames_seen;
 
-/// Does: copies another thread's context frames, if `atfork` belongs to such a list. Returns: whether it does. Thread: inside
+/// Does: copies another thread's context frames to `seen`, if `atfork` is part of a thread's list. Returns: whether it is. Thread: inside
 /// csched_os_atfork_visit_.
 bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen);
 
-/// Returns: where this thread stores its observer; NULL: it has no list of its own yet.
+/// Returns: where this thread stores its observer; NULL: the thread has no list yet.
 struct csched_observer **csched_frames_observer_(void);
 
 /// The discards that a thread has postponed: see job.c, J11.
 typedef struct csched_postponed_drops {
   csched_job *first, *last;
-  csched_job unwind_job;     ///< placeholder for the discards
-  struct dropping *outer;    ///< the drop around them
-  struct kept_owner *owners; ///< of postponed jobs, retained until all of these are dropped
-  bool is_discarding;
-  bool is_refusal_reported; ///< see csched_swift_report_refusals_
-  void *sleeper;            ///< see csched_swift_note_sleeper_
+  csched_job unwind_job;     ///< placeholder job, whose `release` continues after an unwound drop
+  struct dropping *outer;    ///< the drop around the discards
+  struct kept_owner *owners; ///< owners of postponed jobs, retained until all postponed jobs are dropped
+  bool is_discarding;        ///< further discards are postponed
+  bool is_refusal_reported;  ///< see csched_swift_report_refusals_
+  void *sleeper;             ///< see csched_swift_note_sleeper_
 } csched_postponed_drops;
 
-/// Returns: this thread's, all zero at first; NULL without memory. Valid until the thread's end.
+/// Returns: this thread's postponed drops, all zero at first; NULL without memory. Valid until the thread's end.
 csched_postponed_drops *csched_frames_postponed_drops_(void);
 
 /// Does: frees this thread's list, unless the thread is inside a context frame.

@@ -1,55 +1,53 @@
-// The state of a job: one word decides which thread runs, cancels and releases it, and to which thread its memory belongs.
+// The state of a job: one word decides which thread runs, cancels and releases the job, and which thread owns its memory.
 //
 // States
 //   IDLE       not submitted, or ended
 //   QUEUED     submitted, not started
 //   RUNNING    `run` has started
-//   DROPPING   a thread is inside `drop_job`: a canceller, with the job still linked, or the thread that dequeued it to drop it
+//   DROPPING   a thread is inside `drop_job`: a canceller, while the job is still linked, or the thread that dequeued the job to drop it
 //   CANCELLED  `drop_job` has returned; the job is still linked: a cancelled entry
-//   PASSED     dequeued while `drop_job` runs: the canceller must release
+//   PASSED     dequeued while the canceller is inside `drop_job`: the canceller must call `release`
 //   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING or PASSED
 // These are the lowest bits of the job's word. Above them are
 //   UNWANTED       the job's task was cancelled (task.c)
-//   resubmissions  how often its own run has submitted it, modulo 16. A wait for a run ends when this changes, also if the job runs again
+//   resubmissions  how often the job's own run has submitted it, modulo 16. A wait for a run ends when this changes, also if the job runs again
 //   generation     (`life`) how often the job has become idle: 56 bits
-// `waiting` counts the threads that wait for the end of a job. A slot (`places`) serves all jobs whose addresses have the same hash:
-// `waiters` counts the threads that wait for them, and `ends` their ends meanwhile.
+// `waiting` counts the threads that wait for the end of any job. A wait slot serves all jobs whose addresses have the same hash: `waiters`
+// counts the threads that wait for such a job, and `ends` the ends of such jobs meanwhile.
 //
 // Invariants
 //   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
-//   J2  What the job holds is gone before cancel returns: the canceller that wins calls `drop_job` itself.
-//   J3  `release` comes last, after the end of `drop_job`, and once for a submission. Canceller and queue decide by compare-and-exchange on
-//       DROPPING which of them calls it. A canceller that has unlinked the job itself calls it.
-//   J4  A `run` that submits its own job again gives the memory to that submission: the runner does not touch the job afterwards.
-//   J5  Cancel-and-wait returns after the end of `run`, and sees what it did. Inside the job it does not wait. For a waiter, a `run`
-//       also ends when it submits its own job again.
-//   J6  Skip the wake: a thread that has run or dropped a job wakes only if a thread waits. It publishes IDLE (QUEUED, by J4;
-//       CANCELLED), executes a light fence, and reads both counts. A waiter raises both, executes a heavy fence, and reads `ends`, then the
-//       word. The job may already run again by then.
-//   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its release
-//       follows, the innermost job's first. (The stack is gone by then, so a list elsewhere records which jobs run: frames.c.)
+//   J2  Cancel returns after `drop_job`: the canceller that changes QUEUED to DROPPING calls `drop_job` itself.
+//   J3  `release` is called last, after the end of `drop_job`, once for each submission. A compare-and-exchange on DROPPING decides whether the
+//       canceller or the queue calls it. A canceller that has unlinked the job itself calls `release`.
+//   J4  A `run` that submits its own job again transfers the memory to that submission: the runner does not touch the job afterwards.
+//   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does not wait. For a waiter, a
+//       `run` also ends when it submits its own job again.
+//   J6  Skip the wake: a thread that has run or dropped a job makes a wake call only if a thread waits. It publishes the new state (IDLE, CANCELLED,
+//       or QUEUED by J4), executes a light fence, and reads both counts. A waiter raises both counts, executes a heavy fence, and reads `ends`, then
+//       the word. The job may already run again by then.
+//   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its `release` follows, the
+//       innermost job's first. (The stack is gone by then, so frames.c records elsewhere which jobs run.)
 //   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
-//   J9  No part of a job is read or written once it is IDLE. So a thread that has seen that (csched_job_is_idle, the end of a wait) owns the
-//       memory, unless there is a `release`, which is read before. Later steps use the address only as a name.
-//   J10  A node has no state. It is neither read nor written once its `run` or `drop_job` has started.
-//   J11  Discards are flat. Jobs that a drop, or the release after it, discards on the same thread wait until both have returned. They
-//        are dropped in order, and can be cancelled until then. Their number is not limited by the stack.
+//   J9  No field of a job is read or written once the job is IDLE. So a thread that has seen IDLE (csched_job_is_idle, the end of a wait) owns the
+//       memory, unless the type has a `release`, which is read before. Later steps use the address only as a hash key.
+//   J10  A node has no state word. The library does not touch a node once its `run` or `drop` has started.
+//   J11  Discards are flat. Jobs that a `drop` or `release` discards on the same thread are postponed until both have returned. Postponed jobs are
+//        dropped in order, and can be cancelled until then. The stack does not limit their number.
 // Orderings
 //   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has acquired the job ·
-//   DROPPING→CANCELLED and →PASSED: release, each pairs with the acquire of the other side, carries the last access to the job · →IDLE:
-//   release, pairs with the acquire of waiters, late cancels and csched_job_is_idle; carries what `run` did and the last access to the job ·
-//   RUNNING→QUEUED: the same, carries what that run did · ends: release, pairs with the waiter's acquire, carries the change of the word
-// Assumes: a canceller keeps the memory valid meanwhile (job.h).
-// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters
-//   that is never freed is the lock's (lock.c, LK8).
-// Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again",
-//   "cancel and wait returns after the run", "submitting a queued job stops the process", "release waits for the end of drop",
-//   "cancel and wait returns when the job submits itself again", "a job that ends its thread has ended",
-//   "a job that ends its thread on a loop has ended", "a job that is left by longjmp has ended",
-//   "after fork a wait for a job of the parent stops the process",
-//   "a job is freed after cancel and wait", "a job is freed when it is idle", "a waiter is not kept by a job that runs again and again",
-//   "a job that is initialised while it is in use stops the process", "a node runs or is dropped, once",
-//   "drops that cause drops have a constant stack".
+//   DROPPING→CANCELLED and →PASSED: release, each pairs with the acquire of the other side, carries the last access to the job · →IDLE: release,
+//   pairs with the acquire of waiters, late cancels and csched_job_is_idle; carries the writes of `run` and the last access to the job ·
+//   RUNNING→QUEUED: as →IDLE, carries the writes of that run · ends: release, pairs with the waiter's acquire, carries the change of the word
+// Assumes: the memory stays valid during a cancel (job.h).
+// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters that is never
+//   freed is the lock's (lock.c, LK8).
+// Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again", "cancel and wait returns
+//   after the run", "submitting a queued job stops the process", "release waits for the end of drop", "cancel and wait returns when the job submits
+//   itself again", "a job that ends its thread has ended", "a job that ends its thread on a loop has ended", "a job that is left by longjmp has
+//   ended", "after fork a wait for a job of the parent stops the process", "a job is freed after cancel and wait", "a job is freed when it is idle",
+//   "a waiter is not kept by a job that runs again and again", "a job that is initialised while it is in use stops the process", "a node runs or is
+//   dropped, once", "drops that cause drops have a constant stack".
 // Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11, which is one thread's.
 
 #include "job_internal.h"
@@ -73,7 +71,7 @@ enum {
   PASSED = CSCHED_JOB_PASSED,
   ORPHANED = CSCHED_JOB_ORPHANED
 };
-enum { WAITERS = 256 };
+enum { WAIT_SLOTS = 256 };
 
 const csched_observe_hooks *csched_observe_hooks_;
 
@@ -86,8 +84,8 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Removes `job`, which is submitted again, from its context frame. Returns: whether it was running on this thread.
-static inline bool forget(const csched_job *job) {
+// Does: removes `job`, which its own run submits again, from its context frame. Returns: whether the job runs on this thread.
+static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
   frame->job = NULL;
@@ -97,51 +95,51 @@ static inline bool forget(const csched_job *job) {
 // MARK: waiters
 
 static CSCHED_CACHE_ALIGNED uint32_t waiting;
-static struct place { // a wake for another job of the slot costs one system call
+static struct wait_slot { // shared by jobs of one hash: a wake for another job of the slot costs one system call
   uint32_t waiters, ends;
-} places[WAITERS];
+} wait_slots[WAIT_SLOTS];
 
-static struct place *place_of(const csched_job *job) {
+static struct wait_slot *slot_of(const csched_job *job) {
   uintptr_t address = (uintptr_t)job;
-  return &places[(address >> 4 ^ address >> 12) % WAITERS];
+  return &wait_slots[(address >> 4 ^ address >> 12) % WAIT_SLOTS];
 }
 
-// Returns: whether to call `wake_waiters`. Requires: a light fence before. The job may be freed: its address is a name.
+// Returns: whether to call `wake_waiters`. Requires: a light fence before. The job may be freed already: its address is only a hash key.
 static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: skipped wake
 
 static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
-  struct place *place = place_of(job);
-  if (csched_load_relaxed(&place->waiters) == 0) return; // J6: skipped
-  csched_fetch_add_release(&place->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
-  csched_futex_wake_(&place->ends, INT32_MAX);
+  struct wait_slot *slot = slot_of(job);
+  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: skipped wake
+  csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
+  csched_futex_wake_(&slot->ends, INT32_MAX);
 }
 
 static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: atfork handler
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  memset(places, 0, sizeof places); // the waiters are threads of the parent
+  memset(wait_slots, 0, sizeof wait_slots); // the waiters are threads of the parent
   waiting = 0;
 }
 
 static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
 
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
-  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // may change within one submission
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that change within a submission
   static csched_atfork atfork;
-  struct place *place = place_of(job);
+  struct wait_slot *slot = slot_of(job);
   csched_os_atfork_(&atfork, job_at_fork);
   csched_blocked_begin_("csched_job_cancel_and_wait", job);
-  csched_fetch_add_relaxed(&place->waiters, 1u); // J6: before the fence
-  csched_fetch_add_relaxed(&waiting, 1u);        // J6: the same
-  csched_fence_heavy_();                         // J6: heavy side; pairs with the runner's light fence
+  csched_fetch_add_relaxed(&slot->waiters, 1u); // J6: before the fence
+  csched_fetch_add_relaxed(&waiting, 1u);       // J6: before the fence
+  csched_fence_heavy_();                        // J6: heavy side; pairs with the runner's light fence
   for (;;) {
-    uint32_t ends = csched_load_acquire(&place->ends); // J6: acquire; pairs with the wake
-    uint64_t found = csched_load_acquire(&job->word);  // J5: acquire; pairs with the runner's release
+    uint32_t ends = csched_load_acquire(&slot->ends); // J6: acquire; pairs with the wake
+    uint64_t found = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
     if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break;
-    csched_futex_wait_(&place->ends, ends, CSCHED_FOREVER);
+    csched_futex_wait_(&slot->ends, ends, CSCHED_FOREVER);
   }
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX);        // J6: only the value matters
-  csched_fetch_add_relaxed(&place->waiters, UINT32_MAX); // J6: the same
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: orders nothing
+  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: orders nothing
   csched_blocked_end_();
 }
 
@@ -161,19 +159,19 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
-// Resubmits a job from inside its run. The count of resubmissions lets a waiter distinguish this run from the next.
+// Does: submits a job again from inside its run. The count of resubmissions lets a waiter distinguish this run from the next.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
   while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with the acquire of cancel and waiter; TK6
   csched_fence_light_();                                  // J6: light side
-  if (has_waiters()) wake_waiters(job);                   // J5: before the push, which gives up the job
+  if (has_waiters()) wake_waiters(job);                   // J5: before the push: later another thread may free the job
 }
 
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
   unsigned state = csched_job_state_(word);
-  if (state != RUNNING || !forget(job)) // J4: resubmission
+  if (state != RUNNING || !detach_from_frame(job)) // J4: only its own run may resubmit
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of_state(state));
   submit_again(job, word);
@@ -183,14 +181,13 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// Ends a job whose word is `word`. After the store its memory belongs to `release`, or without one to the job's owner.
+// Does: ends a job whose word is `word`. After the store the memory belongs to `release`, or without a `release` to the job's owner.
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
-  void (*release)(csched_job *) = job->type->release; // J9: read before the store
-  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) +
-                                       1); // J5, J9: release; pairs with all acquires; carries the work
-  csched_fence_light_();                   // J6: light side
-  if (has_waiters()) wake_waiters(job);    // J6: skipped wake
-  if (release != NULL) release(job);       // J3: last
+  void (*release)(csched_job *) = job->type->release;                   // J9: read before the store
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: pairs with all acquires
+  csched_fence_light_();                                                // J6: light side
+  if (has_waiters()) wake_waiters(job);                                 // J6: skipped wake
+  if (release != NULL) release(job);                                    // J3: last
 }
 
 static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
@@ -199,17 +196,18 @@ static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   end_job(job, word);
 }
 
-// Handles a cancelled entry that was dequeued; `found` is its word.
-static void pass_cancelled(csched_job *job, uint64_t found) {
+// Does: releases a cancelled entry that this thread has dequeued, or leaves that to the canceller in `drop_job`. `found`: the job's word.
+static void release_cancelled_entry(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
     return; // J3: pairs with cancel's acquire; the canceller calls `release`
   if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
-  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release; carries what `drop_job` did
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release
 }
 
-static CSCHED_NOINLINE void end_at(csched_frame *frame, csched_job *job) {
-  csched_frame_leave_inner_(frame); // J7: these were unwound
+// Does: ends `frame` and the run of `job` in it, after the context frames inside it were unwound or allocation failed.
+static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
+  csched_frame_leave_inner_(frame); // J7: unwound inner jobs end first
   if (frame->job == job) {          // J4: else resubmitted
     frame->job = NULL;
     end_run(job);
@@ -217,37 +215,38 @@ static CSCHED_NOINLINE void end_at(csched_frame *frame, csched_job *job) {
   csched_frame_end_(frame);
 }
 
-// Allocates a context frame. Without memory it lies in this function's stack frame.
+// Does: runs `job`, which is RUNNING, in a newly allocated context frame; without memory the frame is `spare`, on the stack.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_turn_();
   if (frame != &spare) csched_record_(job->type->run, target, job->context);
   job->type->run(job);
-  end_at(frame, job);
+  end_run_slow(frame, job);
 }
 
 static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
 
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room in the thread's first job
+  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room yet in the thread's first run
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
-  node->type->run(node); // J10: not touched after this
+  node->type->run(node); // J10: the node may be freed
   csched_frame_end_(frame);
 }
 
-static CSCHED_NOINLINE void pass_cancelled_on(csched_job *job, struct csched_target *target, uint64_t found) {
+static CSCHED_NOINLINE void release_cancelled_entry_on(csched_job *job, struct csched_target *target, uint64_t found) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  pass_cancelled(job, found);
+  release_cancelled_entry(job, found);
   csched_frame_end_(frame);
 }
 
-// Changes `job` from QUEUED to `state`. Returns: whether it did; if not, `*found` is the word that it found.
-static inline bool leave_queue(csched_job *job, unsigned state, uint64_t *found) {
-  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired it
-  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: the same
+// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first: `*found` is the word.
+static inline bool claim_dequeued(csched_job *job, unsigned state, uint64_t *found) {
+  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired the job
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: or a canceller wins
 }
 
+// Does: runs `job` with `target` as the current target, and ends it; a cancelled entry is only released. Returns: whether it ran.
 static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
   csched_frame *outer = csched_frame_top_, *frame = outer->next;
   uint64_t found;
@@ -255,8 +254,8 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
     perform_node((csched_node *)job, target);
     return true;
   }
-  if (!leave_queue(job, RUNNING, &found)) {
-    pass_cancelled_on(job, target, found);
+  if (!claim_dequeued(job, RUNNING, &found)) {
+    release_cancelled_entry_on(job, target, found);
     return false;
   }
   if (CSCHED_UNLIKELY(frame == NULL)) {
@@ -267,7 +266,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
   csched_record_(job->type->run, target, job->context);
   job->type->run(job);
   if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
-    end_at(frame, job);
+    end_run_slow(frame, job);
     return true;
   }
   if (CSCHED_LIKELY(frame->job == job)) { // J4: else resubmitted
@@ -293,7 +292,7 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   return perform_on(job, target);
 }
 
-// As perform_on, with the current target unchanged. So the context frame can end before `release` runs.
+// Does: as perform_on, but the current target does not change. So the context frame can end before `release` is called.
 static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_frame *outer = csched_frame_top_, *frame = outer->next;
   uint64_t found;
@@ -301,8 +300,8 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
     perform_node((csched_node *)job, csched_frame_here_()->target);
     return true;
   }
-  if (!leave_queue(job, RUNNING, &found)) {
-    pass_cancelled(job, found);
+  if (!claim_dequeued(job, RUNNING, &found)) {
+    release_cancelled_entry(job, found);
     return false;
   }
   if (CSCHED_UNLIKELY(frame == NULL)) {
@@ -313,7 +312,7 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_record_(job->type->run, outer->target, job->context);
   job->type->run(job);
   if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
-    end_at(frame, job);
+    end_run_slow(frame, job);
     return true;
   }
   csched_frame_top_ = frame->outer;
@@ -335,7 +334,7 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   else perform(job);
 }
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here; // NULL: drop at once
 
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred) {
   csched_deferred_drops *before = deferred_here;
@@ -343,7 +342,7 @@ csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred)
   return before;
 }
 
-// A `drop_job` that runs on this thread.
+// A call of `drop_job` in progress on this thread; `outer` is the call around it.
 typedef struct dropping {
   const csched_job *job;
   csched_drop_reason reason;
@@ -362,29 +361,30 @@ csched_drop_reason csched_job_drop_reason_(void) { return current_drop->reason; 
 
 static void drop_job(csched_job *job, csched_drop_reason reason) {
   if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
-  dropping postponed = {job, reason, current_drop};
-  current_drop = &postponed;
+  dropping this_drop = {job, reason, current_drop};
+  current_drop = &this_drop;
   if (job->type->drop != NULL) job->type->drop(job);
-  current_drop = postponed.outer;
+  current_drop = this_drop.outer;
 }
 
+// Does: drops and releases `job`, which this thread has dequeued; a cancelled entry is only released.
 static void discard_now(csched_job *job, csched_drop_reason reason) {
   uint64_t found;
   if (is_node(job)) {
     csched_node *node = (csched_node *)job;
     if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
-    node->type->drop(node, reason); // J10: not touched after this
-  } else if (!leave_queue(job, DROPPING, &found)) {
-    pass_cancelled(job, found);
+    node->type->drop(node, reason); // J10: the node may be freed
+  } else if (!claim_dequeued(job, DROPPING, &found)) {
+    release_cancelled_entry(job, found);
   } else {
     drop_job(job, reason);
-    end_job(job, csched_load_relaxed(&job->word)); // J3: no other thread changes it
+    end_job(job, csched_load_relaxed(&job->word)); // J3: only this thread changes the word
   }
 }
 
 // MARK: nested discards
 
-// The lowest bit of the link to a postponed job: the job was refused by its submission. Without it, the target was stopped.
+// Lowest bit of the link to a postponed job. Set: the submission refused the job. Clear: the job's target was stopped.
 static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_;
@@ -394,12 +394,13 @@ typedef struct kept_owner {
   struct kept_owner *next;
 } kept_owner;
 
-static CSCHED_NOINLINE void keep_owner(csched_postponed_drops *postponed, const csched_job *job) {
+// Does: retains the owner of `job`, which is being postponed, until all postponed jobs are dropped.
+static CSCHED_NOINLINE void retain_owner(csched_postponed_drops *postponed, const csched_job *job) {
   const void *owner = csched_discards_owners_.of(job);
   if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;
   kept_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
-  if (kept == NULL) return; // without memory it stays retained
+  if (kept == NULL) return; // without memory the owner is never released
   *kept = (kept_owner){owner, postponed->owners};
   postponed->owners = kept;
 }
@@ -419,10 +420,10 @@ static void postpone(csched_postponed_drops *postponed, csched_job *job, csched_
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
   postponed->last = job;
-  if (csched_discards_owners_.of != NULL && !is_node(job)) keep_owner(postponed, job);
+  if (csched_discards_owners_.of != NULL && !is_node(job)) retain_owner(postponed, job);
 }
 
-static csched_job *take_first(csched_postponed_drops *postponed, csched_drop_reason *reason) { // J11: oldest first
+static csched_job *pop_postponed(csched_postponed_drops *postponed, csched_drop_reason *reason) { // J11: oldest first
   uintptr_t first = (uintptr_t)postponed->first;
   csched_job *job = (csched_job *)(first & ~REFUSED);
   if (job == NULL) return NULL;
@@ -431,7 +432,7 @@ static csched_job *take_first(csched_postponed_drops *postponed, csched_drop_rea
   return job;
 }
 
-// Starts a list of postponed jobs inside the present one; csched_discards_end_ discards its jobs, and restores the outer list.
+// Does: starts an inner list of postponed jobs. csched_discards_end_ discards the jobs in it, and restores the outer list.
 csched_discards csched_discards_begin_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL) return (csched_discards){0};
@@ -450,14 +451,14 @@ void csched_discards_end_(csched_discards outer) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   csched_drop_reason reason;
   if (postponed == NULL) return;
-  for (csched_job *job; (job = take_first(postponed, &reason)) != NULL;) discard_now(job, reason);
+  for (csched_job *job; (job = pop_postponed(postponed, &reason)) != NULL;) discard_now(job, reason);
   postponed->first = outer.first;
   postponed->last = outer.last;
   postponed->is_discarding = outer.is_discarding;
   if (!outer.is_discarding && postponed->owners != NULL) release_owners(postponed);
 }
 
-// Starts to postpone, unless this thread does already. Returns: whether the caller must end it, by csched_discards_end_ of a zero value.
+// Does: starts to postpone discards, unless this thread already does. Returns: whether the caller must call csched_discards_end_((…){0}) later.
 bool csched_discards_begin_if_outermost_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL || postponed->is_discarding) return false;
@@ -469,18 +470,19 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
   return current_drop != NULL;
 }
 
-// Called when a drop was left by longjmp or by the end of the thread: discards the postponed jobs.
+// Does: discards the postponed jobs after longjmp or thread exit has unwound a drop.
 static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed jobs are still discarded
   csched_postponed_drops *postponed = unwind_job->context;
   csched_drop_reason reason;
   postponed->is_discarding = false;
   current_drop = postponed->outer;
-  csched_job *job = take_first(postponed, &reason);
+  csched_job *job = pop_postponed(postponed, &reason);
   if (job != NULL) discard_flat(postponed, job, reason);
 }
 
 static const csched_job_type discards_type = {.release = discards_unwound};
 
+// Does: discards `job`, then the jobs that these drops postpone. Its context frame handles an unwound drop (discards_unwound).
 static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job,
                                          csched_drop_reason reason) { // J11: a loop, no recursion
   csched_frame spare;
@@ -490,7 +492,7 @@ static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csch
   csched_frame *frame =
       csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &postponed->unwind_job, csched_frame_here_()->target);
   do discard_now(job, reason);
-  while ((job = take_first(postponed, &reason)) != NULL);
+  while ((job = pop_postponed(postponed, &reason)) != NULL);
   csched_frame_end_(frame);
   postponed->is_discarding = false;
   if (CSCHED_UNLIKELY(postponed->owners != NULL)) release_owners(postponed);
@@ -500,11 +502,11 @@ void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(cons
 
 static bool is_own(const csched_job *job) { return job->type->drop == csched_job_drop_own_; }
 
+// Returns: REFUSED inside the submission of `job` by this thread, else STOPPED.
 static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
-    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE ==
-                 csched_job_may_be_refused_.life; // J1: the generation ends only with the discard
+    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life; // J1: generation
   return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
 }
 
@@ -522,13 +524,13 @@ void csched_job_discard_(csched_job *job) {
 void csched_job_left_(csched_job *job) { // J7: unwound
   if (job->type->run == NULL) job->type->release(job);
   else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
-    end_run(job); // J7: else it was initialised again
+    end_run(job); // J7: else the run has initialised the job again
 }
 
 void csched_job_orphan_(csched_job *job) {         // J8: in a child of fork
-  uint64_t word = csched_load_relaxed(&job->word); // J8: there is no other thread
+  uint64_t word = csched_load_relaxed(&job->word); // J8: the only thread
   if (csched_job_state_(word) == RUNNING)
-    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the same
+    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the only thread
 }
 
 // MARK: cancelling
@@ -544,15 +546,15 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: inside cancel
+  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: before cancel returns
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   if (!is_unlinked && csched_job_state_(word) == DROPPING &&
       csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
     csched_fence_light_();                                                            // J6: light side
-    if (has_waiters()) wake_waiters(job);                                             // J6: for the end of the drop
+    if (has_waiters()) wake_waiters(job); // J6: threads that wait for the drop
     return;
   }
-  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue has finished with the job
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue no longer uses the job
 }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
@@ -562,15 +564,14 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return !is_node(job) &&
-         csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: final until the job is discarded
+  return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: never undone
 }
 
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
   struct {
     const csched_job *next;
     const csched_job_type *type;
-  } head; // all that a node has
+  } head; // the fields that a node has, too
   uintptr_t kind;
   uint64_t word;
   if (!csched_os_copy_if_mapped_(&head, job, sizeof head) || head.type == except) return false;
@@ -582,11 +583,11 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
 void csched_job_wait_(csched_job *job, const char *function) {
   if (csched_job_is_running_here_(job)) return;    // J5: inside the job
   uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
-  if (csched_job_state_(word) == ORPHANED)         // J8: final
+  if (csched_job_state_(word) == ORPHANED)         // J8: never changes again
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
-  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: this run, or a later one
+  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: until that run has ended
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {

@@ -17,11 +17,11 @@ enum {
   CSCHED_JOB_DROPPING = 4,
   CSCHED_JOB_PASSED = 5,
   CSCHED_JOB_ORPHANED = 6,
-  CSCHED_JOB_STATE = 7, // the mask; above it:
+  CSCHED_JOB_STATE = 7, // mask of the state; the next bits are above it
   CSCHED_JOB_UNWANTED = 8,
-  CSCHED_JOB_RESUBMISSION = 0x10,
-  CSCHED_JOB_RESUBMISSIONS = 0xF0,
-  CSCHED_JOB_LIFE = 0x100,
+  CSCHED_JOB_RESUBMISSION = 0x10,  // one resubmission
+  CSCHED_JOB_RESUBMISSIONS = 0xF0, // mask
+  CSCHED_JOB_LIFE = 0x100,         // one generation
 };
 
 static inline unsigned csched_job_state_(uint64_t word) { return (unsigned)(word & CSCHED_JOB_STATE); }
@@ -29,23 +29,21 @@ static inline uint64_t csched_job_in_state_(uint64_t word, unsigned state) {
   return (word & ~(uint64_t)CSCHED_JOB_STATE) | state;
 }
 
-/// Does: as csched_job_submitted_, if `job` is idle. Returns: whether it was; if not, call csched_job_submitted_.
+/// Does: marks an idle `job` as submitted. Returns: false if the job is not idle: call csched_job_submitted_.
 static inline bool csched_job_mark_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
   if (CSCHED_UNLIKELY(csched_job_state_(word) != CSCHED_JOB_IDLE)) return false;
-  csched_store_release(&job->word,
-                       word | CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire; carries the job
+  csched_store_release(&job->word, word | CSCHED_JOB_QUEUED); // J1: release; pairs with cancel's acquire
   return true;
 }
 
 /// Does: runs `job` unless it was cancelled, then releases it. Requires: it has been unlinked.
 void csched_job_perform_(csched_job *job);
 
-/// Does: drops `job` unless it was cancelled, then releases it; inside another drop on this thread, at the end of that. Requires: it is unlinked.
+/// Does: drops `job` unless it was cancelled, then releases it; inside another drop on this thread, after that drop. Requires: it is unlinked.
 void csched_job_discard_(csched_job *job);
 
-/// Types of the library's own jobs, which are never postponed: their drops run no user code, except by csched_job_discard_.
-/// The type of a job of the library's own, which is never postponed: its drop runs no user code, except by csched_job_discard_.
+/// The type of the library's own jobs. Their discards are never postponed, because `drop` runs no user code, except by csched_job_discard_.
 /// `type.drop` is csched_job_drop_own_, which calls `drop`.
 typedef struct csched_own_job_type {
   csched_job_type type;
@@ -55,21 +53,21 @@ typedef struct csched_own_job_type {
   { {run, csched_job_drop_own_, release}, drop }
 void csched_job_drop_own_(csched_job *job);
 
-/// Deferred drops: `take` gets the jobs of a thread that may not run user code. Another thread calls csched_job_discard_ for each.
+/// Deferred drops: `take` receives the jobs that a thread discards while it may not run user code. Another thread calls csched_job_discard_ for each.
 typedef struct csched_deferred_drops {
   void (*take)(struct csched_deferred_drops *deferred, csched_job *job);
 } csched_deferred_drops;
 
-/// Does: gives `deferred` the jobs that this thread discards from now on; NULL: it discards them itself. Returns: the previous one.
+/// Does: from now on, passes the jobs that this thread discards to `deferred`; NULL: the thread drops them itself. Returns: the previous value.
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred);
 
-/// The discards that this thread has postponed to the end of the drop that it is inside.
+/// Jobs that this thread discards inside a drop, postponed to the end of that drop.
 typedef struct csched_discards {
   csched_job *first, *last;
   bool is_discarding;
 } csched_discards;
 
-/// See swift.h. An owner is an object that a postponed job refers to, and that might end before the job's drop.
+/// See swift.h. An owner is an object that a postponed job refers to, and that might be freed before the job's drop.
 csched_discards csched_discards_begin_(void);
 void csched_discards_end_(csched_discards outer);
 bool csched_discards_begin_if_outermost_(void);
@@ -85,12 +83,13 @@ bool csched_discards_reason_(csched_drop_reason *reason);
 /// Does: the first half of csched_job_cancel. After DROPPED the job does not end before the second half.
 csched_cancel_result csched_job_begin_cancel_(csched_job *job);
 
-/// Does: the second half: drops `job`. The canceller does not touch it afterwards. `is_unlinked`: the caller has unlinked it, so it ends here.
+/// Does: the second half: drops `job`. The canceller does not touch it afterwards. `is_unlinked`: the caller has unlinked it, so it is released here.
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked);
 
+/// Returns: whether this thread is inside the drop of `job`.
 bool csched_job_is_dropped_here_(const csched_job *job);
 
-/// Returns: the reason of the innermost drop on this thread. Requires: it is inside one.
+/// Returns: the reason of the innermost drop on this thread. Requires: the thread is inside a drop.
 csched_drop_reason csched_job_drop_reason_(void);
 
 /// A job in one of its generations (`life`).
@@ -102,7 +101,7 @@ typedef struct csched_job_life {
 /// The job that this thread submits: a discard of it on this thread has the reason REFUSED.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
-/// Does: waits until `job` is in another submission or generation than in `word`, or neither runs nor is dropped.
+/// Does: waits until `job` is in another submission or generation than `word` shows, or neither runs nor is dropped.
 void csched_job_wait_in_(const csched_job *job, uint64_t word);
 
 /// Does: the wait of csched_job_cancel_and_wait, after a cancel has found `job` running.
@@ -117,11 +116,11 @@ bool csched_job_is_cancelled_(const csched_job *job);
 /// Returns: whether `job`, whose memory may be freed, seems to be a node, or a job not cancelled, of another type than `except`. Thread: any.
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except);
 
-/// Does: as csched_job_perform_, with `target` as the current one. Returns: whether it ran.
+/// Does: as csched_job_perform_, with `target` as the current target. Returns: whether the job ran.
 bool csched_job_perform_on_(csched_job *job, struct csched_target *target);
 
-/// Does: ends `job`, whose run was unwound (by an exception, longjmp or thread exit). Of a placeholder (`run` is NULL) calls `release`.
+/// Does: ends `job`, whose run was unwound (by an exception, longjmp or thread exit). For a placeholder (`run` is NULL) it only calls `release`.
 void csched_job_left_(csched_job *job);
 
-/// Does: marks `job` as ORPHANED, if it runs in the parent. Thread: the only one of a child of fork.
+/// Does: marks `job` as ORPHANED, if it runs in the parent. Thread: the only thread of a child of fork.
 void csched_job_orphan_(csched_job *job);

@@ -1,30 +1,30 @@
 // A run queue: many threads push jobs; one consumer pops them in order, and knows when it may sleep.
 //
 // States of head
-//   NULL       nothing pushed since the consumer last took; the consumer is awake
+//   NULL       nothing pushed since the consumer last emptied head; the consumer is awake
 //   PARKED     as NULL, but the consumer sleeps or is about to
 //   CLOSED     nothing pushed, and further pushes are refused
-//   job        the newest, linked to the older ones, the oldest linked to NULL; awake and open
-//   job|1      the same, but closed
-// `first` is the consumer's own list, oldest first.
+//   job        the newest job, linked to the older ones, the oldest linked to NULL; the consumer is awake, the queue open
+//   job|1      as job, but the queue is closed
+// `first` is the consumer's own list, oldest first. The consumer refills it from head when it is empty (take_job).
 //
 // Invariants
 //   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
-//   Q2  A producer that is stopped anywhere in a push hides no job. The push is one compare-and-exchange: nothing is visible before it, and
-//       nothing is missing after it. (A producer that is stopped before the wake that it owes leaves the consumer asleep, by Q3.)
-//   Q3  Each park causes exactly one wake, unless it is undone. One compare-and-exchange replaces PARKED: its winner owes the wake
-//       (push, notify, close) or needs none (unpark).
-//   Q4  Skip the wake: a push that does not find PARKED owes none. The consumer sees its job before it sleeps: park succeeds only on NULL.
-//   Q5  Writes before csched_mpsc_notify are seen after a park that it did not end: both are read-modify-writes of head.
-//   Q6  A closed queue stays closed. Closing is atomic with the push: a job is refused, or will be popped.
+//   Q2  A producer that is preempted anywhere in a push hides no job: the push is one compare-and-exchange. (A producer that is preempted between its
+//       push and the wake that it owes by Q3 delays the consumer.)
+//   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. A push, notify or close that
+//       succeeds in it owes the wake; an unpark that succeeds needs none.
+//   Q4  Skip the wake: a push that does not find PARKED owes no wake. The consumer sees that job before it sleeps: park succeeds only on NULL.
+//   Q5  If a notify does not end a park, the consumer sees the notifier's earlier writes after its next park: both are read-modify-writes of head.
+//   Q6  A closed queue stays closed. Close and push change the same word: a job is refused, or will be popped.
 // Orderings
-//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify
-//   and park: acquire and release, carry what the caller wrote before (Q5) · pop of `first`: plain, the consumer's own
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify and park: acquire and
+//   release, carry the caller's earlier writes (Q5) · pop of `first`: plain, the consumer's own
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
-// Source: Treiber's stack, taken whole and reversed, as in many mailboxes; the mark of a parked consumer is in the word that a push must
-//   read anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
-// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park",
-//   "a push after close is refused", "each state answers as it should, and parked is empty".
+// Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the word that a push must read
+//   anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
+// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park", "a push after close is
+//   refused", "each state answers as it should, and parked is empty".
 // Models: checks/queue.c.
 
 #include <CScheduler/atomic.h>
@@ -34,6 +34,7 @@
 
 static const uintptr_t CLOSED_BIT = 1;
 
+// PARKED is an address that no job has; the lowest bit is free for CLOSED_BIT.
 static char parked_mark[2] __attribute__((aligned(2)));
 #define PARKED ((csched_job *)(void *)parked_mark)
 #define CLOSED ((csched_job *)CLOSED_BIT)
@@ -47,22 +48,20 @@ csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest,
   do {
     if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: refused
     oldest->next = head == PARKED ? NULL : head;
-  } while (CSCHED_UNLIKELY(
-      !csched_cas_acq_rel(&queue->head, &head, newest)));     // Q1, Q2: release; pairs with take; carries the job
-  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4: the wake is owed
+  } while (CSCHED_UNLIKELY(!csched_cas_acq_rel(&queue->head, &head, newest))); // Q1, Q2: pairs with take_job
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: the caller owes a wake
 }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Takes all jobs that were pushed, and reverses their list.
+// Does: empties head, and keeps CLOSED. Returns: the jobs, oldest first.
 static CSCHED_NOINLINE csched_job *take_job(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (without_closed_bit(head) == NULL) return NULL;
-  } while (!csched_cas_acquire(&queue->head, &head,
-                               has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: acquire; pairs with push
+  } while (!csched_cas_acquire(&queue->head, &head, has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: pairs with push
   csched_job *first = NULL;
   for (csched_job *job = without_closed_bit(head); job != NULL;) {
     csched_job *older = job->next;
@@ -81,12 +80,12 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // take must not find PARKED
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // not if PARKED
   return queue->first;
 }
 
 bool csched_mpsc_has_news(const csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take_job
   return head != PARKED && without_closed_bit(head) != NULL;
 }
 
@@ -109,7 +108,7 @@ bool csched_mpsc_park(csched_mpsc *queue) {
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
   csched_job *head = PARKED;
-  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: the consumer's own mark carries nothing
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: relaxed: the consumer wrote PARKED itself
 }
 
 bool csched_mpsc_notify(csched_mpsc *queue) {
@@ -122,7 +121,7 @@ bool csched_mpsc_close(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head), *closed; // racy read, rechecked by the cas
   do {
     closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
-  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take; carries what the closer wrote
+  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take_job
   return head == PARKED;
 }
 
@@ -132,12 +131,13 @@ bool csched_mpsc_is_closed(const csched_mpsc *queue) {
 
 // MARK: inspection by other threads
 
-// The memory of the jobs may be freed, so the system copies each link, and `most` limits a walk through other data.
+// Inspection reads jobs whose memory may be freed. So the system copies each link, and `most` limits the walk if a link is garbage.
 typedef struct filter {
-  bool (*counts)(const csched_job *job, const void *context); // NULL: all count
+  bool (*counts)(const csched_job *job, const void *context); // whether to count `job`; NULL: count all jobs
   const void *context;
 } filter;
 
+// Returns: how many jobs of the list `job` pass `filter`; it stops at `most`.
 static size_t count_copied(const csched_job *job, size_t most, filter filter) {
   size_t count = 0;
   for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {

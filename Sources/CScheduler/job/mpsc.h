@@ -2,8 +2,8 @@
 // Depends on: job.h.
 //
 // Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is preempted inside a
-// push delays no other thread. The queue knows whether its consumer is parked. Exactly one push, csched_mpsc_notify or csched_mpsc_close per
-// sleep returns that the caller must wake it.
+// push delays no other thread. The queue records whether its consumer is parked. For each sleep, exactly one push, csched_mpsc_notify or
+// csched_mpsc_close returns that the caller must wake the consumer.
 #pragma once
 
 #include <CScheduler/job.h>
@@ -48,7 +48,7 @@ csched_job *csched_mpsc_peek(csched_mpsc *queue);
 /// Returns: whether a pop would return NULL. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
 
-/// Returns: whether pushed jobs seem to be there that the consumer has not taken yet; the result may be stale. Thread: any.
+/// Returns: whether there seem to be pushed jobs that are not in the consumer's own list yet; the result may be stale. Thread: any.
 bool csched_mpsc_has_news(const csched_mpsc *queue);
 
 /// Returns: whether `job` is in the queue; O(n). Thread: the consumer, while no thread pushes.
@@ -58,8 +58,8 @@ bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
 /// true: check again everything else that could end the sleep, wait for the wake, then call csched_mpsc_unpark. Thread: the consumer.
 bool csched_mpsc_park(csched_mpsc *queue);
 
-/// Does: withdraws the announcement. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already done so; its wake is then on
-/// its way. Thread: the consumer.
+/// Does: withdraws the announcement. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already withdrawn it; the wake then
+/// follows. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
 
 /// Does: makes the caller's earlier writes visible to a consumer that parks later, or unparks a parked one. Returns: whether the consumer was

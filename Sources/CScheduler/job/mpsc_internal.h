@@ -17,10 +17,10 @@ typedef struct csched_mpsc_seen {
 /// Returns: the state of `queue`, with up to `most` jobs counted, while other threads push and pop. Thread: any, also a signal handler.
 csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);
 
-/// Does: adds `before`, and how many jobs are pending.
+/// Does: appends `before` and the number of pending jobs to `text`.
 void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen);
 
-/// Returns: how many jobs `counts` returns true for, up to `most`. Their memory may be freed: `counts` reads it with csched_os_copy_if_mapped_.
+/// Returns: for how many jobs `counts` returns true, up to `most`. The jobs may be freed: `counts` reads them with csched_os_copy_if_mapped_.
 /// Thread: as csched_mpsc_look_.
 size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most,
                           bool (*counts)(const csched_job *job, const void *context), const void *context);

@@ -1,4 +1,4 @@
-// The flight recorder: see recorder_internal.h. No atomics: a thread writes its own recorder, and other threads have the system copy it.
+// The flight recorder: see recorder_internal.h. No atomics: a thread writes only its own recorder. Readers copy it by csched_os_copy_if_mapped_.
 // Source: the flight recorders of aircraft, and of the Java Virtual Machine.
 
 #include "recorder_internal.h"
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+// A report has MOST runs in all, but at least LEAST of each thread.
 enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
 
 // MARK: on the recorder's thread
@@ -52,39 +53,39 @@ csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(
 
 enum { NAMES = 16, NAME = 160 };
 
-// The output. Equal runs in a row become one line (`last`, `times`). A lookup of a name may read a whole file, so the last names are kept.
-typedef struct writing {
+// A report to `fd`. Equal runs in a row become one line (`last`, `times`). `codes` and `names` cache function names: a look-up may read a whole file.
+typedef struct report {
   int fd, error;
-  bool may_wait; // for the reader of `fd`
+  bool may_wait; // a write may block
   csched_text text;
   csched_recorded last;
   uint64_t times;
   uintptr_t codes[NAMES];
   char names[NAMES][NAME];
   char buffer[BUFFER];
-} writing;
+} report;
 
-static const char *name_of_code(writing *to, uintptr_t code) {
+static const char *name_of_code(report *to, uintptr_t code) {
   size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60);
   if (to->codes[at] != code) csched_os_code_name_(code, to->names[at], NAME);
   to->codes[at] = code;
   return to->names[at];
 }
 
-static void flush(writing *to) {
+static void flush(report *to) {
   size_t size = (size_t)(to->text.at - to->buffer);
   if (to->error == 0 && !to->may_wait) to->error = csched_os_can_write_(to->fd);
   if (to->error == 0) to->error = csched_os_write_(to->fd, to->buffer, size);
   to->text = (csched_text){to->buffer, to->buffer + BUFFER};
 }
 
-static void end_line(writing *to) {
+static void end_line(report *to) {
   csched_text_add_(&to->text, "\n");
   if (to->text.end - to->text.at < LINE) flush(to);
 }
 
 // The context of a Swift task is the address of the closure's code plus 1.
-static void add_context(writing *to, const csched_recorded *entry) {
+static void add_context(report *to, const csched_recorded *entry) {
   uintptr_t context = (uintptr_t)entry->context;
   if ((context & 1) == 0 || csched_observe_hooks_ == NULL || !csched_observe_hooks_->has_code(entry->run)) {
     csched_text_target_(&to->text, ", context", (const void *)context, "");
@@ -94,7 +95,7 @@ static void add_context(writing *to, const csched_recorded *entry) {
   csched_text_add_(&to->text, name_of_code(to, context - 1));
 }
 
-static void write_last(writing *to) {
+static void write_last(report *to) {
   if (to->times == 0) return;
   csched_text_add_(&to->text, "  ");
   csched_text_add_(&to->text, name_of_code(to, (uintptr_t)to->last.run));
@@ -106,7 +107,7 @@ static void write_last(writing *to) {
   to->times = 0;
 }
 
-static void write_entry(writing *to, const csched_recorded *entry) {
+static void write_entry(report *to, const csched_recorded *entry) {
   if (entry->run == NULL) return;
   bool is_same = entry->run == to->last.run && entry->target == to->last.target && entry->context == to->last.context;
   if (!is_same) write_last(to);
@@ -114,7 +115,7 @@ static void write_entry(writing *to, const csched_recorded *entry) {
   to->times++;
 }
 
-static void write_time(writing *to, csched_time time, csched_time now) {
+static void write_time(report *to, csched_time time, csched_time now) {
   if (time == 0 || time > now) return;
   write_last(to);
   csched_text_add_(&to->text, "  about ");
@@ -123,7 +124,8 @@ static void write_time(writing *to, csched_time time, csched_time now) {
   end_line(to);
 }
 
-static void write_ring(writing *to, const csched_recorder *recorder, long most, csched_time now) {
+// Does: writes the last `most` runs of a ring, in chunks that each begin with the time of their stretch.
+static void write_ring(report *to, const csched_recorder *recorder, long most, csched_time now) {
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
@@ -139,8 +141,8 @@ static void write_ring(writing *to, const csched_recorder *recorder, long most, 
   write_last(to);
 }
 
-// Returns: whether the thread has run anything.
-static bool write_thread(writing *to, const csched_recorder *from, uint32_t thread, long most) {
+// Does: writes the last `most` runs of `thread`. Returns: whether the thread has run anything.
+static bool write_thread(report *to, const csched_recorder *from, uint32_t thread, long most) {
   csched_recorder recorder;
   if (!csched_os_copy_if_mapped_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
   csched_text_thread_(&to->text, "Scheduler: what ", thread);
@@ -156,29 +158,29 @@ static bool write_thread(writing *to, const csched_recorder *from, uint32_t thre
   return true;
 }
 
-// Returns: whether any thread has run anything.
-static bool write_all(writing *writing) {
+// Does: writes the last runs of all threads. Returns: whether any thread has run anything.
+static bool write_all(report *report) {
   long threads = 0;
   bool has_run = false;
   uint32_t thread;
   for (int i = 0; i < SLOTS; i++) threads += csched_dump_see_recorder_(i, &thread) != NULL;
   long most = threads > 0 ? MOST / threads : MOST;
-  writing->text = (csched_text){writing->buffer, writing->buffer + BUFFER};
-  for (int i = 0; i < SLOTS && writing->error == 0; i++) {
+  report->text = (csched_text){report->buffer, report->buffer + BUFFER};
+  for (int i = 0; i < SLOTS && report->error == 0; i++) {
     const csched_recorder *recorder = csched_dump_see_recorder_(i, &thread);
-    if (recorder != NULL && write_thread(writing, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;
+    if (recorder != NULL && write_thread(report, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;
   }
   return has_run;
 }
 
-// Not on the stack: the thread may have the smallest stack that there is.
-static writing *begin_writing(int fd, bool may_wait) {
-  writing *to = csched_os_memory_take_(sizeof *to);
+// Does: allocates a report: it is too large for the smallest stacks.
+static report *begin_writing(int fd, bool may_wait) {
+  report *to = csched_os_memory_take_(sizeof *to);
   if (to != NULL) to->fd = fd, to->may_wait = may_wait;
   return to;
 }
 
-static int end_writing(writing *to) {
+static int end_writing(report *to) {
   flush(to);
   int error = to->error;
   csched_os_memory_give_(to, sizeof *to);
@@ -186,7 +188,7 @@ static int end_writing(writing *to) {
 }
 
 int csched_recorder_write_(int fd) {
-  writing *to = begin_writing(fd, true);
+  report *to = begin_writing(fd, true);
   if (to == NULL) return ENOMEM;
   write_all(to);
   return end_writing(to);
@@ -194,9 +196,9 @@ int csched_recorder_write_(int fd) {
 
 void csched_recorder_say_(const char *message) {
   csched_os_say_(message);
-  writing *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
+  report *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
   if (to == NULL) return;
-  if (write_all(to)) csched_text_add_(&to->text, message); // the first one is far above
+  if (write_all(to)) csched_text_add_(&to->text, message); // again: the first copy is far above
   end_writing(to);
 }
 

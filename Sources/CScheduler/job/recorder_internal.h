@@ -13,7 +13,7 @@ enum { CSCHED_RECORDED = 10240, CSCHED_RECORDED_STRETCH = 64, CSCHED_RECORDED_FE
 typedef struct csched_recorded {
   void (*run)(csched_job *job); ///< NULL: an empty entry
   struct csched_target *target;
-  void *context; ///< the job's; NULL for a node
+  void *context; ///< the job's `context`; NULL for a node
 } csched_recorded;
 
 typedef struct csched_recording {
@@ -24,27 +24,27 @@ typedef struct csched_recording {
 /// The recorder of one thread. All zero at first.
 typedef struct csched_recorder {
   csched_recorded *next,
-      *limit;                  ///< `next`: the next run's entry; when it is `limit`, csched_recorder_turn_ comes first
+      *limit;                  ///< `next`: the next run's entry; at `limit`, call csched_recorder_turn_ first
   csched_recording *recording; ///< NULL: there was no memory
   csched_time begun;           ///< the last reading of the clock
   csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring, if there is no `recording`
 } csched_recorder;
 
-/// This thread's recorder. Until the thread has context frames (frames_internal.h): the shared one, which has no room and is never written.
+/// This thread's recorder. Before the first context frame it is csched_recorder_none_, which all threads share: it has no room, and is never written.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_;
 extern CSCHED_HIDDEN csched_recorder csched_recorder_none_;
 
 void csched_recorder_begin_(csched_recorder *recorder);
 void csched_recorder_free_(csched_recorder *recorder);
 
-/// Returns: whether there is room for the next run. A function that runs a job asks at its start, and jumps to a slow function if there is none.
-/// A call later in the function would cost each run the registers that the call may change.
+/// Returns: whether there is room for the next run. A function that runs a job checks this first, and jumps to a slow function without room.
+/// A later call would make each run save registers.
 static inline bool csched_recorder_has_room_(void) {
   const csched_recorder *recorder = csched_recorder_here_;
   return CSCHED_LIKELY(recorder->next != recorder->limit);
 }
 
-/// Does: makes room, and reads the clock. It does nothing with the shared recorder.
+/// Does: makes room for the next stretch, and reads the clock. It does nothing with csched_recorder_none_.
 void csched_recorder_turn_(void);
 
 /// Does: adds a run that starts. Requires: there is room.
@@ -57,7 +57,7 @@ static inline void csched_record_(void (*run)(csched_job *job), struct csched_ta
   entry->context = context;
 }
 
-/// Does: has the clock read for the next run of this thread, which has slept.
+/// Does: makes the next run of this thread, which has slept, read the clock.
 static inline void csched_recorder_slept_(void) {
   csched_recorder *recorder = csched_recorder_here_;
   if (recorder != &csched_recorder_none_) recorder->limit = recorder->next;

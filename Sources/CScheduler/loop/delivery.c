@@ -1,20 +1,20 @@
-// Delivers due timers to their targets for threads that keep time, and makes a thread that frees a target wait for a delivery.
+// Delivers due timers to their targets, for threads that keep time (the clock thread, the pool's monitor). Threads that free a target wait here.
 //
 // States
-//   on_its_way of a delivery worker (`csched_delivery`): how many timers it was given that are not delivered
-//   word       how many deliveries have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
+//   on_its_way of a delivery worker (`csched_delivery`): the number of timers that were given to the worker and are not delivered yet
+//   word       the number of deliveries that have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
 //
 // Invariants
-//   DV1  A loop or a pool is not freed during a delivery. A delivery ends with a wake or a look at the target. By then the job may have run, and
-//       its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
-//       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees it.
-//   DV2  The wait ends with that delivery, or at a later look at the word. Skipped wake: no thread has written WAITED.
-//   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's targets only. The delivery
-//       worker delivers to a user's target, or a queue on one. It also discards jobs that would be dropped or released on the way.
+//   DV1  A loop or a pool is not freed during a delivery. A delivery accesses the target after it has pushed the job. By then the job may have
+//       run, and its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
+//       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees MAKING.
+//   DV2  The wait ends with the delivery in progress: by its wake, or at the next read of the word. Skipped wake: no thread has written WAITED.
+//   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's own targets only. The delivery
+//       worker delivers to a user's target, or to a queue on one. It also discards the jobs that a delivery would drop or release.
 //   DV4  Order: a thread that delivers a late timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
-//       delivery worker, behind them. Each delivery is counted before the unlock after which its timer is no longer found waiting (W9, CL6).
+//       delivery worker, behind them. Each delivery is counted before the unlock that makes the timer's removal visible (W9, CL6).
 // Orderings
-//   on_its_way: relaxed when it rises, ordered by that lock; release when it falls, pairs with must_follow's acquire, carries the delivery
+//   on_its_way: an increment is relaxed, ordered by that lock; a decrement is release, pairs with must_follow's acquire, carries the delivery
 //   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with settle's acquire
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
@@ -30,44 +30,45 @@
 
 enum { MAKING = 1, WAITED = 2, COUNT = 4 };
 
-static uint32_t word; // futex
+static uint32_t word; // futex, of the one delivery that is in progress
 
-static CSCHED_THREAD_LOCAL bool is_making_here;
+static CSCHED_THREAD_LOCAL bool is_making_here; // this thread is inside csched_delivery_make_
 
+// Returns: whether `target`, or one of its bases, is the user's own, so that a delivery may run user code.
 static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
 
-static void hand_over(csched_delivery *delivery, csched_timer *timer) {
+// Does: counts `timer`, and gives it to the delivery worker.
+static void give_to_worker(csched_delivery *delivery, csched_timer *timer) {
   csched_fetch_add_relaxed(delivery->on_its_way, 1u); // DV4: ordered by the timers' lock
   delivery->deliver(delivery, timer);
 }
 
 void csched_delivery_done_(const csched_delivery *delivery) {
-  csched_fetch_add_release(delivery->on_its_way,
-                           UINT32_MAX); // DV4: pairs with must_follow's acquire; carries the delivery
+  csched_fetch_add_release(delivery->on_its_way, UINT32_MAX); // DV4: pairs with must_follow's acquire
 }
 
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target) {
-  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with carried's release
+  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with done's release
 }
 
 bool csched_delivery_follows_(csched_delivery *delivery, csched_timer *timer) {
   bool follows = csched_delivery_must_follow_(delivery, timer->target);
-  if (follows) hand_over(delivery, timer);
+  if (follows) give_to_worker(delivery, timer);
   return follows;
 }
 
 void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer) {
   if (is_foreign(timer->target)) { // DV3: may run user code
-    hand_over(delivery, timer);
+    give_to_worker(delivery, timer);
     return;
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: defers drops
+  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: the worker discards
   timer->target->type->deliver(timer->target, &timer->job);
   csched_job_discard_into_(before);
 }
 
 void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer) {
-  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING only this thread changes it
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING, single writer
   csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
   is_making_here = true;
   csched_delivery_pass_on_(delivery, timer);
@@ -77,10 +78,10 @@ void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer) {
 }
 
 void csched_delivery_settle_(void) {
-  uint32_t first = csched_load_acquire(&word), seen = first; // DV1: pairs with make's release
-  if (is_making_here) return;
-  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2: this delivery
-    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: asks for a wake
+  uint32_t first = csched_load_acquire(&word), seen = first;                     // DV1: pairs with make's release
+  if (is_making_here) return;                                                    // it would wait for itself
+  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2: same delivery
+    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: requests a wake
       csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
     seen = csched_load_acquire(&word); // DV1: pairs with make's release
   }

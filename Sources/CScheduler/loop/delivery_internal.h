@@ -1,4 +1,4 @@
-// Deliveries by threads that keep time. They run no user code, and only the timer's job keeps the target for them.
+// Deliveries by threads that keep time (the clock thread, the pool's monitor), which must not run user code. Protocol: delivery.c.
 // Depends on: target.h, job_internal.h.
 #pragma once
 
@@ -6,32 +6,29 @@
 
 #include "../job/job_internal.h"
 
-/// A delivery worker: delivers and discards in place of such a thread.
+/// A delivery worker: delivers timers and discards jobs in place of a thread that keeps time.
 typedef struct csched_delivery {
   csched_deferred_drops deferred; ///< deferred drops: takes the jobs to discard
-  /// Does: has another thread deliver `timer`, behind the earlier ones for its target or one of its bases, and then
-  /// call csched_delivery_done_.
+  /// Does: makes another thread deliver `timer`, after earlier timers for its target or a base of it, and then call csched_delivery_done_.
   void (*deliver)(struct csched_delivery *delivery, csched_timer *timer);
   uint32_t *on_its_way; ///< how many timers are not delivered yet
 } csched_delivery;
 
-/// Does: delivers `timer`, which is due, to its target; gives it to `delivery` if the target, or one of its bases, is
-/// the user's. Jobs to discard meanwhile go to `delivery`, too. Thread: one that keeps time.
+/// Does: delivers `timer`, which is due, to its target; gives it to `delivery` if the target, or one of its bases, is the user's. Jobs that this
+/// call discards go to `delivery`, too. Thread: one that keeps time.
 void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer);
 
-/// Does: gives `timer`, which is late, to `delivery` if timers that it must follow may be on their way. Returns: whether
-/// it did. Thread: any.
+/// Does: gives `timer`, which is late, to `delivery` if the worker may still have timers that it must follow. Returns: whether it did. Thread: any.
 bool csched_delivery_follows_(csched_delivery *delivery, csched_timer *timer);
 
-/// Returns: whether a late timer for `target` may have to follow others. Thread: any.
+/// Returns: whether a late timer for `target` may have to follow timers of the delivery worker. Thread: any.
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target);
 
 /// Does: counts a timer of `delivery` as delivered. Thread: the one that delivers or discards it.
 void csched_delivery_done_(const csched_delivery *delivery);
 
-/// Does: as csched_delivery_pass_on_; csched_delivery_settle_ waits for its end. Thread: one at a time in the process.
+/// Does: as csched_delivery_pass_on_, so that csched_delivery_settle_ waits for its end. Thread: one at a time in the process.
 void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer);
 
-/// Does: waits until a running csched_delivery_make_ has returned. Call it before freeing a target. Thread: any; inside
-/// a delivery it does not wait.
+/// Does: waits until a running csched_delivery_make_ has returned. Call it before freeing a target. Thread: any; inside a delivery, no wait.
 void csched_delivery_settle_(void);

@@ -1,60 +1,58 @@
 // A run loop: one thread runs the jobs, timers and sources that any thread submits, and sleeps when there is nothing to do.
 //
 // States
-//   inbox      submitted jobs: see mpsc.c; its head says whether the loop is parked
-//   wake       futex: 0 no wake; 1 the wake owed to this park. A late wake, of an earlier park, costs one useless look
-//   closing    0 open, then 1 + the strictest policy asked for; it only grows. ORPHANED in a child of fork, if its thread is in the parent
-//   ending     1 from csched_loop_end_run until a run has ended by it
-//   timers     see timer.c; their `wake_loop` says until when the loop may sleep
-//   refs       calls of csched_loop_ref minus calls of csched_loop_unref: what the loop stays for besides timers and sources
+//   inbox      submitted jobs (mpsc.c); its head also records whether the loop is parked
+//   wake       futex: 1: the sleeping loop must wake; 0: no wake. A late wake, meant for an earlier park, costs one useless check
+//   closing    0 open, then 1 + the strictest policy requested; it only grows. ORPHANED in a child of fork, if the loop's thread is in the parent
+//   ending     1 from csched_loop_end_run until that call has ended a run
+//   timers     see timer.c; their field `wake` is the time until which the loop may sleep
+//   refs       calls of csched_loop_ref minus calls of csched_loop_unref: csched_loop_run_until_done waits for these, too
 //   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the last outermost run
-//   fds        see loop_fd.c; once they are open, the loop sleeps on their poller instead of the futex, or leaves the sleep to a host
+//   fds        see loop_fd.c; once they are open, the loop sleeps on their poller instead of the futex, or a host sleeps for the loop
 //
 // Invariants
-//   LP1  A loop that sleeps has looked, after parking, at everything that could have ended the sleep. A thread that adds such a thing pushes or
-//       notifies after adding it. So one of the two sees the other. Leaving the loop to a host is such a sleep: what would end it wakes the
-//       host, unless the host has promised another run.
-//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skip the wake: see mpsc.c, Q3 and Q4.
-//   LP3  No kind of work starves another. A batch takes up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
-//       base is the loop count, too. Then the loop looks at the clock and the poller again. A timer that is submitted during a batch for an
-//       instant that the clock has passed waits for a later batch, behind the timers that were there.
-//   LP4  Exactly one thread takes each timer out of the timers: the loop's (due, or dropped) or the canceller. That thread sees to its release.
-//   LP5  A run ends by its own activation, by csched_loop_end_run if it is the innermost, by its deadline, by the loop's closing, or when it
-//       is done (csched_loop_run_until_done). What ends an inner run does not end the outer runs, except closing.
+//   LP1  After parking and before sleeping, a loop checks every condition that could end the sleep. A thread that makes such a condition true
+//       pushes or notifies afterwards. So either the loop sees the condition, or the thread sees the park. A park in a host is such a sleep: the
+//       condition wakes the host, unless the host has promised another run.
+//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skipped wake: see mpsc.c, Q3 and Q4.
+//   LP3  No kind of work starves another. A batch runs up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
+//       base is the loop count, too. Then the loop reads the clock and polls again. A timer that is submitted during a batch, with a deadline
+//       that the clock has passed, waits for a later batch, behind the timers that waited before it.
+//   LP4  Exactly one thread removes each timer from `timers`: the loop's (to run or drop it) or the canceller. That thread releases the timer.
+//   LP5  A run ends by its own activation, by csched_loop_end_run if the run is the innermost, by its deadline, by the loop's closing, or when it
+//       is done (csched_loop_run_until_done). The end of an inner run does not end the outer runs, except by closing.
 //   LP6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
-//   LP7  A run is a context frame (`csched_frame`, frames.c). If a job leaves it by a C++ exception or by longjmp, the run is over, and the
-//       loop can be run again. If the thread ends before that, the loop is closed, and its contents are dropped.
+//   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is over, and the loop can be
+//       run again. If the thread ends before the loop is run again, the loop is closed, and its contents are dropped.
 //   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
 //   LP9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
-//       timer becomes a plain submission only as W9 says. `telling` is set before the lock under which a timer is taken out for another
-//       target. It is cleared after the lock under which no such timer was found. So no timer passes one that is being delivered.
-//   LP10  A run up to a given job takes no submitted job behind it; up to NULL it takes none. So a host's queue can keep one order for the
-//       jobs that are submitted to both.
-//   LP11  Work that runs at once because the loop is free overtakes nothing. A loop is free on its own thread only, outside of all that it
-//       runs, while the inbox is empty after due timers were moved there.
+//       timer becomes a plain submission only as W9 (timer.c) allows. `telling` is set before the lock under which a timer for another target is
+//       removed. It is cleared after the lock under which no such timer was found. So no timer overtakes one that is being delivered.
+//   LP10  A run up to a given job runs no job that was submitted after it; a run up to NULL runs no submitted job. So a host's queue can keep
+//       one order for the jobs that are submitted to the host and to the loop.
+//   LP11  Work that runs at once because the loop is free overtakes nothing. A loop is free only on its own thread, outside of its jobs and runs,
+//       and only if the inbox is empty after due timers were moved there.
 //   LP12  Each figure of the statistics is one word, and only grows. While the loop sleeps, `idle` is the idle time minus the start of the
-//       sleep, with ASLEEP set; a reader then adds the clock.
+//       sleep, with ASLEEP set; a reader then adds the current time.
 //   LP13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing
-//       inside of a run, after a stop, and while a host serves it.
+//       inside of a run, after a stop, and while a host serves the loop.
 // Orderings
-//   wake: relaxed, the inbox orders what it announces · closing and ends of runs: release, pair with the loop's acquire; ordered against
-//   parking by csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, ordered in the same way
+//   wake: relaxed, ordered by the inbox · closing and ends of runs: release, pair with the loop's acquire; ordered against parking by
+//   csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, ordered against parking in the same way
 // Assumes: the caller keeps the loop valid during the call.
 // Source: the batch with a budget comes from libuv and Netty; nested activations, each with a completion word, are this project's.
-// Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up",
-//   "stop ends the innermost run", "an activation ends by its own stop only", "nothing submitted is lost across close",
-//   "delayed jobs run in the order of their deadlines, never early", "a timer cancelled while it waits is released at once",
-//   "equal deadlines keep the order of submission", "an activation's stop is never missed", "a timer can be moved, from any thread",
-//   "run_once does not burn the processor while a stop is pending", "run_ready and run_once keep to the policy of a close", "a host that
-//   polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not otherwise",
-//   "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
-//   "equal deadlines keep their order, those that come late, too",
-//   "a run goes as far as a job, and no further", "work runs at once beside a loop only when nothing waits or runs there",
-//   "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on elsewhere while its thread ends",
-//   "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and its idle time",
-//   "a loop counts what no run has come to, unless it is run, was stopped or has a host",
-//   "a job that ends its thread on a loop has ended", "a loop goes on after a longjmp out of a run",
-//   "after fork the thread's own loops go on", "after fork a thread of the parent stops the process".
+// Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up", "stop ends the innermost
+//   run", "an activation ends by its own stop only", "nothing submitted is lost across close", "delayed jobs run in the order of their deadlines,
+//   never early", "a timer cancelled while it waits is released at once", "equal deadlines keep the order of submission", "an activation's stop is
+//   never missed", "a timer can be moved, from any thread", "run_once does not burn the processor while a stop is pending", "run_ready and run_once
+//   keep to the policy of a close", "a host that polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not
+//   otherwise", "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
+//   "equal deadlines keep their order, those that come late, too", "a run goes as far as a job, and no further", "work runs at once beside a loop
+//   only when nothing waits or runs there", "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on
+//   elsewhere while its thread ends", "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and
+//   its idle time", "a loop counts what no run has come to, unless it is run, was stopped or has a host", "a job that ends its thread on a loop has
+//   ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the
+//   process".
 // Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order nothing.
 
 #include "loop_state.h"
@@ -66,20 +64,20 @@
 
 #include <errno.h>
 
-static const csched_time ASLEEP = (csched_time)1 << 63;
+static const csched_time ASLEEP = (csched_time)1 << 63; // LP12: flag in `idle`
 
 // MARK: waking
 
 CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, loop, 0);
   if (csched_fds_wake_(&loop->fds)) return; // LP2: sleeps on the poller
-  csched_store_relaxed(&loop->wake, 1u);    // LP2: carries nothing; the inbox orders what it announces
+  csched_store_relaxed(&loop->wake, 1u);    // LP2: ordered by the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
 
 // MARK: timers
 
-// Delivers a late timer on the submitter's thread, or behind those that the delivery worker has still to deliver.
+// Does: delivers a late timer on the calling thread, or gives it to the delivery worker behind timers that it must follow (DV4).
 static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind earlier ones
   return loop->delivery != NULL && csched_delivery_follows_(loop->delivery, timer) ? 0
                                                                                    : csched_loop_deliver_now_(timer);
@@ -88,10 +86,10 @@ static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked by pass
-      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: late, and may pass
+      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: late, overtakes none
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: late
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: late since the check
   if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: an earlier wake
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // LP6: closed
@@ -128,7 +126,7 @@ static bool may_run_here(csched_target *target) {
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
 
-static bool loop_has(const csched_target *target, const csched_job *job) { // LP8: a queue asks it in a child of fork
+static bool loop_has(const csched_target *target, const csched_job *job) { // LP8: called in a child of fork
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
@@ -158,10 +156,10 @@ const csched_target_type csched_loop_type_ = {.deliver = deliver_to_loop,
 // MARK: a batch
 
 static void add_to(uint64_t *figure, uint64_t count) {               // LP12: growing figures
-  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: only the value matters; single writer
+  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: single writer
 }
 
-// Returns: the next due timer whose target is the loop. Timers for queues on it are delivered there, and count, too.
+// Returns: the next due timer whose target is the loop. Delivers due timers for queues on the loop; they count in the batch, too.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
     loop->timers_left--;                             // LP3: one of MOST
@@ -180,6 +178,7 @@ static csched_job *next_timer(csched_loop *loop) {
   return NULL;
 }
 
+// Returns: a job that calls the handler of the next ready source, or NULL.
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
   loop->sources_left--; // LP3: one of MOST
@@ -187,6 +186,7 @@ static csched_job *next_source(csched_loop *loop) {
   return csched_fds_next_(&loop->fds);
 }
 
+// Returns: the oldest submitted job; NULL: none, or the batch is full, or this run takes no submitted jobs (LP10).
 static csched_job *next_submitted(csched_loop *loop) {
   csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
@@ -198,14 +198,13 @@ static csched_job *next_submitted(csched_loop *loop) {
 static void begin_batch(csched_loop *loop) { // LP3: a new budget for each kind
   add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked before a sleep
-  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // the same racy read
-  if (wake < first) first = wake;                               // a pop that finds no timer makes both exact
-  bool looks = loop->has_more_timers || first != CSCHED_FOREVER;
-  if (looks || loop->fds.count > 0) loop->batch_time = csched_now();
-  looks = loop->has_more_timers || (looks && first <= loop->batch_time);
-  if (looks)
-    csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: before the batch's first timer runs
-  loop->timers_left = looks ? CSCHED_LOOP_MOST : 0;
+  csched_time wake = csched_load_relaxed(&loop->timers.wake);   // racy read, rechecked before a sleep
+  if (wake < first) first = wake;                               // both are exact after a pop without a result
+  bool has_timers = loop->has_more_timers || first != CSCHED_FOREVER;
+  if (has_timers || loop->fds.count > 0) loop->batch_time = csched_now();
+  has_timers = loop->has_more_timers || (has_timers && first <= loop->batch_time);
+  if (has_timers) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: later submissions wait
+  loop->timers_left = has_timers ? CSCHED_LOOP_MOST : 0;
   loop->sources_left = loop->jobs_left = CSCHED_LOOP_MOST;
   if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
 }
@@ -227,10 +226,10 @@ void csched_loop_deliver_by_(csched_loop *loop, csched_delivery *delivery) { loo
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || csched_loop_is_ended_(loop, activation) ||
          csched_loop_is_closing_(loop) || !TAILQ_EMPTY(&loop->fds.ready) || csched_loop_is_done_(loop, activation) ||
-         csched_load_relaxed(&loop->timers.wake) <= now; // LP1: after a park, which orders it
+         csched_load_relaxed(&loop->timers.wake) <= now; // LP1: ordered by the park
 }
 
-// Looks for work for less time than a sleep and a wake cost. Adapts that time to its success. Speed only.
+// Does: polls for work for a shorter time than a sleep and a wake cost. The time doubles after a success, and halves after a failure. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   if (!csched_may_spin_()) return false;
   csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
@@ -247,45 +246,45 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
   return false;
 }
 
-// Counts a sleep: called when it begins, and when it has ended.
-static void sleeps(csched_loop *loop, bool begins) {                       // LP12: growing figures
-  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle); // LP12: no other thread writes it
+// Does: records the beginning or the end of a sleep in the statistics.
+static void record_sleep(csched_loop *loop, bool begins) {                                    // LP12: growing figures
+  csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle);                    // LP12: single writer
   csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: only its value
   if (begins) add_to(&loop->sleeps, 1);
 }
 
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics) {
   csched_time idle = csched_load_relaxed(&loop->idle);     // LP12: only the value matters
-  statistics->jobs = csched_load_relaxed(&loop->ran);      // LP12: the same
-  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // LP12: the same
+  statistics->jobs = csched_load_relaxed(&loop->ran);      // LP12: only the value matters
+  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // LP12: only the value matters
   statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
 }
 
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  // A spin does not see sources. So a loop with sources spins only if a submission ended its last sleep.
+  // A spin does not poll descriptors. So a loop with sources spins only if a submission ended its last sleep.
   if ((loop->fds.count == 0 || loop->was_notified) && spin(loop, activation, deadline)) return;
-  csched_store_relaxed(&loop->wake, 0u);                       // LP2: before the park, which the waker's push acquires
-  if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: park
-  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: look after parking
+  csched_store_relaxed(&loop->wake, 0u);                       // LP2: before the park, which the waker acquires
+  if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: park fails: a job waits
+  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: check after parking
     csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: read after parking
     csched_time until = due < deadline ? due : deadline;
-    sleeps(loop, true);
+    record_sleep(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
     loop->was_notified =
         is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
     if (!is_on_poller)
       while (csched_load_relaxed(&loop->wake) == 0 && // LP2: until the wake
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
-    sleeps(loop, false);
+    record_sleep(loop, false);
     csched_recorder_slept_();
   }
   csched_mpsc_unpark(&loop->inbox);
 }
 
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return;                // the batch's timers were all for other targets
-  csched_loop_tell_hooks_(loop, loop->depth, true); // LP1: before the park
-  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run the loop
+  if (loop->has_more_timers) return; // the batch is full of timers for other targets: the next batch follows
+  csched_loop_tell_hooks_(loop, loop->depth, true);                         // LP1: before the park
+  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run it
   csched_loop_tell_hooks_(loop, loop->depth, false);
 }
 
@@ -294,7 +293,7 @@ void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, c
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
@@ -303,15 +302,15 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (csched_loop_is_ended_(loop, activation)) {                              // LP5: end asked
+    if (csched_loop_is_ended_(loop, activation)) {                              // LP5: end requested
       if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // LP5: ended by csched_loop_end_run
-        csched_store_relaxed(&loop->ending, 0u);                                // LP5: taken
+        csched_store_relaxed(&loop->ending, 0u);                                // LP5: consumed
         csched_loop_note_stop_(loop);
       }
       result = CSCHED_RUN_ENDED;
       break;
     }
-    if (csched_loop_is_done_(loop, activation)) { // LP5: nothing remains
+    if (csched_loop_is_done_(loop, activation)) { // LP5: run_until_done
       result = CSCHED_RUN_DONE;
       break;
     }

@@ -1,4 +1,4 @@
-// The thread of a loop, and what only that thread may do.
+// The thread of a loop: binding, thread exit, and the checks that depend on the thread.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -8,7 +8,7 @@
 #include "../job/mpsc_internal.h"
 #include "../target/target_internal.h"
 
-enum { MOST_UNRUN = 1000 };
+enum { MOST_UNRUN = 1000 }; // LP13: counts up to this
 
 // MARK: owning thread
 
@@ -41,25 +41,25 @@ void csched_loop_require_thread_(const csched_loop *loop, const char *function) 
   if (CSCHED_UNLIKELY(!csched_loop_is_here_(loop))) panic_thread(loop, function);
 }
 
-static void take_away(csched_loop *loop) {                // under `binding`
+// Does: separates the loop from its thread. Requires: the lock `binding`.
+static void unbind_locked(csched_loop *loop) {
   if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
   LIST_REMOVE(loop, link);
   csched_store_relaxed(&loop->thread_number, 0u); // racy write, for dumps
   csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread can get the same address
 }
 
-// Unbinds the thread's loops, up to one whose last run was unwound. Returns: that loop, still bound, or NULL.
-// The caller closes it, and calls again.
+// Does: unbinds this thread's loops, up to one whose last run was unwound. Returns: that loop, still bound, for the caller to close; or NULL.
 static csched_loop *next_unwound(void) {
   csched_loop *loop;
   csched_lock_lock(&binding);
-  while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_unwound) take_away(loop);
+  while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_unwound) unbind_locked(loop);
   csched_lock_unlock(&binding);
   return loop;
 }
 
-// Thread exit: unwinds the thread's runs, and closes each loop whose last run was unwound. No later run would end it.
-static void loop_thread_ends(void *value) { // LP7: run not returning
+// Does: at thread exit, unwinds the thread's runs, and closes each loop whose last run was unwound.
+static void loop_thread_ends(void *value) { // LP7: closes them
   (void)value;
   csched_frames_end_thread_();
   for (csched_loop *loop; (loop = next_unwound()) != NULL;) {
@@ -73,13 +73,11 @@ void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
   csched_processors_look_();
-  csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // without memory the thread's exit goes unnoticed
+  csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // without memory, no call at thread exit
   csched_lock_lock(&binding);
-  take_away(
-      loop); // from a thread that is exiting: a host may continue on this thread before `loop_thread_ends` has run there
-  csched_store_relaxed(&loop->thread,
-                       (const void *)&csched_loop_here_); // racy write: only its own thread finds its address here
-  csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
+  unbind_locked(loop); // from an exiting thread: a host may move the loop before `loop_thread_ends` has run there
+  csched_store_relaxed(&loop->thread, (const void *)&csched_loop_here_); // racy write: see csched_loop_is_here_
+  csched_store_relaxed(&loop->thread_number, csched_os_thread_id_());    // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
   csched_lock_unlock(&binding);
 }
@@ -92,14 +90,14 @@ void csched_loop_rebind_(csched_loop *loop) {
 
 void csched_loop_unbind_(csched_loop *loop) {
   csched_lock_lock(&binding);
-  take_away(loop);
+  unbind_locked(loop);
   csched_lock_unlock(&binding);
 }
 
-// MARK: what waits
+// MARK: waiting work
 
-// Delivers due timers, the loop's own to its inbox, so that later submissions come after them.
-static void queue_due(csched_loop *loop) {
+// Does: delivers due timers, those of the loop to its inbox, so that later submissions run after them.
+static void move_due_to_inbox(csched_loop *loop) {
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by pop
   if (first == CSCHED_FOREVER) return;
   csched_time now = csched_now();
@@ -112,7 +110,7 @@ static void queue_due(csched_loop *loop) {
 bool csched_loop_is_free_(csched_loop *loop) { // LP11: discards cancelled entries
   if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
     return false;
-  queue_due(loop);
+  move_due_to_inbox(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
     csched_job_discard_(csched_mpsc_pop(&loop->inbox));
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
@@ -122,8 +120,7 @@ static bool is_unrun(const csched_job *job, const void *except) {
   return csched_job_seems_to_wait_(job, except); // LP13: count of unrun jobs
 }
 
-bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued,
-                              size_t *delayed) {        // LP13: count of unrun jobs
+bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed) {
   uint32_t served = csched_load_relaxed(&loop->served); // LP13: only the value matters
   *queued = *delayed = 0;
   if (csched_loop_is_closing_(loop) || served == CSCHED_LOOP_STOPPED) return false;
@@ -132,7 +129,7 @@ bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, 
   } else {
     if (!csched_loop_is_here_(loop) || loop->depth != 0 || loop->fds.has_host) return false;
     if (csched_target_current() != NULL) return false;
-    if (csched_loop_is_free_(loop)) return false; // it has queued the due timers, too
+    if (csched_loop_is_free_(loop)) return false; // also moves due timers to the inbox
   }
   *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
   return *queued + *delayed > 0;

@@ -1,39 +1,38 @@
 // The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
 //
 // States
-//   is_open    0 the loop sleeps on its futex; 1 on the poller, from its next park on. It stays 1 until csched_fds_destroy_. In a child of
-//              fork without free descriptors it is LOST: the poller is the parent's until the loop's thread has opened it again
-//   by_fd      the source of each descriptor number. The system reports that number, and a serial number
-//   is_silent  of a source: 1 once csched_loop_silence_fd_ has taken it out of the poller. The loop's thread removes it from the table later
-//   ready      the sources whose handlers are to be called; `ready` of such a source is not 0
+//   is_open    0: the loop sleeps on its futex. 1: from its next park on, it sleeps on the poller, until csched_fds_destroy_. LOST: in a child of
+//              fork without free descriptors, the poller is the parent's, until the loop's thread has opened it again
+//   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
+//   is_silent  of a source: 1 once csched_loop_silence_fd_ has removed it from the poller. The loop's thread removes it from the table later
+//   ready      the queue of sources whose handlers are to be called; of such a source: its reported events, not 0
 //
 // Invariants
-//   FD1  A thread that owes a wake gives it to what the loop sleeps on: is_open is written before the park that this thread has found.
-//       (A late waker may meet a later park: one wake too many.) A thread that reads 1 may use the poller.
+//   FD1  A waker wakes the object that the loop sleeps on (futex or poller): is_open is written before the park that the waker has found.
+//       (A late waker may find a later park: one wake too many.) A thread that reads 1 may use the poller.
 //   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
-//       stays until the loop polls. So none is lost between the park and the sleep.
-//   FD3  A handler is called only for a source that is added, and only for events that it still waits for. A removal takes the source out of
+//       stays pending until the loop polls. So none is lost between the park and the sleep.
+//   FD3  A handler is called only for an added source, and only for events that the source still waits for. A removal unlinks the source from
 //       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
-//   FD4  Each collected event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
+//   FD4  Each polled event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
 //   FD5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
-//       ago. One poll brings a bounded number of events. Ready sources wait for their turn (loop.c, LP3).
-//   FD6  Once a source is silent or removed, the poller does not have its descriptor. The poller's descriptors and is_silent change under `lock`.
-//   FD7  Events of descriptors that are not in the table end. They repeat endlessly if a descriptor was closed before its source was removed,
-//       while a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under its number.
+//       ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
+//   FD6  Once a source is silent or removed, its descriptor is not in the poller. The poller's descriptors and is_silent change under `lock`.
+//   FD7  Events of descriptors that are not in the table stop. Such events repeat endlessly if a descriptor was closed before its source was
+//       removed, while a copy of it is open. The second poll in a row that finds one replaces the poller by a new one, under the same number.
 //       A loop with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
 // Orderings
-//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the caller that silences a source must itself keep the
+//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
 //   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
-// Assumes: the poller's wake and alarm stay as platform.h says; a source is removed before its descriptor is closed. (Otherwise it leaves the
-//   poller with its descriptor, and the table when the number is added again. A copy of the descriptor keeps it in the poller: FD7.)
+// Assumes: the poller's wake and alarm stay pending as platform.h says; a source is removed before its descriptor is closed. (Otherwise the system
+//   removes the descriptor from the poller, unless a copy is open (FD7), and the source leaves the table when its number is added again.)
 // Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
-//   here). Stale events, and the table against them, are epoll(7)'s advice.
-// Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a
-//   handler is not called again", "a descriptor's number used again brings no stale event", "a thousand sources",
-//   "a source that another thread silences leaves the poller at once",
-//   "a descriptor closed before its source, with a copy, does not keep the loop busy",
-//   "jobs, timers and sources do not starve each other", "a loop with sources does not wake up while idle",
-//   "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources are never early".
+//   here). The table with serial numbers, against stale events, is epoll(7)'s advice.
+// Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a handler is not
+//   called again", "a descriptor's number used again brings no stale event", "a thousand sources", "a source that another thread silences leaves the
+//   poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy", "jobs, timers and sources do not starve each
+//   other", "a loop with sources does not wake up while idle", "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources
+//   are never early".
 // Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"
@@ -46,8 +45,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 };
-static const csched_time MOST_TIME = 500000; // ns
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: events of one poll; batches between polls. LOST: of `is_open`
+static const csched_time MOST_TIME = 500000;      // ns, FD5
 enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE };
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
@@ -60,7 +59,8 @@ static bool is_silent(const csched_fd_source *source) {
   return csched_load_relaxed(&source->is_silent) != 0; // FD6: under the lock, or a racy read before a handler
 }
 
-static void call_next(csched_job *job) {
+// The `run` of `fds->job`: calls the handler of the first ready source.
+static void call_next_handler(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
@@ -71,36 +71,36 @@ static void call_next(csched_job *job) {
 
 static void drop_nothing(csched_job *job) { (void)job; }
 
-static const csched_job_type calling = {call_next, drop_nothing, NULL};
+static const csched_job_type calling = {call_next_handler, drop_nothing, NULL};
 
 void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   fds->loop = loop;
   TAILQ_INIT(&fds->ready);
 }
 
-static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial number and descriptor
+static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial and number
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
-static bool is_open(const csched_fds *fds) {      // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) != 0; // FD1: no other thread changes it
+static bool is_open(const csched_fds *fds) {      // only on the loop's thread
+  return csched_load_relaxed(&fds->is_open) != 0; // FD1: single writer
 }
 
 static void be_open(csched_fds *fds) {
-  csched_store_release(&fds->is_open, 1u); // FD1: release; pairs with a waker's acquire; carries the poller
+  csched_store_release(&fds->is_open, 1u); // FD1: pairs with a waker's acquire; publishes the poller
 }
 
-static bool is_lost(const csched_fds *fds) {         // on the loop's thread
-  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: no other thread changes it
+static bool is_lost(const csched_fds *fds) {         // only on the loop's thread
+  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: single writer
 }
 
-// In a child of fork: opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
-static int open_anew_locked(csched_fds *fds) {
+// Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
+static int reopen_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL || is_silent(source)) continue;
-    if (source->renew != NULL && source->renew(source) != 0) { // the handler will report it
+    if (source->renew != NULL && source->renew(source) != 0) { // its handler reports the error
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
       continue;
@@ -112,23 +112,24 @@ static int open_anew_locked(csched_fds *fds) {
   return error;
 }
 
-static int open_anew(csched_fds *fds) {
-  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
-  int error = open_anew_locked(fds);
+static int reopen(csched_fds *fds) {
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
+  int error = reopen_locked(fds);
   csched_lock_unlock(&fds->lock);
   return error;
 }
 
 int csched_fds_open_(csched_fds *fds) {
-  if (CSCHED_UNLIKELY(is_lost(fds))) return open_anew(fds);
+  if (CSCHED_UNLIKELY(is_lost(fds))) return reopen(fds);
   if (is_open(fds)) return 0;
   int error = csched_poller_open_(&fds->poller, "csched_loop_run");
   if (error == 0) be_open(fds);
   return error;
 }
 
-static CSCHED_NOINLINE void find_again(csched_fds *fds) {
-  if (!csched_loop_is_on_thread(fds->loop) || open_anew(fds) != 0)
+// Does: reopens a LOST poller, or stops the process.
+static CSCHED_NOINLINE void reopen_lost(csched_fds *fds) {
+  if (!csched_loop_is_on_thread(fds->loop) || reopen(fds) != 0)
     csched_panic_("csched_loop_run",
                   "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
                   "Close some before the loop is used, or exec.");
@@ -136,11 +137,11 @@ static CSCHED_NOINLINE void find_again(csched_fds *fds) {
 
 // Requires: the poller is open, or LOST.
 static csched_poller *poller_of(csched_fds *fds) {
-  if (CSCHED_UNLIKELY(is_lost(fds))) find_again(fds);
+  if (CSCHED_UNLIKELY(is_lost(fds))) reopen_lost(fds);
   return &fds->poller;
 }
 
-// A late wake may find the main loop emptied by a shutdown. No thread sleeps there then, so the error is ignored.
+// An error is ignored if the poller is closed: a shutdown has emptied the main loop, on which no thread sleeps any more.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
   if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // FD1: only the value matters
@@ -148,15 +149,15 @@ static void wake_poller(csched_fds *fds) {
 }
 
 bool csched_fds_wake_(csched_fds *fds) {
-  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with be_open; carries the poller
+  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with be_open's release
   if (open == 0) return false;
-  if (CSCHED_UNLIKELY(open == LOST)) find_again(fds);
+  if (CSCHED_UNLIKELY(open == LOST)) reopen_lost(fds);
   wake_poller(fds);
   return true;
 }
 
-// Replaces a poller that reports a descriptor without a source.
-static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: ends its events
+// Does: replaces a poller that reports a descriptor without a source, or prints a message.
+static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: stops such events
   csched_poller next;
   static const char *const advice =
       "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
@@ -166,7 +167,7 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: ends its events
     fds->is_told = true;
     return;
   }
-  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
@@ -175,8 +176,8 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: ends its events
   csched_lock_unlock(&fds->lock);
 }
 
-// Polls, and queues the sources that are ready.
-static void collect(csched_fds *fds, bool blocks) {
+// Does: polls, and appends the ready sources to `ready`. `blocks`: waits for an event, a wake or the alarm.
+static void poll_sources(csched_fds *fds, bool blocks) {
   csched_poller_event events[EVENTS]; // FD5: bounded
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
   fds->batches = 0;
@@ -189,13 +190,13 @@ static void collect(csched_fds *fds, bool blocks) {
       strange++;
       continue;
     }
-    if (is_silent(source)) continue;                           // FD6: silenced since
+    if (is_silent(source)) continue;                           // FD6: silenced after its event
     unsigned ready = events[i].events & source->events & BOTH; // FD3: still waited for
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
   if (CSCHED_UNLIKELY(strange > 0)) {
-    csched_poller_check_(&fds->poller); // stops the process if the descriptor was replaced
+    csched_poller_check_(&fds->poller); // stops the process if its descriptor was replaced
     if (fds->is_strange) rebuild(fds);
   }
   fds->is_strange = strange > 0;
@@ -203,12 +204,13 @@ static void collect(csched_fds *fds, bool blocks) {
 
 void csched_fds_batch_(csched_fds *fds, csched_time now) { // FD5: no starvation
   if (fds->since == 0) fds->since = now;
-  if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) collect(fds, false);
+  if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) poll_sources(fds, false);
 }
 
+// Returns: `fds->job`, marked as submitted, for the caller to run.
 static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
-  if (!csched_job_is_running_here_(&fds->job)) // else this run is nested in it, and it submits itself
-    csched_job_init(&fds->job, &calling, fds); // again: its last run may have been unwound
+  if (!csched_job_is_running_here_(&fds->job)) // in a nested run the job is running, and may be submitted again
+    csched_job_init(&fds->job, &calling, fds); // anew: its last run may have been unwound
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
 }
@@ -218,25 +220,25 @@ csched_job *csched_fds_next_(csched_fds *fds) {
 }
 
 csched_job *csched_fds_look_(csched_fds *fds) {
-  if (is_open(fds)) collect(fds, false);
+  if (is_open(fds)) poll_sources(fds, false);
   return csched_fds_next_(fds);
 }
 
 bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   if (!is_open(fds)) return false;
   csched_poller_arm_(poller_of(fds), until); // FD2: the alarm ends the sleep
-  collect(fds, true);
+  poll_sources(fds, true);
   return true;
 }
 
 void csched_fds_settle_(csched_fds *fds) {
-  if (fds->is_stale) collect(fds, false); // FD2: the work behind those wakes is there already
+  if (fds->is_stale) poll_sources(fds, false); // FD2: consumes stale wakes: the loop already has their work
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
   csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller, until); // FD2: sleep until then
+  if (is_idle) csched_poller_arm_(poller, until); // FD2: readable at `until`
   else wake_poller(fds);                          // FD2: readable at once
 }
 
@@ -246,7 +248,7 @@ int csched_loop_fd(csched_loop *loop, int *fd) {
   if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
-    csched_loop_run_ready(loop, 0); // parks at its end, unless inside of another run
+    csched_loop_run_ready(loop, 0); // at its end, parks the loop in the host, unless nested in another run
   }
   *fd = fds->poller.fd;
   return 0;
@@ -261,7 +263,7 @@ void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
 
 // MARK: sources
 
-// Makes room in the table for `fd`. Returns: false without memory.
+// Does: enlarges the table for `fd`. Returns: false without memory.
 static bool reserve(csched_fds *fds, size_t fd) {
   if (fd < fds->size) return true;
   size_t size = fds->size > 0 ? fds->size : 64;
@@ -275,7 +277,8 @@ static bool reserve(csched_fds *fds, size_t fd) {
   return true;
 }
 
-static void forget(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
+// Does: unlinks `source` from the table and the ready queue, but not from the poller.
+static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
@@ -283,19 +286,18 @@ static void forget(csched_fds *fds, csched_fd_source *source) { // FD3: no stale
   fds->count--;
 }
 
-// Returns: 0, or EBADF or ENOENT if the system has removed the descriptor already.
-static int take_out(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
+// Does: unlinks `source` also from the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
+static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
   csched_lock_lock(&fds->lock);
-  // A LOST poller is the parent's.
-  bool is_in = !is_lost(fds) && !is_silent(source);
-  int error =
-      is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // FD6: silent sources unpolled
-  forget(fds, source);
+  bool is_in = !is_lost(fds) && !is_silent(source); // FD6: in this process's poller
+  int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0;
+  unlink_source(fds, source);
   csched_lock_unlock(&fds->lock);
   return error;
 }
 
-static void tell_of_drop(csched_fd_source *source, int error) { // may free the source
+// Does: calls `dropped`, which may free the source, or prints a message.
+static void report_drop(csched_fd_source *source, int error) {
   if (source->dropped != NULL) source->dropped(source, error);
   else if (error == EBADF && !is_silent(source))
     csched_say_(
@@ -315,13 +317,13 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   if (error != 0) return error;
   if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
   csched_fd_source *before = NULL;
-  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
   source->serial = ++fds->last_serial;
   error =
       is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   if (error == 0) {
     before = fds->by_fd[source->fd];
-    if (before != NULL) forget(fds, before); // FD3: closed or silenced, and its number is used again
+    if (before != NULL) unlink_source(fds, before); // FD3: its descriptor was closed: the number is used again
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -329,7 +331,7 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   }
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  if (before != NULL) tell_of_drop(before, EBADF);
+  if (before != NULL) report_drop(before, EBADF);
   return 0;
 }
 
@@ -338,7 +340,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
-  csched_lock_lock(&fds->lock); // FD6: silent sources unpolled
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
   int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
@@ -349,7 +351,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   return 0;
 }
 
-void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // FD6: silent sources unpolled
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // FD6: guards the poller's set
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock);
   bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
@@ -361,7 +363,7 @@ void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // F
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_remove_fd");
   if (source->owner != fds) return ENOENT;
-  return take_out(fds, source) == 0 ? 0 : EBADF;
+  return remove_source(fds, source) == 0 ? 0 : EBADF;
 }
 
 void csched_fds_close_(csched_fds *fds) {
@@ -369,8 +371,8 @@ void csched_fds_close_(csched_fds *fds) {
   for (size_t fd = 0; fds->count > 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL) continue;
-    take_out(fds, source);
-    tell_of_drop(source, ECANCELED);
+    remove_source(fds, source);
+    report_drop(source, ECANCELED);
   }
 }
 
@@ -380,19 +382,17 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->by_fd = NULL;
   fds->size = 0;
   if (!is_open(fds)) return;
-  csched_store_relaxed(&fds->is_open,
-                       0u); // FD1: before the close, for a late waker; no source is left that could be silenced
+  csched_store_relaxed(&fds->is_open, 0u); // FD1: before the close, for a late waker
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
-  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have held it
-  // The wake is for a host, because a wake in the parent's poller is lost. Without free descriptors the first use tries
-  // again: a child that only execs needs no poller.
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: it may be locked by a parent's thread
+  // The wake is for a host, whose pending wake is lost. If the open fails, the first use tries again: a child that only execs needs no poller.
   if (!is_open(fds)) return;
-  if (open_anew_locked(fds) == 0) wake_poller(fds);         // FD6: the child has one thread
+  if (reopen_locked(fds) == 0) wake_poller(fds);            // FD6: the child has one thread
   else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // FD1: the child has one thread
 }
 

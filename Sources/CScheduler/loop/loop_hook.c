@@ -6,7 +6,7 @@
 #include <errno.h>
 
 void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
-  if (hooks->calls_at >= depth) hooks->calls_at = 0; // of a run that was unwound
+  if (hooks->calls_at >= depth) hooks->calls_at = 0; // the run that was calling hooks was unwound
   if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return;
   hooks->is_asleep = is_sleep;
   hooks->calls_at = depth;
@@ -27,7 +27,7 @@ int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook) {
   return 0;
 }
 
-static void take_out(csched_hooks *hooks, csched_loop_hook *hook) {
+static void remove_hook(csched_hooks *hooks, csched_loop_hook *hook) {
   if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_);
   TAILQ_REMOVE(&hooks->all, hook, node_);
   hook->owner_ = NULL;
@@ -36,14 +36,14 @@ static void take_out(csched_hooks *hooks, csched_loop_hook *hook) {
 int csched_loop_remove_hook(csched_loop *loop, csched_loop_hook *hook) {
   csched_hooks *hooks = csched_loop_hooks_(loop, "csched_loop_remove_hook");
   if (hook->owner_ != hooks) return ENOENT;
-  take_out(hooks, hook);
+  remove_hook(hooks, hook);
   return 0;
 }
 
 void csched_hooks_close_(csched_hooks *hooks) {
   hooks->is_closed = true;
   for (csched_loop_hook *hook; (hook = TAILQ_FIRST(&hooks->all)) != NULL;) {
-    take_out(hooks, hook);
+    remove_hook(hooks, hook);
     if (hook->dropped != NULL) hook->dropped(hook, ECANCELED); // it may free the hook
   }
 }

@@ -1,4 +1,4 @@
-// A loop is created, described, forked and destroyed.
+// Creation, fork and destruction of a loop.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -15,7 +15,7 @@ static csched_loop *loop_of(csched_atfork *atfork) {
   return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
-// In a child of fork: closes a loop whose thread is in the parent. That thread may have been changing the rest.
+// Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
 static void orphan(csched_loop *loop) {                       // LP8: fork
   csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
   csched_mpsc_close(&loop->inbox);
@@ -24,13 +24,12 @@ static void orphan(csched_loop *loop) {                       // LP8: fork
 
 static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: fork
   csched_loop *loop = loop_of(atfork);
-  bool was_others =
-      !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read: only its value
-  csched_timers_atfork_(&loop->timers, phase, was_others);
+  bool is_in_parent = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
+  csched_timers_atfork_(&loop->timers, phase, is_in_parent);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_loop_rebind_(loop);
   loop->target.waits_for = NULL;
-  if (was_others) orphan(loop);
+  if (is_in_parent) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
@@ -49,6 +48,7 @@ csched_timers *csched_loop_timers_seen_(const csched_target *target) {
   return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
 }
 
+// Does: sets all fields anew, except `refusal`, `atfork` and the target's owner.
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
@@ -66,12 +66,12 @@ static void init(csched_loop *loop) {
 }
 
 void csched_loop_renew_(csched_loop *loop) {
-  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // a popped timer can still be cancelled
+  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // a popped timer can be cancelled
   csched_fds_abandon_(&loop->fds);
   init(loop);
 }
 
-static csched_loop *begin(csched_loop *loop, const char *refusal) {
+static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->atfork = (csched_atfork){0};
@@ -83,13 +83,13 @@ static csched_loop *begin(csched_loop *loop, const char *refusal) {
 
 csched_loop *csched_loop_create_unbound_(void) {
   csched_loop *loop = aligned_alloc(_Alignof(csched_loop), sizeof *loop);
-  return loop != NULL ? begin(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
+  return loop != NULL ? init_and_register(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
 }
 
 csched_loop *csched_loop_make_static_(void) {
   static csched_loop loop;
-  return begin(&loop,
-               "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
+  return init_and_register(
+      &loop, "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
 void csched_loop_empty_(csched_loop *loop) {
@@ -126,18 +126,18 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
-  if (csched_loop_is_orphaned_(loop)) return;        // LP8: its thread may have been changing it
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
+  if (csched_loop_is_orphaned_(loop)) return;        // LP8: it may be inconsistent
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // LP8: its memory stays
+  if (csched_loop_is_orphaned_(loop)) return; // LP8: it is not freed
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);
-  csched_delivery_settle_(); // a delivery from another clock, whose timer may have kept the loop until now
+  csched_delivery_settle_(); // DV1: the clock thread may still be delivering a timer to this loop
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
   csched_os_atfork_end_(&loop->atfork);

@@ -1,19 +1,19 @@
-// Runs of a loop: how they nest, what a host sees of them, and the runs that a host asks for.
+// Runs of a loop: how runs nest, how a loop parks in its host, and the runs that a host calls.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
 #include "../job/job_internal.h"
 
-enum { MOST_DUE = 1024 }; // jobs for one call by a host, which calls again for the rest
+enum { MOST_DUE = 1024 }; // LP10: jobs of one call of csched_loop_run_through_ without `last`
 
 // MARK: nesting
 
-// Leaves the sleep to the host, or makes it call again. A close is reported once: a closed loop may be kept for long.
+// Does: parks the loop, so that the host sleeps for it; or makes the host call again, for work or for a close, which is announced once.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
-  csched_fds_settle_(fds);                          // FD2: before the park, or it could consume a wake for this park
-  fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then look
+  csched_fds_settle_(fds);                          // FD2: before the park, whose wake it must not consume
+  fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then check
   bool is_idle =
       fds->is_in_host ? !csched_loop_has_work_(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
   fds->knows_close = csched_loop_is_closing_(loop);
@@ -31,6 +31,7 @@ static void run_unwound(csched_job *run) { // LP7: unwound
 }
 const csched_job_type csched_loop_run_type_ = {.release = run_unwound};
 
+// Returns: whether `frame` is a run of a loop.
 static bool is_run(const csched_frame *frame) {
   const csched_target *target = frame->target;
   return target != NULL && target->type == &csched_loop_type_ && frame->job == &((const csched_loop *)target)->run;
@@ -55,9 +56,9 @@ void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t addres
   loop->fds.is_in_host = false;
   loop->depth++;
   csched_store_relaxed(&loop->served, CSCHED_LOOP_RUN);  // LP13: only the value matters
-  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // of a run that was unwound
+  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // LP10: the run that set it was unwound
   scope->frame = csched_frame_begin_(&scope->spare, address, &loop->run, &loop->target);
-  csched_loop_tell_hooks_(loop, loop->depth, false); // ends a sleep in the host
+  csched_loop_tell_hooks_(loop, loop->depth, false); // a sleep in the host has ended
 }
 
 void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
@@ -70,8 +71,8 @@ void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
 
 // MARK: runs for a host
 
-// Returns: the next job of run_once, run_ready or run_through_. After a close with CSCHED_STOP_DROP: drops all, NULL.
-static csched_job *next_unless_dropping(csched_loop *loop) {
+// Returns: the next job of run_once, run_ready or run_through_; NULL: none. After a close with CSCHED_STOP_DROP, drops all work.
+static csched_job *next_for_host(csched_loop *loop) {
   if (csched_loop_is_closing_(loop)) csched_fds_close_(&loop->fds);
   if (csched_loop_is_dropping_(loop)) {
     csched_loop_finish_(loop); // LP6: drop
@@ -83,12 +84,12 @@ static csched_job *next_unless_dropping(csched_loop *loop) {
 
 CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
-  while ((job = next_unless_dropping(loop)) == NULL && !csched_loop_is_closing_(loop) && csched_now() < deadline) {
+  while ((job = next_for_host(loop)) == NULL && !csched_loop_is_closing_(loop) && csched_now() < deadline) {
     if (csched_loop_is_ended_(loop, NULL)) {   // LP5: as in any run
-      csched_store_relaxed(&loop->ending, 0u); // LP5: taken
+      csched_store_relaxed(&loop->ending, 0u); // LP5: consumed
       csched_loop_note_stop_(loop);
       break;
     }
@@ -101,23 +102,23 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
 
 CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
-  for (csched_job *job; count < max && (job = next_unless_dropping(loop)) != NULL; count++) csched_job_perform_(job);
+  for (csched_job *job; count < max && (job = next_for_host(loop)) != NULL; count++) csched_job_perform_(job);
   csched_loop_leave_(loop, scope);
   return count;
 }
 
 CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends lost frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
   csched_scope scope;
   csched_loop_enter_(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
   unsigned outer_holds_at = loop->holds_at;
-  if (last == NULL) loop->holds_at = loop->depth; // LP10: takes none
+  if (last == NULL) loop->holds_at = loop->depth; // LP10: runs no submitted job
   for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
-    csched_job *job = next_unless_dropping(loop);
+    csched_job *job = next_for_host(loop);
     if (job != NULL) csched_job_perform_(job);
     else if (!loop->has_more_timers) break;
   }

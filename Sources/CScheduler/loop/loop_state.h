@@ -1,6 +1,5 @@
-// The state of a loop, for the files of the loop: loop.c (what it does in turn), loop_run.c (runs), loop_stop.c (stops), loop_binding.c (its thread),
-// loop_life.c (creation, fork, destruction).
-// States and invariants are in loop.c.
+// The state of a loop, for loop.c (batches and sleeps), loop_run.c (runs for a host), loop_stop.c (close and ends of runs), loop_binding.c (the
+// loop's thread) and loop_life.c (creation, fork, destruction). States and invariants are in loop.c.
 // Depends on: loop_internal.h, loop_fd_internal.h, loop_hook_internal.h, observed.h, timer_internal.h.
 #pragma once
 
@@ -12,46 +11,46 @@
 #include "loop_hook_internal.h"
 #include "loop_internal.h"
 
-/// How many of each kind a batch takes: 3 * 16, at 200 us each, are within 10 ms.
+/// LP3: how many timers, sources and jobs a batch runs, each: 3 * 16, at 200 us each, take less than 10 ms.
 enum { CSCHED_LOOP_MOST = 16 };
-/// `served`
+/// Values of `served`.
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };
-/// `closing` of an orphaned loop
+/// Value of `closing` of an orphaned loop.
 #define CSCHED_LOOP_ORPHANED UINT32_MAX
-/// Bounds of `spin_for`, ns: about two futex wakes, and half of one.
+/// Bounds of `spin_for`, ns: about the cost of two futex wakes, and of half of one.
 enum { CSCHED_LOOP_SPIN_MOST = 16000, CSCHED_LOOP_SPIN_LEAST = 4000 };
 
 struct csched_loop {
   csched_target target;
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
 
-  CSCHED_CACHE_ALIGNED uint32_t wake;
-  uint32_t closing;
-  uint32_t ending;
+  CSCHED_CACHE_ALIGNED uint32_t wake; // futex
+  uint32_t closing;                   // 0, or 1 + the policy of the close
+  uint32_t ending;                    // 1: csched_loop_end_run was called
   uint32_t refs;
   uint32_t served;
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
-  // For the loop's thread; `thread`, `thread_number` and `link` are changed under `binding`.
-  const char *refusal;                           // why csched_loop_destroy refuses the loop; NULL: it does not
+  // Written by the loop's thread, or at creation; `thread`, `thread_number` and `link` change under the lock `binding`.
+  const char *refusal;                           // why csched_loop_destroy must not be called; NULL: it may
   uint32_t thread_number;                        // the system's number, 0 without a thread; for dumps
   const void *thread;                            // NULL: no thread, or it has ended
   csched_time batch_time;                        // the clock at the beginning of the batch
-  unsigned timers_left, sources_left, jobs_left; // how many the batch may still take
-  bool has_more_timers;                          // the last pop from the timers has found one
-  unsigned holds_at;                             // the depth of the run that takes no submitted jobs, or 0
+  unsigned timers_left, sources_left, jobs_left; // room in the batch
+  bool has_more_timers;                          // the last pop has found a timer: more may be due
+  unsigned holds_at;                             // LP10: depth of the run that runs no submitted jobs, or 0
   bool is_promised;                              // the host has promised another run
-  csched_delivery *delivery;                     // delivery worker, if the loop only keeps time for others; else NULL
-  csched_time spin_for;
-  uint64_t ran, sleeps; // written by the loop's thread only, like `idle`
-  csched_time idle;     // see LP12
+  csched_delivery *delivery; // delivers in place of this thread, which must run no user code; or NULL
+  csched_time spin_for;      // how long to poll before a sleep, ns
+  uint64_t ran, sleeps;      // LP12: jobs run, number of sleeps
+  csched_time idle;          // LP12
   csched_hooks hooks;
   bool was_notified;            // a submission ended the last sleep on the poller, and no source was ready
   unsigned depth;               // how many runs are nested
   bool was_unwound;             // the last run was unwound, and none has returned since
   csched_job run;               // placeholder for a run, in its context frame
-  LIST_ENTRY(csched_loop) link; // in its thread's list of loops
+  LIST_ENTRY(csched_loop) link; // in the thread's list of loops
   csched_atfork atfork;
 
   CSCHED_CACHE_ALIGNED csched_fds fds; // begins with the fields that wakers read
@@ -68,6 +67,7 @@ extern CSCHED_HIDDEN const csched_job_type csched_loop_run_type_;
 /// Does: wakes the loop's thread, which the caller has found parked.
 void csched_loop_wake_(csched_loop *loop);
 
+/// Does: wakes the loop, if it is parked, for a condition that the caller has just made true.
 static inline void csched_loop_announce_(csched_loop *loop) {
   if (csched_mpsc_notify(&loop->inbox)) csched_loop_wake_(loop); // LP1, LP2: found it parked
 }
@@ -76,13 +76,13 @@ static inline int csched_loop_deliver_now_(csched_timer *timer) {
   return timer->target->type->deliver(timer->target, &timer->job);
 }
 
-/// Returns: the next job of the batch in progress, or of a new one. NULL: none; with `has_more_timers`, timers remain.
+/// Returns: the next job of this batch or a new one; NULL: none. If `has_more_timers` is set then, call it again.
 csched_job *csched_loop_next_(csched_loop *loop);
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now);
 /// Does: sleeps until there is work, or until `deadline`. It may return early.
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline);
 
-// Inline, because nearly no loop has hooks.
+/// Does: calls the hooks of a sleep or a wake. Inline, because nearly no loop has hooks.
 static inline void csched_loop_tell_hooks_(csched_loop *loop, unsigned depth, bool is_sleep) {
   if (CSCHED_UNLIKELY(!TAILQ_EMPTY(&loop->hooks.all) || loop->hooks.is_asleep))
     csched_hooks_tell_(&loop->hooks, depth, is_sleep);
@@ -91,18 +91,17 @@ static inline void csched_loop_tell_hooks_(csched_loop *loop, unsigned depth, bo
 // MARK: loop_stop.c
 
 static inline bool csched_loop_is_closing_(const csched_loop *loop) {
-  return csched_load_acquire(&loop->closing) != 0; // LP6: pairs with close; carries what the closer did
+  return csched_load_acquire(&loop->closing) != 0; // LP6: pairs with close's release
 }
 
 static inline bool csched_loop_is_dropping_(const csched_loop *loop) {
   return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // LP6: decides run or drop
 }
 
-// Whether csched_loop_run_until_done is over. Its activation has no loop.
+/// Returns: whether a csched_loop_run_until_done is over. Only the activation of such a run has no loop.
 static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
-  int64_t refs =
-      (int32_t)csched_load_acquire(&loop->refs); // LP5: read first; pairs with unref; carries what was submitted before
+  int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // LP5: read before the inbox; pairs with unref
   if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }
@@ -112,27 +111,26 @@ static inline bool csched_loop_is_ended_(const csched_loop *loop, const csched_a
          csched_load_acquire(&loop->ending) != 0;                                // LP5: pairs with loop_end_run
 }
 
-/// Does: notes that csched_loop_end_run ends a run. After an outermost run, the program has given up the jobs that remain.
+/// Does: records that csched_loop_end_run has ended a run. After an outermost run, remaining jobs are not reported (LP13).
 void csched_loop_note_stop_(csched_loop *loop);
 
 // MARK: loop_binding.c
 
-/// Its address identifies a living thread; a later thread may get the same one.
+/// Its address identifies a living thread. A later thread may get the same address.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 
 /// Returns: as csched_loop_is_on_thread.
 static inline bool csched_loop_is_here_(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->thread) ==
-         &csched_loop_here_; // racy read: only its own thread finds its address here
+  return csched_load_relaxed(&loop->thread) == &csched_loop_here_; // racy read: only that thread finds its address
 }
 
 /// Does: stops the process unless the calling thread is the loop's.
 void csched_loop_require_thread_(const csched_loop *loop, const char *function);
-/// Does: in a child of fork, makes the lock of the lists of loops anew, and notes the thread's new number.
+/// Does: in a child of fork, initialises the lock `binding` again, and stores the thread's new number.
 void csched_loop_rebind_(csched_loop *loop);
 
 // MARK: loop_run.c
 
-/// Does: begins, or ends, a run. `address`: CSCHED_OWN_FRAME() of the function that ends it.
+/// Does: begins (enter) or ends (leave) a run. `address`: CSCHED_OWN_FRAME() of the function that calls both.
 void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t address, const char *function);
 void csched_loop_leave_(csched_loop *loop, const csched_scope *scope);

@@ -1,4 +1,4 @@
-// The end of a loop, and of its runs: what asks for it, and what a closed loop still does.
+// Close of a loop and ends of its runs: the requests, and the work of a closed loop.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -34,7 +34,7 @@ void csched_activation_end_run(csched_activation *activation) {
   csched_loop_announce_(loop);                  // LP1: after the store
 }
 
-void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: ends no sleep
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: a ref wakes no loop
 
 void csched_loop_unref(csched_loop *loop) {
   csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: pairs with the loop's acquire
@@ -45,9 +45,9 @@ void csched_loop_note_stop_(csched_loop *loop) {
   if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: only the value matters
 }
 
-// Runs or drops each outstanding job, by the policy that holds when it is dequeued. Then drops the remaining timers.
+// Runs or drops each outstanding job, by the policy at the time when the job is dequeued. Then drops the remaining timers.
 void csched_loop_finish_(csched_loop *loop) {
-  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: the closing thread may not have closed the inbox yet
+  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: close sets `closing` before it closes the inbox
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
   if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred);

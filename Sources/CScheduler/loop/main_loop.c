@@ -7,12 +7,12 @@
 #include "loop_internal.h"
 
 static CSCHED_THREAD_LOCAL uint8_t known; // 0 unknown, 1 not the main thread, 2 the main thread
-static csched_lock lock;                  // guards the rest
+static csched_lock lock;                  // guards the variables below
 static csched_loop *loop;
-static bool is_bound, is_over, is_hosted, is_kept;
+static bool is_bound, is_over, is_hosted, is_kept; // bound to the main thread; ended there; the others: main_loop.h
 
-// In a child of fork, the thread that forked is the main thread. The loop keeps its address, because other code stores it.
-// It loses its contents if it belonged to another thread.
+// In a child of fork, the thread that forked is the main thread. The loop stays at its address, because other code stores the address. A loop of
+// another thread is emptied.
 static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
@@ -74,7 +74,7 @@ bool csched_main_loop_is_kept_(void) {
 }
 
 void csched_main_loop_end_(csched_stop_policy policy) {
-  csched_loop *ending = csched_main_loop(); // made if necessary, so that later callers find it closed
+  csched_loop *ending = csched_main_loop(); // created if necessary, so that later callers find it closed
   csched_loop_close(ending, policy);
   if (!csched_loop_is_on_thread(ending)) return;
   csched_lock_lock(&lock);

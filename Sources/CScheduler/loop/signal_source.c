@@ -1,26 +1,25 @@
 // Signals as sources of a loop: the signal handler counts, and writes to an eventfd (the bell), which wakes the loop.
 //
 // States, for each signal
-//   count      how often the signal has arrived since the loop was last notified
-//   bell       1 + the eventfd that the handler writes to, which stays open as long as the process; 0: none yet
-//   source     which source is notified, and `loop`, on whose thread; under `lock`
+//   count      how often the signal has arrived since its source was last called
+//   bell       1 + the number of the eventfd to which the handler writes, which stays open as long as the process; 0: not opened yet
+//   source     the source of the signal, and `loop`, its loop; under `lock`
 //
 // Invariants
-//   SG1  A signal that has arrived is reported: the handler counts before it writes to the bell, the loop clears the bell before it takes the count.
-//   SG2  The handler touches only the two words and the bell, because it may run on any thread, inside any function. The bell is never closed
-//        in the process that opened it, so a late handler writes to a bell that no source waits for.
+//   SG1  Each signal is reported: the handler counts before it writes to the bell; the loop clears the bell before it reads and resets the count.
+//   SG2  The handler accesses only `count`, `bell` and the eventfd, because it may run on any thread, inside any function. The bell is never closed
+//        in the process that opened it, so a late handler writes to a bell for which no source waits.
 //   SG3  A signal has one source. Its action is restored when the source ends: by removal, by another thread that silences it, by the loop's
-//        close, or in a child of fork whose thread is not the loop's. A source that has ended takes nothing from the next one's count or bell.
+//        close, or in a child of fork whose thread is not the loop's. A source that has ended does not change the count or bell of the next source.
 //   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are reported in the child, too.
 // Orderings
-//   count, bell: relaxed, only the values matter. The bell carries what the thread did before the signal: the handler writes it, the loop reads
-//   it. `bell` itself is carried by the system call that sets the handler
+//   count, bell: relaxed, only the values matter. The write and read of the eventfd order the handler's earlier writes before the loop's call of
+//   the source. The system call that sets the handler orders `bell`
 // Assumes: eventfd and write(2) may be used in a signal handler (signal-safety(7)).
 // Source: Bernstein's self-pipe, with a count, as in libuv and tokio. A signalfd was rejected: see source.h.
-// Checked by: "a signal is reported to its loop, and its action put back", "a signal that has a handler already is refused",
-//   "signals during the loop's check are all reported",
-//   "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the child's",
-//   "signals for one source are not reported to the next one".
+// Checked by: "a signal is reported to its loop, and its action put back", "a signal that has a handler already is refused", "signals during the
+//   loop's check are all reported", "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the
+//   child's", "signals for one source are not reported to the next one".
 // Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4.
 
 #include <CScheduler/source.h>
@@ -40,16 +39,17 @@ static struct {
   csched_signal_source *source;
   csched_loop *loop;
 } table[SIGNALS];
-static csched_lock lock;
+static csched_lock lock; // guards `source`, `loop` and the signal's action
 static csched_atfork atfork;
 
-static void caught(int signal) {                                           // SG2: the signal handler
-  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: count first
-  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG2: write
+static void on_signal(int signal) {                                        // SG2: the signal handler
+  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: before the bell
+  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG1: wakes the loop
 }
 
-static void release_signal(int signal) { // SG3: under the lock
-  csched_os_signal_give_back_(signal, caught);
+// Does: restores the signal's action. Requires: the lock.
+static void release_signal(int signal) { // SG3: restore
+  csched_os_signal_give_back_(signal, on_signal);
   table[signal].source = NULL;
 }
 
@@ -60,28 +60,29 @@ static void signal_source_at_fork(csched_atfork *unused, csched_atfork_phase pha
   for (int i = 1; i < SIGNALS; i++) {
     uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: the child has one thread
     if (bell == 0) continue;
-    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before the loop opens its poller again
+    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before loops reopen pollers
     if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the child has one thread
     if (table[i].source == NULL) continue;
     if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: restore
-    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report
+    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report it here
   }
 }
 
-static void came(csched_fd_source *fd, unsigned events) {
+// The `handler` of the bell's source: reports the signals to the user's handler.
+static void report_signals(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_signal_source *source = (csched_signal_source *)fd;
   uint32_t count = 0;
   csched_lock_lock(&lock);
   if (table[source->signal].source == source) {                        // SG3: not ended
     csched_os_bell_quiet_(fd->fd);                                     // SG1: clear first
-    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then take
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then reset
   }
   csched_lock_unlock(&lock);
   if (count > 0) source->handler(source, count); // it may free the source
 }
 
-static void give_up_signal(csched_signal_source *source) {
+static void end_signal_source(csched_signal_source *source) {
   csched_lock_lock(&lock);
   if (table[source->signal].source == source) release_signal(source->signal);
   csched_lock_unlock(&lock);
@@ -89,18 +90,18 @@ static void give_up_signal(csched_signal_source *source) {
 
 static void signal_dropped(csched_fd_source *fd, int error) {
   csched_signal_source *source = (csched_signal_source *)fd;
-  give_up_signal(source);
+  end_signal_source(source);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context) {
   *source = (csched_signal_source){.handler = handler, .context = context, .signal = signal};
-  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, came, NULL);
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, report_signals, NULL);
   source->fd.dropped = signal_dropped;
 }
 
-// Returns: 0, and the signal's bell in `*fd`; or an errno value. Requires: the lock.
+// Does: opens the signal's bell, or clears it. Returns: 0, and the descriptor in `*fd`; or an errno value. Requires: the lock.
 static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
@@ -113,16 +114,16 @@ static int open_bell(int signal, int *fd) {
   return error;
 }
 
-// Requires: the lock.
-static int take_signal(csched_loop *loop, csched_signal_source *source) {
+// Does: makes `source` the source of its signal, and sets the handler. Returns: 0 or an errno value. Requires: the lock.
+static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
-  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before this lock was taken
+  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before it was added
   if (table[signal].source != NULL) return EBUSY;                        // SG3: one source
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
-  csched_store_relaxed(&table[signal].count, 0u); // SG1: signals of the previous source do not count
+  csched_store_relaxed(&table[signal].count, 0u); // SG1: not the previous source's
   source->fd.fd = fd;
-  error = csched_os_signal_take_(signal, caught);
+  error = csched_os_signal_take_(signal, on_signal);
   if (error != 0) return error;
   table[signal].source = source;
   table[signal].loop = loop;
@@ -135,22 +136,22 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
   csched_os_atfork_(&atfork, signal_source_at_fork);
   csched_lock_lock(&lock);
-  int error = take_signal(loop, source);
+  int error = claim_signal(loop, source);
   csched_lock_unlock(&lock);
   if (error != 0) return error;
   error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) give_up_signal(source);
+  if (error != 0) end_signal_source(source);
   return error;
 }
 
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
   csched_loop_silence_fd_(loop, &source->fd); // a later add returns ECANCELED
   if (source->signal <= 0 || source->signal >= SIGNALS) return;
-  give_up_signal(source);
+  end_signal_source(source);
 }
 
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) give_up_signal(source);
+  if (error != ENOENT) end_signal_source(source);
   return error;
 }

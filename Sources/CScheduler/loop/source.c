@@ -35,7 +35,7 @@ static void child_ended(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_child_source *source = (csched_child_source *)fd;
   int end, status;
-  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious: it has not ended
+  if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious call: the child has not ended
   csched_loop_remove_fd(fd->context, fd);
   release_child(source);
   source->handler(source, (csched_child_end)end, status); // it may free the source
@@ -82,18 +82,18 @@ static void file_dropped(csched_fd_source *fd, int error) {
 static void file_changed(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_file_source *source = (csched_file_source *)fd;
-  if (source->lost != 0) { // in a child of fork: could not be opened again
+  if (source->lost != 0) { // in a child of fork: renew_file has failed
     csched_loop_remove_fd(fd->context, fd);
     file_dropped(fd, source->lost);
     return;
   }
-  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // MemorySanitizer does not see that the system writes it
+  _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // initialised for MemorySanitizer only
   const char *name = NULL;
   unsigned changes = csched_os_file_read_(fd->fd, room, &name);
   if (changes != 0) source->handler(source, changes, name); // it may free the source
 }
 
-// In a child of fork: opens a new descriptor, because the changes that wait in the old one are the parent's.
+// Does: in a child of fork, opens a new descriptor, because changes that are pending in the old one belong to the parent. Returns: an errno value.
 static int renew_file(csched_fd_source *fd) {
   csched_file_source *source = (csched_file_source *)fd;
   source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);

@@ -1,24 +1,23 @@
 // A thread with a run loop: starts, stops, joins and frees it.
 //
 // States
-//   phase      0 starting; then 1 ready, or 1 + the error of an option that was refused
-//   owners     2 handle and thread, 1 one of them has released it, 0 freed
+//   phase      0: starting; 1: ready; 1 + an errno value: the system has refused an option
+//   owners     reference count: one for the handle, one for the thread
 //
 // Invariants
 //   TH1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
-//       nothing is left: a thread whose options are refused ends first, and its starter joins it.
-//   TH2  The last of the two owners, the handle and the thread, frees the structure.
+//       there is no thread and no allocation: a thread whose options are refused ends, and its starter joins it.
+//   TH2  The handle and the thread each release one reference. The last release frees the structure.
 //   TH3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
 //       join returns.
 //   TH4  A thread is joined or detached exactly once, however many threads wait for it.
 //   TH5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
-// Orderings: phase: release and acquire; this returns the options to the starter · owners: acquire and release; the last owner sees all.
-// Assumes: the loop (loop.c) for everything else.
+// Orderings: phase: release and acquire; the thread no longer reads the options · owners: acquire and release; the last owner sees all writes.
+// Assumes: the invariants of loop.c.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
-// Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be
-//   called by several threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly",
-//   "after fork a thread of the parent stops the process", "a job that ends its thread has ended",
-//   "a thread keeps to its processors and its priority, or is refused".
+// Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be called by several
+//   threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly", "after fork a thread of the parent
+//   stops the process", "a job that ends its thread has ended", "a thread keeps to its processors and its priority, or is refused".
 // Models: checks/thread.c. Not modelled: TH5.
 
 #include <CScheduler/thread.h>
@@ -33,7 +32,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NAME_SIZE = 16 }; // what Linux keeps, with the final zero
+enum { NAME_SIZE = 16 }; // Linux's limit, with the final zero
 enum { STARTING = 0, READY = 1 };
 
 _Static_assert((int)CSCHED_POLICY_NICE == CSCHED_OS_POLICY_NICE, "the port's policies are ours");
@@ -46,45 +45,47 @@ struct csched_thread {
   uint32_t owners;
   const csched_thread_options *options; // valid until the thread is ready
   csched_lock join_lock;
-  bool is_joined;
+  bool is_joined; // guarded by `join_lock`
   char name[NAME_SIZE];
-  void (*at_end)(void *);
+  void (*at_end)(void *); // the option `at_end`; NULL until the thread is ready
   void *context;
 };
 
-static void give_up_thread(csched_thread *thread) {                       // TH2: two owners
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with the other owner's
+static void release_thread(csched_thread *thread) {                       // TH2: one reference less
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with itself
   csched_loop_free_(thread->loop);
   free(thread);
 }
 
-// Sets the calling thread's processors and policy. Returns: 0, or the error of what the system refuses.
-static int be_as(const csched_thread_options *options) {
+// Does: sets the calling thread's processors and policy. Returns: 0, or an errno value if the system refuses one.
+static int apply_options(const csched_thread_options *options) {
   int error =
       options->processor_count > 0 ? csched_os_thread_keep_to_(options->processors, options->processor_count) : 0;
   if (error != 0 || options->policy == CSCHED_POLICY_DEFAULT) return error;
   return csched_os_thread_set_policy_(options->policy, options->priority);
 }
 
-static void answer(csched_thread *thread, uint32_t phase) {
-  csched_store_release(&thread->phase, phase); // TH1: pairs with start's acquire; the options are the starter's again
+// Does: ends the wait of the starter. `phase`: READY, or READY + an errno value.
+static void set_phase(csched_thread *thread, uint32_t phase) {
+  csched_store_release(&thread->phase, phase); // TH1: pairs with start's acquire; the options are no longer read
   csched_futex_wake_(&thread->phase, 1);
 }
 
 static void body(void *context) {
   csched_thread *thread = context;
-  int error = thread->options != NULL ? be_as(thread->options) : 0;
+  int error = thread->options != NULL ? apply_options(thread->options) : 0;
   if (error != 0) {
-    answer(thread, READY + (uint32_t)error);
+    set_phase(thread, READY + (uint32_t)error);
     return;
   }
   if (thread->options != NULL) thread->at_end = thread->options->at_end;
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
-  answer(thread, READY);
+  set_phase(thread, READY);
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end it
 }
 
+// Runs after `body`, also if pthread_exit or a cancellation has ended it.
 static void at_end(void *context) { // TH3: clean exit
   csched_thread *thread = context;
   csched_frames_end_thread_();
@@ -92,7 +93,7 @@ static void at_end(void *context) { // TH3: clean exit
   csched_loop_finish_(thread->loop);
   csched_loop_unbind_(thread->loop);
   if (thread->at_end != NULL) thread->at_end(thread->context);
-  give_up_thread(thread);
+  release_thread(thread);
 }
 
 static void loop_thread_main(void *context) { csched_os_finally_(body, at_end, context); }
@@ -110,7 +111,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              loop_thread_main, thread);
-  if (error != 0) { // TH1: nothing is left
+  if (error != 0) { // TH1: frees all
     if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
@@ -121,7 +122,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   error = (int)(phase - READY);
   if (error != 0) {
     csched_os_thread_join_(thread->os); // TH1, TH4: ended, joined once
-    give_up_thread(thread);
+    release_thread(thread);
     return error;
   }
   *result = thread;
@@ -141,9 +142,9 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;
-  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: of the parent
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: its thread is in the parent
   csched_blocked_begin_("csched_thread_join", csched_loop_target(thread->loop));
-  csched_lock_lock(&thread->join_lock); // TH4: one joins
+  csched_lock_lock(&thread->join_lock); // TH4: one thread joins
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
@@ -152,8 +153,8 @@ int csched_thread_join(csched_thread *thread) {
 }
 
 void csched_thread_destroy(csched_thread *thread) {
-  if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: its thread may have been changing it
+  if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: its thread is in the parent
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: no other thread uses the handle
-  give_up_thread(thread);
+  release_thread(thread);
 }

@@ -1,26 +1,26 @@
-// A parallel loop: the caller and helper jobs take parts of the numbers from 0 to `count` until none is left.
+// A parallel loop: the caller and its helper jobs claim ranges ("parts") of the numbers from 0 to `count`, until all numbers are claimed.
 //
 // States
-//   next        the first number that no thread has taken
-//   references  of the helpers' memory: one of the caller, and one of each helper that has not been released
-//
+//   next        the first number that no thread has claimed
+//   references  to the memory of the helpers: one of the caller, and one of each helper that has not been released
 // Invariants
-//   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range that one exchange passes over.
-//   AP2  The call returns after all parts: the caller has found none left, and each helper was cancelled before its start, or has ended.
-//   AP3  Each part sees what was before the call, and the caller sees what the parts did.
-//   AP4  The call does not wait for a helper that has not started. So it needs no thread but the caller's, whatever the caller is inside of.
-//   AP5  The helpers' memory is freed once, by the last reference: a cancelled helper may be linked long after the call.
-//   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's frame. So nothing of a call stays in the target,
-//        however many calls are nested, or follow each other while it is busy.
+//   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range between the old and the new value.
+//   AP2  The call returns after all parts: all numbers are claimed, and each helper was cancelled before its start, or has ended.
+//   AP3  Each part sees what happened before the call, and the caller sees what the parts did.
+//   AP4  The call does not wait for a helper that has not started. So it needs only the caller's thread, inside any kind of job.
+//   AP5  The last reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
+//   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's stack frame. So a call leaves no cancelled helpers in
+//       a busy target, however many calls are nested or follow each other.
 // Orderings
-//   next: relaxed, it gives a number to a thread and carries nothing · AP3: the submission's release, and the acquire of a cancel that finds the
-//   helper ended, or of the wait for it (job.c, J5); for forks FJ3 of fork_join.c · references: acquire and release, carries the end of all use
+//   next: relaxed, it assigns a number to a thread and carries nothing
+//   AP3: the submission's release, and the acquire of a cancel that finds the helper ended, or of the wait for it (job.c, J5); for forks FJ3
+//   references: acquire and release, carries the end of all use
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
-// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. The caller that takes part, and late helpers that find nothing,
-//   are those of Dispatch's dispatch_apply.
-// Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side",
-//   "a loop without helpers is run by its caller", "a loop inside of a loop, and inside of a queue, ends",
-//   "helpers that come late find nothing", "without memory a loop is run by its caller", "after fork a loop of the parent stops the process".
+// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a late helper
+//   finds nothing to do.
+// Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side", "a loop without helpers is
+//   run by its caller", "a loop inside of a loop, and inside of a queue, ends", "helpers that come late find nothing", "without memory a loop is run
+//   by its caller", "after fork a loop of the parent stops the process".
 // Models: checks/apply.c. Not modelled: AP6.
 
 #include <CScheduler/apply.h>
@@ -34,35 +34,37 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 };
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
+// One call of csched_apply. A part has `grain` numbers or more: 1 / `shares` of the unclaimed numbers.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
   size_t next, count, grain, shares;
 } numbers;
 
-static bool take_part(numbers *all, size_t *from, size_t *to) {
+// Does: claims the next part. Returns: false when all numbers are claimed.
+static bool claim_part(numbers *all, size_t *from, size_t *to) {
   *from = csched_load_relaxed(&all->next); // racy read, rechecked by the cas
   do {
-    size_t left = all->count - *from, span = left / all->shares;
-    if (left == 0) return false;
+    size_t remaining = all->count - *from, span = remaining / all->shares;
+    if (remaining == 0) return false;
     if (span < all->grain) span = all->grain;
-    *to = *from + (span < left ? span : left);
-  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: takes the part
+    *to = *from + (span < remaining ? span : remaining);
+  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: claims the part
   return true;
 }
 
 static void run_parts(numbers *all) {
-  for (size_t from, to; take_part(all, &from, &to);) all->body(all->context, from, to);
+  for (size_t from, to; claim_part(all, &from, &to);) all->body(all->context, from, to);
 }
 
 static void drop_nothing(csched_job *job) { (void)job; }
 
-// MARK: forks
+// MARK: helpers that are forks
 
 static void help_in_fork(csched_job *job) { run_parts(job->context); }
 static const csched_job_type forked_type = {help_in_fork, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this frame
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this stack frame
   csched_fork forks[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
@@ -70,11 +72,12 @@ static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this frame
     csched_pool_fork(&forks[i], &jobs[i]);
   }
   run_parts(all);
-  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all have ended
+  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all helpers have ended
 }
 
-// MARK: jobs
+// MARK: helpers that are submitted jobs
 
+// The memory of a call and its helpers.
 typedef struct shared {
   numbers all;
   uint32_t references;
@@ -89,7 +92,7 @@ static void help(csched_job *job) { run_parts(&((shared *)job->context)->all); }
 static void release(csched_job *job) { release_apply(job->context); }
 static const csched_job_type helper_type = {help, drop_nothing, release};
 
-static void end_helper(csched_job *helper) { // AP2, AP4: waits only if it has started
+static void end_helper(csched_job *helper) { // AP2, AP4: waits only for a helper that has started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
   csched_pool_blocking_begin();
   csched_job_cancel_and_wait(helper);

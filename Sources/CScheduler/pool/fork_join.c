@@ -1,24 +1,23 @@
 // Fork and join on a pool's workers: a forked job waits in its worker's deque, where other workers steal it, and a join runs forked jobs or sleeps.
 //
 // States
-//   forks      of a worker: forked jobs that have not started (deque.c); its thread is the owner
-//   phase      of a fork. PENDING. WAITED: a thread sleeps on it. DONE
-//
+//   forks      a worker's deque of forked jobs that have not started (deque.c); the worker's thread is its owner
+//   phase      of a fork. PENDING: not done. WAITED: not done, and the forker sleeps until it is. DONE
 // Invariants
-//   FJ1  Each forked job starts once. It is in one deque, and the thread that takes it out, owner or thief (DQ1), starts it. Or it never was in a
-//       deque, and ran at once.
-//   FJ2  A check of the deques after a fence misses none. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), in the slot of a
-//       worker that is checked (pool_worker.c, WK2).
-//   FJ3  A wait returns after the job, its release and the last access to the fork, and sees what the job did. A sleeping waiter is woken: it leaves
-//       PENDING by a compare-and-exchange. Either that finds DONE, or DONE's exchange finds WAITED.
-//   FJ4  No deadlock. A waiting thread runs forked jobs only, and each was forked after the job that it waits for had begun. So waits follow the
-//       order in which jobs began. A worker that sleeps here counts as blocked.
-//   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and so has the wait for it.
+//   FJ1  Each forked job starts once. Either the job is in one deque, and the thread that removes it there, owner or thief (DQ1), starts it. Or the
+//       job never was in a deque, and ran at once.
+//   FJ2  A check of the deques after a fence misses no forked job. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), and the
+//       check includes that worker's slot (pool_worker.c, WK2).
+//   FJ3  A wait returns after the job, its release and the last access to the fork. The waiter sees what the job did. A sleeping waiter is woken: the
+//       waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or the exchange to DONE finds WAITED.
+//   FJ4  No deadlock. A waiting thread runs forked jobs only. Each of these was forked after the awaited job had started. So waits follow the order
+//       in which jobs started. A worker that sleeps in a wait counts as blocked.
+//   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and the wait for it returns.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
-//   phase: →DONE release, pairs with the waiter's acquire, carries what the job did; a job that its own forker runs needs none
-// Assumes: the forker waits for its forks before its frame ends (pool.h).
-// Source: work stealing is Cilk's; the owner's end is last in, first out, the thieves' end first in, first out.
+//   phase: →DONE release, pairs with the waiter's acquire, carries what the job did; relaxed if the forker itself runs the job
+// Assumes: the forker waits for its forks before its stack frame ends (pool.h).
+// Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "one
 //   processor runs everything", "a forked job that ends its thread is waited for no longer".
 // Models: checks/pool.c. Not modelled: FJ4, FJ5.
@@ -46,13 +45,13 @@ void csched_pool_forget_forks_(csched_pool_worker *worker) {
 
 // MARK: running
 
-static void be_done(csched_fork *fork) {
+static void mark_done(csched_fork *fork) {
   uint32_t *phase = &fork->phase;
   if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // FJ3: pairs with wait's acquire; carries the work
-    csched_futex_wake_(phase, 1);                               // the fork may be gone: its address is a key only
+    csched_futex_wake_(phase, 1); // the waiter may have freed the fork: the address is only a key here
 }
 
-// Most forks have the present priority of their worker: there is nothing to set.
+// Does: runs the job of `fork`. Fast path: the worker has the priority and the nice value of the fork.
 static void perform(csched_pool_worker *worker, const csched_fork *fork) {
   csched_pool_class *class = (csched_pool_class *)fork->target;
   if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
@@ -64,7 +63,7 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   for (unsigned depth = CSCHED_HELPING_MOST + 1; depth-- > 0;) {
     csched_fork *fork = worker->helps_with[depth];
     worker->helps_with[depth] = NULL;
-    if (fork != NULL) be_done(fork); // FJ5: its job has ended
+    if (fork != NULL) mark_done(fork); // FJ5: the job has ended with its thread
   }
   worker->helping_depth = 0;
 }
@@ -75,17 +74,17 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   csched_fork *fork = NULL;
   csched_pool_worker *from = worker;
   for (uint32_t i = 0; i < used && fork == NULL; i++) {
-    from = &pool->slots[(worker->number + i) % used]; // its own deque last
+    from = &pool->slots[(worker->number + i) % used]; // the worker's own deque comes last
     if (!csched_deque_is_empty_(&from->forks))
-      fork = csched_deque_steal_(&from->forks); // checked again before each sleep
+      fork = csched_deque_steal_(&from->forks); // may miss a job: the worker checks again before it sleeps
   }
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, from, 0);
-  if (from != worker) *slot = fork; // FJ5: its own fork would be gone with its thread's frames
+  if (from != worker) *slot = fork; // FJ5: the worker's own forks end with its stack frames
   perform(worker, fork);
-  be_done(fork);
+  mark_done(fork);
   *slot = NULL;
   return true;
 }
@@ -94,28 +93,28 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
   if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork");
-  bool is_in_a_job = worker != NULL && worker->class != NULL; // not in a drop
+  bool is_in_a_job = worker != NULL && worker->class != NULL; // a worker that discards a job has no class
   if (is_in_a_job) {
     fork->target = &worker->class->target;
     if (csched_deque_push_(&worker->forks, fork)) {
-      csched_pool_announce_(worker->pool, 1); // F1: it was queued
+      csched_pool_announce_(worker->pool, 1); // F1: after the push
       return;
     }
   }
-  if (is_in_a_job) {
+  if (is_in_a_job) { // the deque is full
     csched_pool_perform_(worker, worker->class, job);
   } else {
     csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
-  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: on this thread
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: only this thread waits for the fork
 }
 
 static bool is_done(const csched_fork *fork) {
-  return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with be_done's release
+  return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with mark_done's release
 }
 
-// Stops the process in a child of fork: the pool has no threads there, and this thread is not a worker.
+// Does: stops the process if this thread is no worker: its job has called fork(), and this is the child.
 static void require_worker(const csched_fork *fork) {
   if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
@@ -126,9 +125,9 @@ void csched_pool_wait(csched_fork *fork) {
   csched_fork *own;
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: its own forks first
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: own forks first
     perform(worker, own);
-    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for it
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for the fork
   }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
@@ -139,9 +138,9 @@ void csched_pool_wait(csched_fork *fork) {
   if (is_done(fork)) return;
   require_worker(fork);
   csched_blocked_begin_("csched_pool_wait", fork);
-  csched_pool_blocking_begin(); // FJ4: it counts as blocked
+  csched_pool_blocking_begin(); // FJ4: counts the worker as blocked
   uint32_t phase = PENDING;
-  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: unless it is DONE
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: fails if the fork is DONE
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
   csched_pool_blocking_end();
   csched_blocked_end_();

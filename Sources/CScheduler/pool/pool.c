@@ -1,28 +1,27 @@
 // A pool of worker threads: accepts jobs at four priorities, and ends in two phases after a stop.
 //
 // States
-//   closing    0: open; then 1 + the strictest policy of all stops. It only grows. ORPHANED: in a child of fork
-//   ending     0; 1: one worker waits for the monitor's end; 2: the inboxes are closed
+//   closing    0: open; then 1 + the strictest policy of all stops; it only grows. ORPHANED: in a child of fork
+//   ending     0: not begun; 1: one worker waits for the monitor's end; 2: the inboxes are closed
 //   over       futex: 0; 1 when the last worker has left
-//
 // Invariants
 //   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
-//       inboxes are closed after that. Each push is then refused, or popped by a worker before the last worker leaves.
+//       inboxes are closed after that. A push then fails, or a worker dequeues the job before the last worker leaves.
 //   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
 //       worker leaves when the inboxes are closed and empty.
-//   X3  join returns when no thread of the pool is left. It sees what the stopper wrote, also when it began to wait before the stop. Each thread is
-//       joined once, however many callers wait.
+//   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began to wait before the stop. Each
+//       thread is joined once, however many callers wait.
 //   X4  A create that fails leaves no thread and no memory behind.
 //   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
 // Orderings
-//   closing: release, pairs with the acquire of workers and submitters, carries what the stopper wrote
+//   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
 //   ending: relaxed; →2 is stored under `pick`, which carries the pushes to workers that then check for work
-//   over: release, pairs with join's acquire, carries what the last worker has seen, and so what the stopper wrote
+//   over: release, pairs with join's acquire, carries everything that the last worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
-// Source: two phases, as in any drain of a thread pool: first the producers inside the pool, then the queues.
+// Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
-//   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool
-//   of the parent stops the process".
+//   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool of
+//   the parent stops the process".
 // Models: checks/pool.c. Not modelled: X5.
 
 #include "pool_internal.h"
@@ -46,14 +45,15 @@ enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
 
 // MARK: submitting
 
+// Does: drops a job that the pool does not accept. Returns: ECANCELED.
 static int refuse(csched_mpsc *inbox, csched_job *job) {
-  (void)csched_mpsc_is_closed(inbox); // X1: acquires what the stopper wrote, if the inbox is closed
+  (void)csched_mpsc_is_closed(inbox); // X1: acquires the stopper's writes, if the inbox is closed
   csched_target_discard(job);
   return ECANCELED;
 }
 
 bool csched_pool_is_closing_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop's release; carries what the stopper wrote
+  return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop's release; carries the stopper's writes
 }
 
 bool csched_pool_is_dropping_(const csched_pool *pool) {
@@ -78,7 +78,7 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
   if (csched_pool_keep_(class, job)) {
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: a follow-up needs no wake
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: a follow-up wakes no worker
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1: the inbox is closed
   }
@@ -92,24 +92,25 @@ static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
-static bool is_pool_closed(const csched_target *target) { // X1: nothing lost
+static bool is_pool_closed(const csched_target *target) { // X1: accepts no submission
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
-// Priority donation: a thread that waits for a queue on this priority donates its own, if that is higher. The
-// queue and the pool must stay valid until the wait has returned.
-static bool lend(csched_target *target, int priority, int change) { // WK7: donation
+// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: whether `priority` is higher than the class's
+// own. Requires: the pool stays valid until the donation has ended.
+static bool lend(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;
   csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
   return true;
 }
 
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: donation
+// Does: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: priority donation
   int priority = (int)csched_pool_priority_here_();
   bool lends = lend(target, priority, 1);
   (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: its caller acquires the result
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the caller of await acquires the result
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
   if (lends) lend(target, priority, -1);
 }
@@ -131,7 +132,7 @@ static void describe_pool(const csched_target *target, csched_text *text) {
     seen.pending += csched_pool_kept_of_(class);
     csched_text_pending_(text, ": ", seen);
   }
-  csched_timers *timers = csched_pool_timers_(pool); // of all priorities
+  csched_timers *timers = csched_pool_timers_(pool); // the delayed jobs of all priorities
   if (timers == NULL) return;
   csched_time first = csched_load_relaxed(&timers->first); // racy read, for dumps
   csched_text_delayed_(text, csched_timers_count_(timers, true), first, csched_now());
@@ -160,6 +161,7 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
+// Does: as lend, for the root target of `target`, if that is a pool's. Returns: false for other roots.
 static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
   csched_target *root = csched_target_root_(target);
   return root->type->lend_ != NULL && root->type->lend_(root, (int)priority, change);
@@ -179,7 +181,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
   for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
   if (is_refusing(pool) ||
-      csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1: nothing lost
+      csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1: refuses the batch
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
     return ECANCELED;
   }
@@ -191,7 +193,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
-  if (csched_pool_is_orphaned(pool)) return;                                         // its threads are in the parent
+  if (csched_pool_is_orphaned(pool)) return; // X5: the threads do not exist here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with every acquire load
   csched_pool_close_monitor_(pool, policy);
@@ -199,11 +201,11 @@ void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
 }
 
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->ending); // X2: the check for work follows, under `pick`
+  return csched_load_relaxed(&pool->ending); // X2: the caller then checks for work under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
-  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: if 1, another worker does it
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: 1: another worker ends it
 }
 
 bool csched_pool_end_(csched_pool_worker *worker) {
@@ -213,17 +215,16 @@ bool csched_pool_end_(csched_pool_worker *worker) {
     csched_pool_join_monitor_(pool);                    // X1: stop has closed the monitor
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: no pushes from here on
-    csched_store_relaxed(&pool->ending, 2u); // X2: under the lock: a reader takes it next, and sees all pushes
+    csched_store_relaxed(&pool->ending, 2u); // X2: a reader of 2 locks `pick` next, and so sees all pushes
     csched_lock_unlock(&pool->pick);
-    csched_pool_wake_all_(pool); // X2: to leave
+    csched_pool_wake_all_(pool); // X2: the woken workers leave
     return false;
   }
   return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: closed and empty
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_release(&pool->over,
-                       1u); // X3: pairs with join's acquire; carries what the last worker has seen, with stop's writes
+  csched_store_release(&pool->over, 1u); // X3: pairs with join's acquire; carries the stopper's writes
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -247,7 +248,7 @@ int csched_pool_join(csched_pool *pool) {
 }
 
 void csched_pool_destroy(csched_pool *pool) {
-  if (csched_pool_is_orphaned(pool)) return; // fork may have copied it in the middle of a change
+  if (csched_pool_is_orphaned(pool)) return; // X5: not freed: the copy may be inconsistent
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
@@ -255,7 +256,7 @@ void csched_pool_destroy(csched_pool *pool) {
   csched_pool_stop(pool, CSCHED_STOP_RUN);
   csched_pool_join(pool);
   csched_os_atfork_end_(&pool->atfork); // before the monitor is freed: dumps read its timers
-  csched_pool_free_monitor_(pool);      // waits for a delivery in progress, which may be to this pool
+  csched_pool_free_monitor_(pool);      // waits for a delivery in progress, whose target may be this pool
   for (int i = 0; i < CSCHED_CLASSES; i++) csched_observe_gone_(&pool->classes[i].target);
   free(pool);
 }
@@ -269,13 +270,13 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
                 (const void *)pool);
 }
 
-// The atfork handler. The child has none of the pool's threads. A worker that forked stops being a worker, but can
-// run its job to the end. No lock is taken: a thread of the parent may have held it.
-static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: fork
+// The atfork handler: orphans the pool in the child, which has none of its threads. A worker that forked stops being a worker, but can run its job to
+// the end. The handler locks nothing: a thread of the parent may have held the lock.
+static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: orphaned in the child
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_pool_leave_in_child_(pool);
-  csched_store_relaxed(&pool->closing, ORPHANED); // X5: this is the only thread
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: the child has only this thread
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_mpsc_close(&pool->classes[i].inbox);
     pool->classes[i].target.type = &csched_target_orphaned_;
@@ -306,7 +307,7 @@ static void init(csched_pool *pool, const csched_pool_options *options, size_t w
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
   pool->tells_of_cap = most > workers;
-  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // cut at a character when shown
+  if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // may cut a UTF-8 character
   TAILQ_INIT(&pool->idle);
   csched_pool_init_delivery_(pool);
   for (int i = 0; i < CSCHED_CLASSES; i++) {
@@ -335,17 +336,16 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   init(pool, options, workers, most);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
-    csched_os_atfork_(&pool->atfork,
-                      pool_at_fork); // from here on dumps list the pool; a child forked before has no use for it
+    csched_os_atfork_(&pool->atfork, pool_at_fork); // from here on dumps list the pool, and a fork orphans it
     *result = pool;
     return 0;
   }
-  if (pool->monitor != NULL) { // X4: undo its start
+  if (pool->monitor != NULL) { // X4: ends the monitor thread
     csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  free(pool); // X4: clean failed start
+  free(pool); // X4: no memory stays allocated
   return error;
 }
 

@@ -1,33 +1,33 @@
 // The pool's idle protocol: submitters wake workers, and workers search, sleep and leave, without a lost wake.
 //
 // States
-//   counts     four counts of workers. SEARCHING: they look for work, or are about to. IDLE: they sleep, or are about to, in `idle`. THREADS: all
-//              workers, also those about to start. BLOCKED: see pool_monitor.c. THREADS - IDLE - BLOCKED are running; `workers` of them are enough
-//   idle       the idle workers, the latest first; changed together with IDLE, under `idle_lock`
-//   signal     futex of a worker. 0. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the waker has also
-//              started another thread in its slot; the count is then that thread's
-//
+//   counts     four counts of workers. SEARCHING: workers that search for work, or are about to. IDLE: workers in `idle`, asleep or about to sleep.
+//              THREADS: all workers, including those about to start. BLOCKED: see pool_monitor.c. THREADS - IDLE - BLOCKED workers are running;
+//              `pool->workers` running ones are enough
+//   idle       list of idle workers, the latest first; changed together with IDLE, under `idle_lock`
+//   signal     a worker's futex. 0. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the waker has also
+//              started another thread in the worker's slot, and has counted that thread instead
 // Invariants
-//   F1  No lost wake. A thread that adds work publishes it, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds. A
-//       worker that leaves SEARCHING or stops running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is
-//       work, it continues or wakes a worker. So one of the two sees the other.
-//   F2  Skip the wake: a worker is searching. It finds the work, or it is the last to leave SEARCHING. The last one then checks for queued, forked
-//       and kept jobs, whatever it has found. So at most one wake is in flight, and each worker that finds work passes the search on if there is
-//       more.
-//   F3  Skip the wake: enough workers are running, or no worker is idle and no thread may be started. Each running worker checks when it stops
-//       running. Workers that block without a report are found by the monitor (pool_monitor.c).
-//   F4  A worker leaves `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
-//   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores that first, and
-//       then wakes all workers in `idle`. `idle_lock` orders the two.
-//   F6  One worker stays, asleep without a deadline. The others leave after `idle_exit` without work.
-//   F7  The last worker that leaves reports it. After that, no thread is started.
+//   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
+//       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
+//       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
+//   F2  Skip the wake while a worker is searching. That worker finds the work, or it is the last to leave SEARCHING. The last worker to leave
+//       SEARCHING checks for queued, forked and kept jobs, even if it has found a job. So at most one wake is in flight, and a worker that finds a
+//       job wakes the next worker if there are more jobs.
+//   F3  Skip the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks for work when
+//       it stops running. The monitor finds workers that block without a report (pool_monitor.c).
+//   F4  A worker is removed from `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
+//   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
+//       and then wakes all workers in `idle`. `idle_lock` orders the two.
+//   F6  One worker stays, asleep without a deadline. The other workers leave after `idle_exit` without work.
+//   F7  The last worker that leaves wakes the joiners. After that, no thread is started.
 // Orderings
 //   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the deque carry the work
 // Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
-// Source: the spinning and the passing on of Go's scheduler (proc.go, "Worker thread parking/unparking"). Light and heavy fences instead were
-//   rejected: a worker that leaves SEARCHING would need the heavy one for each job that it finds by spinning.
-// Checked by: "every job runs once, from any submitter", "an idle pool does not wake up", "idle workers leave, all but one", "a pool ends by stop from
-//   outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a forked job finds a worker though another takes a queued
+// Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread parking/unparking"). Rejected: light and
+//   heavy fences, because a worker that leaves SEARCHING would need the heavy one for each job that it finds by spinning.
+// Checked by: "every job runs once, from any submitter", "an idle pool does not wake up", "idle workers leave, all but one", "a pool ends by stop
+//   from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a forked job finds a worker though another takes a queued
 //   one".
 // Models: checks/pool.c.
 
@@ -36,8 +36,8 @@
 #include "../job/observed.h"
 #include "../job/recorder_internal.h"
 
-// A search checks for kept jobs in each APART-th round only, because the check takes the cache line from the keeper.
-// While jobs are kept, the search lasts up to SPINS times as long: a sleeping worker would be woken again for each.
+// A search checks for kept jobs in each APART-th round only, because the check takes the cache line from the worker that keeps the job. While workers
+// keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
 enum { APART = 8, SPINS = 8 };
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 
@@ -51,8 +51,9 @@ static uint64_t counts_of(const csched_pool *pool) {
   return csched_load_relaxed(&pool->counts); // F1: ordered by the fence before it; elsewhere a racy read
 }
 
-static uint64_t change(csched_pool *pool, uint64_t by) {
-  return csched_fetch_add_relaxed(&pool->counts, by); // F1: ordered by the fence after it, or by `idle_lock`
+// Does: adds `units` to `counts`. Returns: the counts before.
+static uint64_t add_to_counts(csched_pool *pool, uint64_t units) {
+  return csched_fetch_add_relaxed(&pool->counts, units); // F1: ordered by the fence after it, or by `idle_lock`
 }
 
 size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(counts_of(pool), THREADS); }
@@ -76,7 +77,7 @@ bool csched_pool_may_have_work_(csched_pool *pool) {
 }
 
 bool csched_pool_has_work_(csched_pool *pool) {
-  csched_lock_lock(&pool->pick); // F1: else jobs that a consumer is moving to `first` could be missed
+  csched_lock_lock(&pool->pick); // F1: without the lock, jobs that a consumer is moving to `first` could be missed
   bool queued = csched_pool_is_queued_locked_(pool);
   csched_lock_unlock(&pool->pick);
   return queued || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);
@@ -86,13 +87,14 @@ bool csched_pool_has_work_(csched_pool *pool) {
 
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, worker->pool, 0);
-  csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: it carries nothing
+  csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: one signal for each sleep
   csched_futex_wake_(&worker->signal, 1);
 }
 
 static void signal(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
 
-static csched_pool_worker *take_idle_locked(csched_pool *pool) {
+// Does: removes the latest worker from `idle`. Returns: the worker; NULL: none is idle. The caller changes `counts` and signals it.
+static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
   csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
   if (worker == NULL) return NULL;
   TAILQ_REMOVE(&pool->idle, worker, link);
@@ -100,6 +102,7 @@ static csched_pool_worker *take_idle_locked(csched_pool *pool) {
   return worker;
 }
 
+// Returns: whether every worker that the pool may have exists, and none is idle.
 static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
 }
@@ -109,14 +112,14 @@ static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
 }
 
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
-  return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: one is searching
-         is_saturated(pool, counts) ||                          // F3: enough run
+  return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: a worker is searching
+         is_saturated(pool, counts) ||                          // F3: enough workers run
          count_of(counts, THREADS) == 0;                        // F7: the pool has ended
 }
 
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
-         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: it changes once
+         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: changes once
 }
 
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
@@ -126,13 +129,14 @@ bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
 
-// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, the monitor watches them.
+// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, has the monitor watch them.
 static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
   if (!needs_no_wake(pool, counts, beside_others)) return false;
   if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3: starts the monitor's watch
   return true;
 }
 
+// Does: rechecks under the lock that a wake is needed, counts a worker as searching, and wakes or starts it. Returns: whether it did.
 static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool beside_others) {
   csched_pool_worker *idle = NULL;
   uint64_t claim;
@@ -144,7 +148,7 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
     }
     claim = count_of(counts, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
   } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock only
-  if (claim == SEARCHING - IDLE) idle = take_idle_locked(pool);
+  if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
     if (!csched_pool_replace_(idle)) signal(idle);
@@ -170,8 +174,8 @@ void csched_pool_announce_(csched_pool *pool, size_t count) {
 void csched_pool_wake_all_(csched_pool *pool) {
   for (csched_pool_worker *worker;;) {
     csched_lock_lock(&pool->idle_lock);
-    worker = take_idle_locked(pool);
-    if (worker != NULL) change(pool, SEARCHING - IDLE);
+    worker = pop_idle_locked(pool);
+    if (worker != NULL) add_to_counts(pool, SEARCHING - IDLE);
     csched_lock_unlock(&pool->idle_lock);
     if (worker == NULL) return;
     signal(worker); // F4: one signal each
@@ -183,14 +187,14 @@ void csched_pool_wake_all_(csched_pool *pool) {
 bool csched_pool_stop_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) return false;
   worker->is_searching = false;
-  if (count_of(change(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker is searching
-  csched_fence_full();                                                         // F1: before the check for more work
+  if (count_of(add_to_counts(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker searches
+  csched_fence_full(); // F1: before the caller's check for more work
   return true;
 }
 
 bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  if (!worker->is_searching) change(pool, SEARCHING);
+  if (!worker->is_searching) add_to_counts(pool, SEARCHING);
   worker->is_searching = true;
   worker->victim = NULL;
   if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0);
@@ -208,65 +212,68 @@ bool csched_pool_search_(csched_pool_worker *worker) {
 
 // MARK: sleeping and leaving
 
-// Removes the worker from `idle`, unless a waker has done so or the worker must stay (F6). Returns: whether it did.
+// Does: removes the calling worker from `idle`, and adds `claim` to `counts`, unless a waker has removed it or the worker must stay (F6).
+// Returns: whether it did.
 static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
-  uint64_t counts = counts_of(pool); // F6: a searching one may be a thread that fails to start
+  uint64_t counts = counts_of(pool); // F6: workers in SEARCHING do not count: their threads may fail to start
   bool by_me = worker->is_idle && (claim != -IDLE - THREADS ||
                                    count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: one stays
   if (by_me) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
-    change(pool, claim);
+    add_to_counts(pool, claim);
   }
   csched_lock_unlock(&pool->idle_lock);
   return by_me;
 }
 
-static bool must_go_on(csched_pool *pool) { // F5: look before sleep
+static bool must_stay_awake(csched_pool *pool) { // F5: checked before each sleep
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
-static csched_pool_slept be_idle(csched_pool_worker *worker) {
+// Does: enters `idle`, and sleeps there until a waker removes the worker, or it leaves the pool after `idle_exit`.
+static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_set_idle_(worker, true);
   csched_lock_lock(&pool->idle_lock);
-  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find it
+  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find the worker
   TAILQ_INSERT_HEAD(&pool->idle, worker, link);
   worker->is_idle = true;
-  change(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
+  add_to_counts(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
   csched_lock_unlock(&pool->idle_lock);
   worker->is_searching = worker->is_surplus = false;
   csched_fence_full(); // F1: between entering `idle` and the check
-  if (must_go_on(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
+  if (must_stay_awake(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
   csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   uint32_t signalled;
-  while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4: a waker stores it
+  while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4: a waker stores the signal
     if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
-    if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6: others stay
+    if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6: another worker stays
     bool is_last = count_of(counts_of(pool), THREADS) <= 1;
     deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
-  return (csched_pool_slept)signalled; // a waker has removed it from `idle`
+  return (csched_pool_slept)signalled; // a waker has removed the worker from `idle`
 }
 
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
-  csched_pool_slept slept = be_idle(worker);
+  csched_pool_slept slept = sleep_in_idle(worker);
   csched_recorder_slept_();
   if (slept != CSCHED_SLEPT_WOKEN) return slept;
   csched_pool_set_idle_(worker, false);
-  worker->is_searching = true; // it is counted as searching
+  worker->is_searching = true; // the waker, or stop_being_idle, has counted it so
   return slept;
 }
 
+// Does: subtracts a worker's `units` from `counts`.
 static void leave_locked(csched_pool *pool, uint64_t units) {
-  if (count_of(change(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
-    csched_pool_over_(pool); // F7: last worker
+  if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
+    csched_pool_over_(pool); // F7: the last worker has left
 }
 
 static void leave_pool(csched_pool *pool, uint64_t units) {
-  csched_lock_lock(&pool->idle_lock); // F6: else two could leave, each taking the other for the one that stays
+  csched_lock_lock(&pool->idle_lock); // F6: two workers must not both leave because each counts on the other to stay
   leave_locked(pool, units);
   csched_lock_unlock(&pool->idle_lock);
 }
@@ -276,27 +283,27 @@ void csched_pool_leave_(csched_pool_worker *worker) {
   worker->is_searching = false;
 }
 
-// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. An idle worker
-// takes over, and checks for work. If no worker is idle, each running one checks before it sleeps.
+// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. An idle worker searches in its place. If no
+// worker is idle, each running worker checks for work before it sleeps.
 void csched_pool_start_failed_(csched_pool *pool) {
   csched_lock_lock(&pool->idle_lock);
-  csched_pool_worker *worker = take_idle_locked(pool);
+  csched_pool_worker *worker = pop_idle_locked(pool);
   leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the removal
   csched_lock_unlock(&pool->idle_lock);
   if (worker != NULL) {
     signal(worker); // F4: one signal
     return;
   }
-  csched_fence_full();      // MN1: between `counts` and reading `watching`; against the monitor's last check
-  csched_pool_watch_(pool); // F3: the monitor tries again
+  csched_fence_full();      // MN1: `counts` changes before `watching` is read; pairs with the monitor's last check
+  csched_pool_watch_(pool); // F3: the monitor tries again to start a thread
 }
 
 // MARK: blocking
 
 void csched_pool_blocked_(csched_pool *pool) {
-  change(pool, BLOCKED);
-  csched_fence_full(); // F1: before the check for work that it leaves
+  add_to_counts(pool, BLOCKED);
+  csched_fence_full(); // F1: before the check for work, which the blocked worker does not run
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
 }
 
-bool csched_pool_unblocked_(csched_pool *pool) { return running(change(pool, -BLOCKED)) >= pool->workers; }
+bool csched_pool_unblocked_(csched_pool *pool) { return running(add_to_counts(pool, -BLOCKED)) >= pool->workers; }

@@ -13,82 +13,85 @@
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
 
-// After the priorities come two inboxes that the monitor fills for workers: timers to deliver, and jobs to discard.
+// A class is an inbox: one for each priority, then two that the monitor fills for workers: timers to deliver, and jobs to discard.
 enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
-enum { CSCHED_CLASS_BITS = 3 }; // mask of a job's lowest address bits: the class of a kept job, a priority
+enum { CSCHED_CLASS_BITS = 3 }; // mask: the two lowest bits of a kept job's address contain its priority
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 
-/// One priority: its target and its inbox. On three cache lines: what submitters read, what they write, what
-/// the consumer writes.
+/// One priority: its target and its inbox. Three cache lines: fields that submitters read, fields that submitters write, and
+/// fields that the consumer writes.
 typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
   int nice;
-  uint32_t lent[CSCHED_PRIORITIES]; ///< how many threads of each priority donate it to this one; read racily
+  uint32_t
+      lent[CSCHED_PRIORITIES]; ///< for each priority, how many waiting threads donate it to this class; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;   ///< whether the consumer's half of the inbox has jobs; read racily
-  unsigned passed; ///< how often another priority was picked instead; under `pick`
+  unsigned passed; ///< how often another class was picked while this one had work; under `pick`
 } csched_pool_class;
 
 _Static_assert(sizeof(csched_pool_class) == 3 * CSCHED_CACHE_LINE, "a class shares no line with another");
 _Static_assert(offsetof(csched_pool_class, more) / CSCHED_CACHE_LINE ==
                    offsetof(csched_pool_class, inbox.first) / CSCHED_CACHE_LINE,
-               "what each pop writes is on no line of the submitters'");
+               "a pop writes to no cache line that submitters write");
 
 struct csched_pool_worker {
   CSCHED_CACHE_ALIGNED csched_pool *pool;
   uint32_t number;
-  uint32_t signal; ///< futex, see pool_idle.c
-  bool is_idle;    ///< whether it is in `idle`; under `idle_lock`
+  uint32_t signal; ///< futex: 0, or a csched_pool_slept; see pool_idle.c
+  bool is_idle;    ///< whether the worker is in `pool->idle`; under `idle_lock`
   TAILQ_ENTRY(csched_pool_worker) link;
   uint32_t state;    ///< the worker state, see pool_monitor.c
-  uint32_t id;       ///< of its thread; 0 while the thread starts
-  uint32_t is_stuck; ///< whether its thread could not lower its nice value again
-  // Only its own thread uses these.
-  bool is_searching, is_surplus, has_left;
-  uint32_t follow_up; ///< see target_internal.h
-  unsigned blocking_depth, helping_depth;
+  uint32_t id;       ///< the system's number of the worker's thread; 0 while the thread starts
+  uint32_t is_stuck; ///< whether the thread failed to lower its nice value again
+  // Only the worker's own thread uses the following fields.
+  bool is_searching;                      ///< counted as SEARCHING
+  bool is_surplus;                        ///< too many workers run: this one queues its kept job, then sleeps
+  bool has_left;                          ///< the worker is no longer counted in THREADS: its thread ends
+  uint32_t follow_up;                     ///< see target_internal.h
+  unsigned blocking_depth, helping_depth; ///< nested csched_pool_blocking_begin calls; nested csched_pool_help_ calls
   // Deliveries, see pool_monitor.c; under `pick`.
-  const csched_target *delivers_for;
-  csched_job *following, **last_following;
-  int nice;                                         ///< its thread's: the nice value above `base_nice`
-  csched_pool_class *class;                         ///< its thread's: of the present job; NULL: none
-  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each depth of helping, the fork taken from another worker
+  const csched_target *delivers_for;       ///< NULL, or the user's target for which this worker delivers a timer
+  csched_job *following, **last_following; ///< later timers for `delivers_for`
+  int nice;                                ///< own thread only: the thread's nice value above `base_nice`
+  csched_pool_class *class;                ///< own thread only: the class of the current job; NULL: no job
+  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each depth of helping, the fork stolen from another worker
   // The slot and its thread; under `slots_lock`.
   uint32_t life; ///< the state of the slot, see pool_worker.c
   csched_os_thread os, replaced;
-  // The next two are the monitor thread's.
+  // Only the monitor thread uses these two: the thread's `id` and its processor time at the last tick.
   uint32_t id_seen;
   csched_time time_seen;
   csched_deque forks; ///< forked jobs, see fork_join.c
   // Kept jobs, see pool_worker.c, WK8 and WK9.
-  uint32_t since_look;                 ///< its thread's: counts jobs, for the check of kept jobs
-  csched_pool_worker *victim;          ///< its thread's: the last worker that was seen to keep a job
-  uint32_t keeps_seen;                 ///< its thread's: the victim's `keeps` at that time
-  csched_time kept_since;              ///< its thread's: when that was seen
+  uint32_t since_look;                 ///< own thread only: counts jobs, to time the checks of other workers' kept jobs
+  csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
+  uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
+  csched_time kept_since;              ///< own thread only: the time when `victim` was set
   CSCHED_CACHE_ALIGNED uintptr_t kept; ///< a kept job, with the number of its class in the lowest bits; 0: none
-  uint32_t keeps;                      ///< how many jobs it has kept so far; read racily
+  uint32_t keeps;                      ///< how many jobs this worker has kept so far; read racily
 };
 
 struct csched_pool {
   csched_pool_class classes[CSCHED_CLASSES];
   // Rarely written after the start.
-  CSCHED_CACHE_ALIGNED uint32_t closing; ///< for this field and the next two see pool.c
+  CSCHED_CACHE_ALIGNED uint32_t closing; ///< for `closing`, `ending` and `over` see pool.c
   uint32_t ending;
-  uint32_t over; ///< futex
-  uint32_t slots_used;
+  uint32_t over;       ///< futex
+  uint32_t slots_used; ///< slots from this number on were never used
   size_t workers, most_threads, stack_size;
-  csched_time idle_exit, spin_for;
-  int base_nice;
-  bool had_nice;         ///< `has_nice` at the start
-  uint32_t tells_of_cap; ///< whether to report once that `most_threads` is too few; read racily
-  uint32_t has_nice;     ///< whether a worker may raise its nice value, as far as known; read racily
+  csched_time idle_exit, spin_for; ///< how long a worker sleeps before it leaves; how long it spins before it sleeps
+  int base_nice;                   ///< the nice value at which high and default priority run
+  bool had_nice;                   ///< `has_nice` at the start
+  uint32_t tells_of_cap; ///< whether the message that `most_threads` is too small is still to be printed; read racily
+  uint32_t has_nice;     ///< whether a worker may raise its nice value, because it can lower it again; read racily
   char name[CSCHED_POOL_NAME];
 
-  CSCHED_CACHE_ALIGNED uint64_t counts;  ///< see pool_idle.c
+  CSCHED_CACHE_ALIGNED uint64_t counts;  ///< four counts of workers, see pool_idle.c
   CSCHED_CACHE_ALIGNED csched_lock pick; ///< guards the consumer's side of the inboxes
   CSCHED_CACHE_ALIGNED csched_lock idle_lock;
   struct csched_worker_queue idle;
@@ -96,10 +99,10 @@ struct csched_pool {
   bool is_joined;
   // See pool_monitor.c.
   csched_thread *monitor;
-  csched_delivery delivery; ///< hands deliveries to workers
-  uint32_t on_its_way;      ///< see delivery.c
-  csched_timer tick;
-  uint32_t watching;
+  csched_delivery delivery; ///< transfers the monitor's deliveries and discards to workers
+  uint32_t on_its_way;      ///< how many timers are not delivered yet, see delivery.c
+  csched_timer tick;        ///< the monitor's periodic check for blocked workers
+  uint32_t watching;        ///< whether `tick` is submitted
   csched_atfork atfork;
 
   csched_pool_worker slots[]; ///< `most_threads` of them
@@ -107,94 +110,97 @@ struct csched_pool {
 
 /// How a worker's sleep ended.
 typedef enum csched_pool_slept {
-  CSCHED_SLEPT_LEFT,     ///< it was idle too long, and has left the pool's count
-  CSCHED_SLEPT_WOKEN,    ///< it continues, and is counted as searching
-  CSCHED_SLEPT_REPLACED, ///< another thread has taken its slot: this thread is no longer a worker
+  CSCHED_SLEPT_LEFT,     ///< the worker was idle for `idle_exit`, and is no longer counted: its thread ends
+  CSCHED_SLEPT_WOKEN,    ///< the worker continues, and is counted as searching
+  CSCHED_SLEPT_REPLACED, ///< another thread has taken the worker's slot: this thread ends
 } csched_pool_slept;
 
 // pool_idle.c: running, searching, sleeping.
-void csched_pool_announce_(csched_pool *pool, size_t count);   ///< after work was added: wakes up to `count` workers
-bool csched_pool_wake_(csched_pool *pool, bool beside_others); ///< returns: whether it woke a worker
+void csched_pool_announce_(csched_pool *pool, size_t count); ///< after work was added: wakes up to `count` workers
+/// Does: wakes or starts a worker, unless enough are running, or (without `beside_others`) one is searching. Returns: whether it did.
+bool csched_pool_wake_(csched_pool *pool, bool beside_others);
 void csched_pool_wake_all_(csched_pool *pool);
-bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be work
+bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be work; a racy check without locks
 bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is work; exact after a fence
-bool csched_pool_may_grow_(
-    csched_pool *pool); ///< whether waiting work depends on workers that count as running, but may be blocked
+/// Returns: whether queued work depends on workers that count as running, but may be blocked. Then the monitor must watch them.
+bool csched_pool_may_grow_(csched_pool *pool);
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added
-/// Returns: whether it was the last that searched. The caller then checks for work, and wakes a worker if there is some.
+/// Does: stops counting `worker` as searching. Returns: whether it was the last searching worker. The caller then checks for work,
+/// and wakes a worker if there is some.
 bool csched_pool_stop_search_(csched_pool_worker *worker);
 bool csched_pool_search_(csched_pool_worker *worker); ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);
-void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< after its removal from `idle`
-void csched_pool_leave_(csched_pool_worker *worker);
-void csched_pool_start_failed_(csched_pool *pool);
-void csched_pool_blocked_(csched_pool *pool);          ///< one more worker is blocked
-bool csched_pool_unblocked_(csched_pool *pool);        ///< one worker fewer; returns: whether too many run now
+void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< requires: it was removed from `idle`
+void csched_pool_leave_(csched_pool_worker *worker); ///< stops counting `worker`, whose thread ends
+void csched_pool_start_failed_(csched_pool *pool);   ///< stops counting a thread that the system did not start
+void csched_pool_blocked_(csched_pool *pool);        ///< counts one more worker as blocked
+bool csched_pool_unblocked_(csched_pool *pool); ///< counts one blocked worker fewer; returns: whether too many run now
 bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `workers` are running
 
 // pool_worker.c: choosing and running jobs; threads.
 int csched_pool_start_first_(csched_pool *pool); ///< in pool_idle.c: the first worker; returns: 0 or an errno value
-int csched_pool_start_worker_(csched_pool *pool,
-                              const csched_pool_worker *leaving); ///< Requires: the caller has counted it
-/// Returns: whether another thread has taken the slot of `worker`. Requires: the worker sleeps, and was removed from `idle`.
+/// Does: starts a thread in a free slot. `leaving`: the worker that it replaces, or NULL. Requires: the caller has counted the new worker.
+int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving);
+/// Does: if the thread of `worker` is stuck at a high nice value, starts another thread in its slot. Returns: whether it did.
+/// Requires: the worker sleeps, and was removed from `idle`.
 bool csched_pool_replace_(csched_pool_worker *worker);
-void csched_pool_join_workers_(csched_pool *pool); ///< when the pool has ended
+void csched_pool_join_workers_(csched_pool *pool); ///< Requires: the pool has ended
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 /// The worker of the calling thread; NULL: the thread is not a worker.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
-bool csched_pool_leave_in_child_(
-    csched_pool *pool); ///< the calling thread stops being a worker of the pool; returns: whether it was one
-csched_priority csched_pool_priority_here_(void); ///< of the worker's job; elsewhere the highest
+/// Does: in a child of fork, the calling thread stops being a worker of the pool. Returns: whether it was one.
+bool csched_pool_leave_in_child_(csched_pool *pool);
+csched_priority csched_pool_priority_here_(void); ///< the priority of this worker's job; elsewhere the highest
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
-bool csched_pool_is_queued_locked_(csched_pool *pool);
-// A worker may keep one job that it submits: it runs the job next, without the queue. A follow-up is kept for after the current queue's batch.
-bool csched_pool_keep_(csched_pool_class *class,
-                       csched_job *job); ///< returns: whether this thread is a worker, and keeps the job
-uint32_t *csched_pool_follow_up_(const csched_target *target); ///< see csched_target_type.follow_up_
-bool csched_pool_keeps_follow_up_(void); ///< returns: whether the job that this thread has just kept is a follow-up
-bool csched_pool_is_kept_(csched_pool *pool);                ///< whether a worker keeps a job; exact after a fence
-size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many jobs of it are kept
-bool csched_pool_find_victim_(
-    csched_pool_worker *worker,
-    csched_time now); ///< returns: whether `victim` is a worker whose kept job has waited too long
+bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; under `pick`
+// A worker may keep one job that its current job submits: it runs the job next, without the inbox. A follow-up is kept until the current queue has
+// ended its batch.
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job); ///< whether this thread is a worker, and keeps `job`
+uint32_t *csched_pool_follow_up_(const csched_target *target);     ///< see csched_target_type.follow_up_
+bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this thread has just kept is a follow-up
+bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
+size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
+/// Does: sets `worker->victim` to a worker that keeps a job. Returns: whether `worker` may steal that job now: it has waited for too long, or `now`
+/// is 0, which skips the age limit.
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now);
 
-// pool_monitor.c: workers submit timers that are due to their targets, in place of the monitor.
+// pool_monitor.c: workers deliver due timers to their targets, in place of the monitor.
 void csched_pool_init_delivery_(csched_pool *pool);
-bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker,
-                                        csched_job *job); ///< returns: false when another worker will deliver it
+/// Returns: true when `worker` must deliver the timer `job`; false when it now waits behind another worker's delivery to that target.
+bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job);
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job);
-void csched_pool_end_delivery_(csched_pool_worker *worker); ///< its delivery has ended
+void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
 
 // pool.c: the pool's end.
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work must call csched_pool_end_
-bool csched_pool_end_(csched_pool_worker *worker); ///< ends the pool; returns: whether the worker may leave
+bool csched_pool_end_(csched_pool_worker *worker); ///< continues the pool's end; returns: whether the worker may leave
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
-void csched_pool_over_(csched_pool *pool);                               ///< the last worker has left
+void csched_pool_over_(csched_pool *pool);                               ///< wakes joiners: the last worker has left
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
 
 // pool_monitor.c: the monitor thread, blocked workers.
 int csched_pool_start_monitor_(csched_pool *pool); ///< returns: 0 or an errno value
 int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
-csched_timers *csched_pool_timers_(const csched_pool *pool); ///< those on the monitor; NULL: there is no monitor
+csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
 void csched_pool_watch_(csched_pool *pool);                  ///< starts the search for blocked workers
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy);
 void csched_pool_join_monitor_(csched_pool *pool);
-void csched_pool_free_monitor_(csched_pool *pool);                    ///< Requires: it was joined
-bool csched_pool_is_monitor_(csched_pool *pool);                      ///< whether the calling thread is the monitor
-void csched_pool_after_job_(csched_pool_worker *worker);              ///< after a job: the worker is running again
+void csched_pool_free_monitor_(csched_pool *pool);       ///< Requires: it was joined
+bool csched_pool_is_monitor_(csched_pool *pool);         ///< whether the calling thread is the monitor
+void csched_pool_after_job_(csched_pool_worker *worker); ///< after a job: counts a blocked worker as running again
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
-void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker never works again
+void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker must run no more jobs
 
 // fork_join.c
-bool csched_pool_is_forked_(csched_pool *pool);
-void csched_pool_forget_forks_(csched_pool_worker *worker); ///< forks whose frames are gone
-void csched_pool_end_help_(csched_pool_worker *worker);     ///< the jobs that it ran for others count as done
-bool csched_pool_help_(
-    csched_pool_worker *worker); ///< runs a forked job, preferably another worker's; returns: whether there was one
+bool csched_pool_is_forked_(csched_pool *pool); ///< whether a forked job has not started; exact after a fence
+void csched_pool_forget_forks_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
+void csched_pool_end_help_(csched_pool_worker *worker);     ///< marks stolen forks as done: their jobs ended the thread
+/// Does: runs a forked job, preferably another worker's. Returns: whether there was one.
+bool csched_pool_help_(csched_pool_worker *worker);
 
-/// Returns: the target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
+/// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
 const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork);
 
-/// Returns: the timers of `target`, if it is of this kind; else NULL.
+/// Returns: the timers of `target`, if it is a pool's; else NULL.
 csched_timers *csched_pool_timers_seen_(const csched_target *target);

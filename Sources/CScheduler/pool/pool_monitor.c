@@ -1,35 +1,35 @@
-// The pool's monitor thread: keeps delayed jobs, has workers deliver those that are due, and finds blocked workers.
+// The pool's monitor thread: stores delayed jobs, transfers due ones to workers for delivery, and finds blocked workers.
 //
 // States
-//   monitor      the thread that delivers delayed jobs and runs `tick`; it lives as long as the pool
-//   watching     0; 1: `tick` is submitted to the monitor thread, or runs there
-//   state        the worker state. RUNNING: runs jobs, or searches. BLOCKED: as the worker has reported. STALLED: as the monitor has found. IDLE.
-//                ORPHANED: by fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
-//   carries_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
-//   carried      of a worker: later timers for the same target; under `pick`
-//
+//   monitor       the thread that owns the pool's timers and runs `tick`; it exists as long as the pool
+//   watching      0; 1: `tick` is submitted to the monitor thread, or runs there
+//   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
+//                 it blocks. IDLE. ORPHANED: by fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
+//   delivers_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
+//   following     of a worker: list of later timers for that target; under `pick`
 // Invariants
-//   MN1  While work waits, enough workers count as running, and none is searching, the monitor watches. A thread that skips a wake for that reason
-//       (F3) starts the watch. When the condition has ended, the watch ends: `watching` is cleared, full fence, one last check. A failed thread
-//       start starts the watch, too: each tick tries again. The monitor starts with the pool, because later the system could have no thread for it,
-//       while the only worker waits for a queued job.
-//   MN2  A worker that has used no processor time for a tick is STALLED, unless it is ready to run. One that has used some is not. So a job that can
-//       be run begins within two ticks, even if every worker is blocked, if the system has a thread to give. A pool without work is not watched.
+//   MN1  The monitor watches the workers while work waits, enough workers count as running, and none is searching. A thread that skips a wake for
+//       that reason (F3) starts the watch. When the condition has ended, the monitor clears `watching`, executes a full fence, and checks a last
+//       time. A failed thread start also starts the watch: each tick tries again. The monitor thread starts with the pool. Later the system might be
+//       unable to start a thread, while the only worker waits for a queued job.
+//   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED worker that has used some
+//       becomes RUNNING. So a queued job begins within two ticks, even if every worker is blocked, provided that the system can start a thread. A
+//       pool without work is not watched.
 //   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
-//       makes it leave RUNNING, or return to it, changes the count.
-//   MN4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later ones.
-//   MN5  The monitor never runs user code. Workers do that for it.
-//   MN6  Each timer that is handed to the workers is delivered once by a worker, or discarded when the pool drops. Until then it waits in the inbox
-//       of CSCHED_DELIVERIES, or behind the timer before it, in `following` of the worker that delivers that one. After its delivery, the worker puts
-//       `following` back at the front of the inbox.
-//   MN7  One delivery at a time for one target, and for all queues on it. So their timers keep their order.
-//   MN8  A delivery that blocks, which may be the job itself, holds up the timers of that target only.
+//       changes `state` from RUNNING, or back to it, changes the count.
+//   MN4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later timers.
+//   MN5  The monitor never runs user code. Workers run it instead.
+//   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded when the pool drops. Until then the timer
+//       waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker that delivers an earlier timer. After the delivery, that worker moves
+//       `following` to the front of the inbox.
+//   MN7  At any time one worker delivers to a target and to all queues on it. So their timers stay in order.
+//   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
 // Orderings
-//   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` is free · standing: relaxed, only the value matters
-//   carries_for, carried: `pick` carries the timers that were popped
-// Assumes: a thread's own clock of processor time (platform.h); a target of the user's stays valid until the timer's release (target.h).
-// Source: the tick over blocked threads is that of Go's sysmon; it reads processor time in place of system calls. A busy key collects what arrives
-//   for it, as in queues that are sharded by key.
+//   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` is free · state: relaxed, only the value matters
+//   delivers_for, following: `pick` carries the dequeued timers
+// Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
+// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. A target that is being delivered to collects
+//   its later timers, as in queues that are sharded by key.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
 //   threads again", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
 //   the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
@@ -54,7 +54,7 @@ int csched_pool_start_monitor_(csched_pool *pool) {
   char name[CSCHED_POOL_NAME] = "";
   csched_os_signals before;
   csched_pool_name_(pool, 0, name);
-  csched_os_signals_block_(&before); // no signal handler of the program runs there
+  csched_os_signals_block_(&before); // the new thread inherits the mask: no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
   if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
@@ -92,26 +92,27 @@ static csched_pool *pool_of(csched_delivery *delivery) {
   return (csched_pool *)((char *)delivery - offsetof(csched_pool, delivery));
 }
 
+// Returns: whether the inbox accepted `job`; false: it is closed.
 static bool add_job(csched_pool *pool, int class, csched_job *job) {
-  bool is_taken = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
-  if (is_taken) csched_pool_announce_(pool, 1);
-  return is_taken;
+  bool is_accepted = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
+  if (is_accepted) csched_pool_announce_(pool, 1);
+  return is_accepted;
 }
 
-// The monitor's own push succeeds (MN4). A submitter that delivers a late timer may find the inbox closed.
-static void take_over(csched_delivery *delivery, csched_timer *timer) { // MN6: to the inbox
+// The monitor's own push succeeds (MN4). A submitter that transfers a late timer may find the inbox closed.
+static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { // MN6: a worker delivers it
   if (add_job(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
   csched_delivery_done_(delivery);
   csched_target_discard(&timer->job);
 }
 
-static void take_to_discard(csched_deferred_drops *deferred, csched_job *job) { // MN6: a worker discards it
+static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) { // MN5: a worker drops the job
   add_job(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
 }
 
 void csched_pool_init_delivery_(csched_pool *pool) {
   pool->delivery =
-      (csched_delivery){.deferred.take = take_to_discard, .deliver = take_over, .on_its_way = &pool->on_its_way};
+      (csched_delivery){.deferred.take = enqueue_discard, .deliver = enqueue_delivery, .on_its_way = &pool->on_its_way};
 }
 
 csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delivery; }
@@ -119,12 +120,12 @@ csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delive
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) {
   csched_pool *pool = worker->pool;
   const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target);
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: a delivering worker has raised it
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: includes each worker that delivers
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->delivers_for != key) continue;
     job->next = NULL;
-    *each->last_following = job; // MN7: behind that worker's delivery
+    *each->last_following = job; // MN7: waits behind that worker's delivery
     each->last_following = &job->next;
     return false;
   }
@@ -146,10 +147,10 @@ void csched_pool_end_delivery_(csched_pool_worker *worker) {
   csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
   csched_delivery_done_(&pool->delivery);
   csched_lock_lock(&pool->pick);
-  if (worker->following != NULL) { // MN6: before all later timers
+  if (worker->following != NULL) { // MN6: to the front of the inbox
     *worker->last_following = class->inbox.first;
     class->inbox.first = worker->following;
-    csched_store_relaxed(&class->more, 1u); // racy write: this worker checks again
+    csched_store_relaxed(&class->more, 1u); // racy write: this worker checks the inbox next
   }
   worker->delivers_for = NULL;
   csched_lock_unlock(&pool->pick);
@@ -157,7 +158,7 @@ void csched_pool_end_delivery_(csched_pool_worker *worker) {
 
 // MARK: watching
 
-// Compares the worker's processor time with that of the last tick. The first tick only records it.
+// Marks the worker as STALLED if it has used no processor time since the last tick, else as RUNNING. The first tick only records the time.
 static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   uint32_t id = csched_load_relaxed(&worker->id);       // racy read, rechecked by the next tick
   uint32_t state = csched_load_relaxed(&worker->state); // racy read, rechecked by the cas
@@ -171,18 +172,18 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   worker->id_seen = id;
   if (has_moved == (state == RUNNING)) return;
   if (!has_moved && csched_os_thread_is_ready_(id))
-    return; // it waits for a processor, for which another worker would compete
+    return; // the thread waits for a processor: another worker would only compete with it
   if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_moved ? RUNNING : STALLED)))
     return; // MN3: counted once
   if (has_moved) csched_pool_unblocked_(pool);
   else csched_pool_blocked_(pool); // MN2: wakes another worker
 }
 
-// Reports once, because the condition lasts for as long as the workers are blocked.
-static void tell_of_cap(csched_pool *pool) {
+// Prints one message when `most_threads` is reached and workers are blocked.
+static void report_cap(csched_pool *pool) {
   if (csched_load_relaxed(&pool->tells_of_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
-    return;                                      // racy read: only the monitor writes it
-  csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: only the monitor writes it
+    return;                                      // racy read: only the monitor writes the flag
+  csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: only the monitor writes the flag
   csched_say_(
       "csched_pool",
       "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
@@ -192,6 +193,7 @@ static void tell_of_cap(csched_pool *pool) {
       (void *)pool, pool->name, pool->most_threads, pool->workers);
 }
 
+// The monitor's job: checks all workers, and submits itself again while the watch is needed.
 static void tick(csched_job *job) {
   csched_pool *pool = job->context;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
@@ -202,14 +204,14 @@ static void tick(csched_job *job) {
   }
   if (!is_needed) return; // MN1: release_tick checks once more
   csched_pool_wake_(pool, false);
-  tell_of_cap(pool);
+  report_cap(pool);
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
                           0);
 }
 
 static void drop_tick(csched_job *job) { (void)job; }
 
-// The loop no longer uses `tick`: it can be submitted again.
+// The loop no longer uses `tick`, so csched_pool_watch_ can submit it again.
 static void release_tick(csched_job *job) {
   csched_pool *pool = job->context;
   csched_store_release(&pool->watching, 0u); // MN1: pairs with watch's acquire
@@ -220,7 +222,7 @@ static void release_tick(csched_job *job) {
 static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(tick, drop_tick, release_tick);
 
 void csched_pool_watch_(csched_pool *pool) {
-  uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the fence of the thread that skips a wake
+  uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // MN1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type.type, pool);
@@ -232,8 +234,8 @@ void csched_pool_watch_(csched_pool *pool) {
 void csched_pool_after_job_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->state) != RUNNING)) { // racy read, rechecked by the exchange
     if (csched_load_relaxed(&worker->state) == ORPHANED)
-      csched_pool_panic_worker_(worker->pool);                                 // racy read: written on this thread
-    worker->blocking_depth = 0;                                                // blocking_end may be missing
+      csched_pool_panic_worker_(worker->pool); // racy read: written on this thread
+    worker->blocking_depth = 0;                // the job may not have called blocking_end
     if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: counted once
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
@@ -244,11 +246,11 @@ void csched_pool_after_job_(csched_pool_worker *worker) {
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->state, (uint32_t)RUNNING); // MN3: no other thread changes IDLE
   else if (csched_exchange_relaxed(&worker->state, (uint32_t)IDLE) == STALLED)
-    csched_pool_unblocked_(worker->pool); // MN3: it was counted
+    csched_pool_unblocked_(worker->pool); // MN3: STALLED was counted
 }
 
 void csched_pool_orphan_worker_(csched_pool_worker *worker) {
-  csched_store_relaxed(&worker->state, (uint32_t)ORPHANED); // MN3: in a child of fork, which has no counts
+  csched_store_relaxed(&worker->state, (uint32_t)ORPHANED); // MN3: a child of fork needs no counts
 }
 
 void csched_pool_blocking_begin(void) {

@@ -1,46 +1,46 @@
 // The pool's workers: choose the next job, run it at its nice value, and start, replace and end the threads.
 //
 // States
-//   life       the state of a slot. VACANT. LIVE: its thread runs. ENDED: its thread must still be joined. Under `slots_lock`
-//   passed     of a priority: how often another one was picked while it had work; under `pick`
-//   kept       of a worker: 0, or a job that the worker's own job has submitted, with the number of its class in the lowest bits
-//   more, id   read racily: whether the consumer's half of an inbox has jobs; the thread id of a slot, 0 while the thread starts
-//
+//   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and must be joined
+//   passed     of a priority: how often another priority was picked while this one had work; under `pick`
+//   kept       of a worker: 0, or a job that the worker's current job has submitted, with the number of its class in the lowest bits
+//   more       of a priority, read racily: whether the consumer's half of its inbox has jobs
+//   id         of a worker, read racily: the system's number of its thread, 0 while the thread starts
 // Invariants
-//   WK1  Each job is picked once, the oldest of its priority. The thread that holds `pick` is the consumer of the inboxes. The highest priority
-//       comes first, but one that is n steps lower is passed over at most 8 << n times. The deliveries and discards for the monitor come before all
+//   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
+//       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
 //       priorities (pool_monitor.c).
-//   WK2  A thief that checks all slots up to `slots_used` misses none whose worker can have forked. `slots_used` is raised before the thread starts.
-//   WK3  Each thread is joined or detached once. It detaches itself when it leaves an open pool. If the pool is closing, it is joined by the next
-//       start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
-//   WK4  A worker whose job ends the thread (pthread_exit) is replaced by a new thread. If the system has no thread to give, the ending thread
-//       itself continues. In both cases it first stops counting as blocked, and its delivery ends. The job has ended (job.c, J7). Forked jobs that
-//       it ran for others count as done.
-//   WK5  A pool that was orphaned by fork stops the process when it is used. A worker that forked can run its job to the end, but not return from
-//       it.
-//   WK6  A nice value is raised only where the thread can lower it again at that moment, and by no worker once a change has failed. A worker may
-//       find that it cannot lower its value, because the process has given up the right meanwhile. It then continues while there is work. The
-//       thread that wakes it next starts a thread that takes its slot.
-//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own meanwhile. Priorities that are not above the donated
-//       one then pass the lower one over at most once in a row. Its jobs begin at the nice value of the highest priority. A thread that sleeps for
-//       a lock has the lock's owner lifted to that value, until the owner comes to its next job (lock.c).
-//   WK8  A job that a worker's job submits to its own priority is kept as the worker's next job, while nothing else waits. So a chain of jobs, each
-//       of which submits the next, stays on one thread. The worker, or another one, takes it by one exchange, and has it alone. A check after a
-//       fence misses none (pool_idle.c, F1): the job is kept before its submitter's fence. If anything else waits, the kept job is queued behind
-//       that.
-//   WK9  A kept job does not wait for a worker whose job continues while another worker is free. A searching worker takes it when the same job has
-//       been kept for AGE, or at once if workers do not spin. Each worker checks the other workers' kept jobs once in LOOK jobs.
-//   WK10  A follow-up is kept without a wake. Its worker runs it behind the job that has submitted it, before any other: a queue ends its batch for
-//        that (serial.c, SQ4). If the worker blocks meanwhile, or its job ends the thread, another worker takes it, as any kept job.
+//   WK2  A thief that checks all slots up to `slots_used` misses no worker that may have forked. `slots_used` is raised before the thread starts.
+//   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
+//       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
+//   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
+//       continues as the worker. First the worker stops counting as blocked, its delivery ends, its job has ended (job.c, J7), and the forked jobs
+//       that it stole count as done.
+//   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its end in the child, but the job
+//       must not return.
+//   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises it. If the
+//       process has given up the right meanwhile, a worker cannot lower its value. It continues while there is work. The thread that wakes this
+//       worker next starts a thread that takes over its slot.
+//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own priority to the lower one. Priorities that are not
+//       above the donated one then pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the highest
+//       priority. A lock's owner is lifted to that value while a thread sleeps for the lock, until the owner's next job (lock.c).
+//   WK8  While no other work waits, a worker keeps a job that its job submits to its own priority, and runs the kept job next. So a chain of jobs,
+//       each of which submits the next, stays on one thread. A kept job is claimed by one exchange, so only one worker gets it. A check after a fence
+//       misses none (pool_idle.c, F1): the job is kept before its submitter's fence. If other work waits, the kept job is queued behind that work.
+//   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the kept job after AGE, or at
+//       once if workers do not spin. Each busy worker checks the other workers' kept jobs once in LOOK jobs.
+//   WK10  A follow-up is kept without a wake. Its worker runs it right after the job that submitted it: a queue ends its batch for that (serial.c,
+//       SQ4). If the worker blocks meanwhile, or its job ends the thread, another worker steals the follow-up like any kept job.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with take's acquire, carries the job
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with claim's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
-// Source: aging by counting is that of many schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs though the one that
-//   it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does not return", "a
-//   follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool a worker", "a
-//   job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent stops the
-//   process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
+// Source: aging by counting, as in schedulers of disks and processes.
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread
+//   that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs
+//   though the one that it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does
+//   not return", "a follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool
+//   a worker", "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
+//   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
 // Models: checks/pool.c. Not modelled: WK5, WK6.
 
 #include "pool_internal.h"
@@ -53,8 +53,8 @@
 #include <string.h>
 
 enum { VACANT = 0, LIVE = 1, ENDED = 2 };
-enum { LOOK = 64 };                  // jobs
-static const csched_time AGE = 3000; // ns: longer than a job takes that only submits the next one
+enum { LOOK = 64 };                  // jobs between two checks of other workers' kept jobs
+static const csched_time AGE = 3000; // ns until a kept job may be stolen: longer than a job that only submits the next
 enum { PATIENCE = 16 };              // how often the next lower priority is passed over at most
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
@@ -62,12 +62,12 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
-  csched_pool_orphan_worker_(worker); // csched_pool_after_job_ sees that when its job returns
+  csched_pool_orphan_worker_(worker); // csched_pool_after_job_ stops the process if the worker's job returns
   csched_pool_worker_here_ = NULL;
   return true;
 }
 
-// MARK: picking
+// MARK: picking a job from the inboxes
 
 bool csched_pool_is_queued_locked_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_CLASSES; i++)
@@ -75,6 +75,7 @@ bool csched_pool_is_queued_locked_(csched_pool *pool) {
   return false;
 }
 
+// Returns: the oldest job of `class`, without timers that wait behind another worker's delivery; NULL: none.
 static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
   bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
@@ -90,15 +91,15 @@ csched_priority csched_pool_priority_here_(void) {
   return (csched_priority)(worker->class - worker->pool->classes);
 }
 
-// Returns: whether a thread donates its priority to `class`, and `best` is not above that priority.
+// Returns: whether a waiting thread donates a priority to `class` that is at least that of `best`.
 static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // WK7: donation
   for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
     if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
   return false;
 }
 
-// Returns: the highest priority that has work, the monitor's inboxes first; or one that was passed over too often.
-static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: picked once, with aging
+// Returns: the class with work that comes first: the monitor's inboxes, then the priorities; or a class that was passed over too often.
+static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest first, with aging
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
   for (int i = 0; i < CSCHED_CLASSES; i++) {
@@ -111,6 +112,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: picked once
   return best;
 }
 
+// Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job; NULL: the inboxes have none.
 static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_may_have_work_(pool)) return NULL; // rechecked before a sleep
@@ -126,7 +128,7 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
   }
   csched_lock_unlock(&pool->pick);
   if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
-    csched_pool_wake_(pool, false); // F2: passes the search on
+    csched_pool_wake_(pool, false); // F2: the last searcher wakes the next one
   *chosen = class;
   return job;
 }
@@ -140,25 +142,25 @@ static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
 
 bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
-  if (worker == NULL || worker->class != class) return false; // another thread, or not in a job of this class
+  if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
   if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
     return false;                                          // racy read: other threads store 0 only
   csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
   csched_store_release(&worker->kept,
-                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // WK8: pairs with take
+                       (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // WK8: pairs with claim_kept
   return true;
 }
 
-uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: follow-up is next
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: follow-up runs next
   csched_pool_worker *worker = csched_pool_worker_here_;
   bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
   return is_in_job ? &worker->follow_up : NULL;
 }
 
 bool csched_pool_is_kept_(csched_pool *pool) {
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: no missed slot
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: misses no worker
   for (uint32_t i = 0; i < used; i++)
-    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: after the fence of an exact check
+    if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: the caller's fence makes this exact
   return false;
 }
 
@@ -173,32 +175,32 @@ size_t csched_pool_kept_of_(const csched_pool_class *class) {
   return found;
 }
 
-// Takes the kept job of `from`: the caller alone has it then. Returns: 0 when there is none.
-static uintptr_t take_kept(csched_pool_worker *from) {
+// Does: transfers the kept job of `from` to the caller. Returns: the job with its class; 0: `from` keeps no job.
+static uintptr_t claim_kept(csched_pool_worker *from) {
   if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
-  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with keep
+  return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with csched_pool_keep_
 }
 
-// Takes this worker's kept job. If other work waits, the kept job goes to the inbox instead.
-static csched_job *take_own(csched_pool_worker *worker, csched_pool_class **chosen) {
+// Returns: this worker's kept job. If other work waits, moves the kept job to its inbox, and returns NULL.
+static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
-  uintptr_t kept = take_kept(worker);
+  uintptr_t kept = claim_kept(worker);
   if (CSCHED_LIKELY(kept == 0)) return NULL;
   *chosen = class_of(pool, kept);
-  bool goes_on = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
-  if (goes_on || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
-  csched_pool_announce_(pool, 1); // F1: it was queued
+  bool runs_now = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
+  if (runs_now || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
+  csched_pool_announce_(pool, 1); // F1: after the push
   return NULL;
 }
 
-bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: kept-job limit
+bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
       csched_load_relaxed(&each->keeps) == worker->keeps_seen)
     return now >= worker->kept_since + AGE;                                                 // Speed only
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // WK2: no missed slot
-  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // each in turn
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // WK2: misses no worker
+  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // round robin
   worker->victim = NULL;
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
     each = &pool->slots[(from + i) % used];
@@ -209,64 +211,66 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
   return now == 0 && worker->victim != NULL;
 }
 
-// Takes the job of the worker that csched_pool_find_victim_ has found.
-static csched_job *take_over_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // WK9: kept-job limit
+// Returns: the kept job of the victim that csched_pool_find_victim_ has set; NULL: none.
+static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
-  uintptr_t kept = worker->victim != NULL ? take_kept(worker->victim) : 0;
+  uintptr_t kept = worker->victim != NULL ? claim_kept(worker->victim) : 0;
   worker->victim = NULL;
   if (kept == 0) return NULL;
   *chosen = class_of(pool, kept);
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
-    csched_pool_wake_(pool, false); // F2: skipped wakes
+    csched_pool_wake_(pool, false); // F2: makes up for skipped wakes
   return job_of(kept);
 }
 
-// A busy worker also checks the other workers' kept jobs, once in LOOK jobs. Otherwise a job that is kept behind
-// an endless one would wait while there is other work. A surplus worker only gives its own kept job to the inbox.
+// Returns: the worker's next job: its kept job, a queued job, or a stolen kept job. A surplus worker only moves its own kept job to the inbox.
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
   if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
-    job = take_over_kept(worker, chosen); // WK9: kept-job limit
-  if (job == NULL) job = take_own(worker, chosen);
+    job = steal_kept(worker, chosen); // WK9: else a job kept behind an endless one waits while there is other work
+  if (job == NULL) job = claim_own_kept(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = pick(worker, chosen);
-  if (job == NULL && !worker->is_surplus) job = take_over_kept(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = steal_kept(worker, chosen);
   return job;
 }
 
 // MARK: running
 
-static bool is_at(const csched_pool_worker *worker, int nice) {
+// Returns: whether the worker's thread has this nice value, and no lock waiter has lifted it (WK7).
+static bool has_nice(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
-         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // WK7; racy read: its own
+         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: its own thread
 }
 
-static void set_nice(csched_pool_worker *worker, int nice) { // WK6: nice values
+// Does: sets the nice value of the worker's thread, unless it could not be lowered again.
+static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise after a failure
   csched_pool *pool = worker->pool;
-  if (CSCHED_LIKELY(is_at(worker, nice))) return;
+  if (CSCHED_LIKELY(has_nice(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
-                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before it enters `idle`
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before the worker enters `idle`
   if (is_set) worker->nice = nice;
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all store the same value
 }
 
-bool csched_pool_keeps_follow_up_(void) { // WK10: follow-up is next
+bool csched_pool_keeps_follow_up_(void) { // WK10: follow-up runs next
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
   worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
   return true;
 }
 
-// Runs the follow-up before any other job, because it is a part of the job that submitted it.
-static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: follow-up is next
+// The follow-up runs before any other job, because it is a part of the job that submitted it.
+static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: follow-up runs next
   worker->follow_up = CSCHED_FOLLOW_UP_NONE;
-  uintptr_t kept = take_kept(worker);
-  if (kept == 0) return; // WK9: another worker has taken it
+  uintptr_t kept = claim_kept(worker);
+  if (kept == 0) return; // WK9: another worker has stolen it
   if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
   else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
 }
 
+// Does: runs `job`, and its follow-up, at the nice value of `class`.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
@@ -274,10 +278,10 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   csched_job_perform_on_(job, &class->target);
   if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
-  if (outer != NULL) set_nice(worker, outer->nice); // it was helping in a wait
+  if (outer != NULL) set_nice(worker, outer->nice); // the outer job waits in csched_pool_wait, and continues
 }
 
-// The worker has a class meanwhile: a target may run the job at once, and that job may fork.
+// `class` is set during the delivery: a target may run the job at once, and that job may fork.
 static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
@@ -285,6 +289,7 @@ static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = NULL;
 }
 
+// Does: runs, delivers or discards one job. Returns: whether there was one.
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = next_job(worker, &class);
@@ -297,13 +302,14 @@ static bool run_one(csched_pool_worker *worker) {
   return true;
 }
 
+// Runs jobs, searches and sleeps, until the worker leaves the pool or its thread is replaced.
 static void work(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
-    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // all workers empty a pool that ends
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers run jobs too
     if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
-        run_one(worker)) { // racy read: only this worker adds to it
+        run_one(worker)) { // racy read: only this worker stores a job there
       csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
       if (!csched_pool_end_(worker)) continue;
@@ -312,7 +318,7 @@ static void work(void *context) {
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
       set_nice(worker, 0);
       csched_pool_slept slept = csched_pool_sleep_(worker);
-      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // WK6: another thread is the worker now
+      if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // WK6: another thread has taken over the slot
         csched_pool_worker_here_ = NULL;
         return;
       }
@@ -333,6 +339,7 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
   memcpy(name + end, suffix, strlen(suffix) + 1);
 }
 
+// The body of a worker's thread.
 static void body(void *context) {
   csched_pool_worker *worker = context;
   csched_pool_worker_here_ = worker;
@@ -341,42 +348,43 @@ static void body(void *context) {
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
   if (worker->pool->had_nice)
-    worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // a new thread has its starter's
+    worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // a thread inherits its starter's nice value
   work(worker);
 }
 
 static void at_end(void *context);
 
-// A job has ended this thread (pthread_exit). Another thread takes over; if the system has none, this one continues.
-static void replace(csched_pool_worker *worker) { // WK4: replaced
+// A job has ended this thread (pthread_exit). Does: starts another thread as the worker; if the system has none, continues on this one.
+static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps its workers
   csched_frames_end_thread_();
-  if (worker->blocking_depth > 0) { // one call ends all nested blocking calls
+  if (worker->blocking_depth > 0) { // ends all nested blocking calls at once
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
   csched_pool_after_job_(worker);
   worker->class = NULL;
-  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: it is a kept job from here on
+  worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: the follow-up is now an ordinary kept job
   if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
   if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
 }
 
+// Runs at the end of the thread, however it ends.
 static void at_end(void *context) {
   csched_pool_worker *worker = context;
-  if (csched_pool_worker_here_ == NULL) return; // an inner one has run, the worker was replaced, or after fork
-  if (!worker->has_left) replace(worker);
-  if (csched_pool_worker_here_ == NULL) return;
+  if (csched_pool_worker_here_ == NULL) return; // a nested at_end has run, the thread was replaced, or after fork
+  if (!worker->has_left) replace_thread(worker);
+  if (csched_pool_worker_here_ == NULL) return; // a nested at_end has run
   csched_pool_worker_here_ = NULL;
-  csched_pool_set_idle_(worker, true); // the monitor skips it from here on
+  csched_pool_set_idle_(worker, true); // the monitor skips this worker from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
   if (csched_pool_is_closing_(pool)) {
-    worker->life = ENDED; // to be joined
+    worker->life = ENDED; // WK3: joined later
   } else {
     worker->life = VACANT;
-    csched_os_thread_detach_(worker->os); // WK3: a join could come much later
+    csched_os_thread_detach_(worker->os); // WK3: a join may not happen for a long time
   }
   csched_lock_unlock(&pool->slots_lock); // the last access to the pool
 }
@@ -391,42 +399,42 @@ static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool
 
 static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
   csched_pool *pool = worker->pool;
-  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's last thread
+  if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's previous thread
   worker->life = VACANT;
-  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as it is counted already
+  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: `counts` includes this already
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
-  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
   csched_pool_set_idle_(worker, false);
   csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
   uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: under the lock
-  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before it can fork
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before the thread runs
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
 }
 
-// Runs on the thread that takes the slot of a sleeping one.
-static void take_over(void *context) { // WK6: nice values
+// The body of a thread that takes over the slot of a sleeping thread: ends and joins that thread, then runs as the worker.
+static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_worker *worker = context;
-  csched_lock_lock(&worker->pool->slots_lock); // held by its starter until `os` and `replaced` are written
+  csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds it until `os` and `replaced` are written
   csched_os_thread replaced = worker->replaced;
   csched_lock_unlock(&worker->pool->slots_lock);
   csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
   csched_os_thread_join_(replaced);
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: it is not in `idle`
-  worker->is_searching = true;                 // as its waker has counted it
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
+  worker->is_searching = true;                 // its waker has counted it as searching
   body(worker);
 }
 
-static void take_over_main(void *context) { csched_os_finally_(take_over, at_end, context); }
+static void take_over_main(void *context) { csched_os_finally_(take_over_slot, at_end, context); }
 
-bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: nice values
+bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck thread
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
-    return false; // ordered by the lock of `idle`, under which it was removed
+    return false; // ordered by the lock of `idle`, under which the worker was removed
   if (csched_os_thread_nice_() > pool->base_nice) return false;
   csched_lock_lock(&pool->slots_lock);
   worker->replaced = worker->os;
@@ -438,7 +446,7 @@ bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: nice values
 void csched_pool_join_workers_(csched_pool *pool) {
   for (size_t i = 0; i < pool->most_threads; i++) {
     csched_lock_lock(&pool->slots_lock);
-    bool is_used = pool->slots[i].life != VACANT; // LIVE: it is about to end
+    bool is_used = pool->slots[i].life != VACANT; // LIVE: the thread is about to end
     csched_lock_unlock(&pool->slots_lock);
     if (is_used) csched_os_thread_join_(pool->slots[i].os); // WK3: at the pool's end
   }
@@ -451,6 +459,6 @@ int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leavi
     int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
     csched_lock_unlock(&pool->slots_lock);
     if (worker != NULL || leaving != NULL) return error;
-    csched_nap_(20000); // a worker has left the count, and will give up its slot soon
+    csched_nap_(20000); // a worker that is no longer counted will soon free its slot
   }
 }

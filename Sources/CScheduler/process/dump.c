@@ -1,18 +1,19 @@
-// Writes a dump: text with a line for each thread, scheduler and sleeping thread, which says what it runs or waits for.
+// Writes a dump: text with a line for each thread and scheduler, which says what it runs, and for each sleeping thread, which says what it waits for.
 //
-// Threads and schedulers have no list for dumps. Each is in the fork list (csched_os_atfork_, platform.h) while it exists. A dump walks this list in
-// pieces: it locks the list, fills a buffer, leaves a marker (`place`), unlocks the list, and writes the buffer.
+// Dumps use the fork list (csched_os_atfork_, platform.h), which contains each thread and scheduler while it exists. A dump walks this list in steps:
+// it locks the list, fills a buffer, inserts a marker (`place`) at its position, unlocks the list, and writes the buffer.
 //
 // States: none of its own
 // Invariants
-//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. The
-//        system copies all memory that may be freed meanwhile (csched_os_copy_if_mapped_).
+//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. Memory
+//       that may be freed meanwhile is copied by the system (csched_os_copy_if_mapped_).
 //   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
-//   DP3  A dump needs one buffer, whatever the number of objects. It ends: objects made meanwhile are inserted in front of the marker.
+//   DP3  A dump needs one buffer for any number of objects. It ends, because new objects are inserted in front of the marker.
 // Orderings: relaxed; see blocked.c, BW1.
-// Assumes: the reader accepts that a line was true a moment ago.
+// Assumes: the reader accepts that a line may be out of date.
 // Source: the thread dumps of the Java and Go runtimes.
-// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump names waiting threads, and what they wait for", "a dump names the owner of a lock, and its sleepers", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
+// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump names waiting threads, and what they wait for", "a dump names
+//   the owner of a lock, and its sleepers", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
 // Models: none. Not modelled: DP1, DP2, DP3.
 
 #include <CScheduler/dump.h>
@@ -34,6 +35,7 @@
 
 enum { BUFFER = 16384, LINE = 1536 };
 
+// A dump in progress. `describe`: adds an entry of the fork list, if it is of the kind that is being written.
 typedef struct dump {
   int fd, error;
   bool (*describe)(const csched_atfork *atfork, csched_text *text);
@@ -42,7 +44,7 @@ typedef struct dump {
 } dump;
 
 static csched_lock one_at_a_time; // guards `place`: one dump at a time
-static csched_atfork place;
+static csched_atfork place;       // the marker in the fork list
 
 static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
@@ -50,6 +52,7 @@ static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
 }
 static csched_atfork atfork;
 
+// Does: locks out other dumps, and prepares the marker.
 static void begin(void) {
   csched_os_atfork_(&atfork, dump_at_fork);
   csched_lock_lock(&one_at_a_time);
@@ -59,7 +62,7 @@ static void begin(void) {
 
 // MARK: waits
 
-static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
+static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
   return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory only
                             csched_load_relaxed(&wait->what),     // DP1: valid memory only
                             csched_load_relaxed(&wait->since)};   // DP1: valid memory only
@@ -67,7 +70,8 @@ static csched_dump_wait look_at_wait(const csched_dump_wait *wait) {
 
 // MARK: text
 
-// The recorder reads the clock for one run in 64, and for the first run after a sleep. So the text gives an upper bound, exact after a sleep.
+// Does: adds how long ago the run began. The recorder reads the clock for one run in 64, and for the first run after a sleep. So the time is an upper
+// bound, exact after a sleep.
 static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
   csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
   if (begun == 0 || begun > now) return;
@@ -76,6 +80,7 @@ static void add_begun(csched_text *text, const csched_recorder *recorder, void (
   csched_text_add_(text, " ago");
 }
 
+// Does: adds what the thread does in `frame`; the caller adds the target. `recorder`: the thread's, if the frame is its innermost; else NULL.
 static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
@@ -87,7 +92,7 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
   }
   if (!csched_os_copy_if_mapped_(&job, running, sizeof job) || !csched_os_copy_if_mapped_(&type, job.type, sizeof type))
     type.run = NULL;
-  if (type.run == NULL) { // a placeholder, or no longer there
+  if (type.run == NULL) { // a placeholder, or a job whose memory was freed
     csched_text_add_(text, "in a run or a sync of ");
     return;
   }
@@ -117,6 +122,7 @@ static void describe_thread(const csched_frames_seen *seen, const csched_dump_wa
   csched_text_span_(text, csched_now() - wait->since);
 }
 
+// Returns: false if `target` is NULL: the entry of the fork list is of another kind.
 static bool describe_target(const csched_target *target, csched_text *text) {
   if (target == NULL) return false;
   if (target->type->describe_ != NULL) {
@@ -160,6 +166,7 @@ static void end_line(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
+// Does: adds a line for an entry of the fork list. Returns: false when the buffer must be written first.
 static bool add_one(csched_atfork *each, void *context) {
   dump *dump = context;
   if (!has_room(dump)) return false;
@@ -177,8 +184,8 @@ static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_t
   csched_os_atfork_end_(&place);
 }
 
-// DP2: looking up a function's name takes the loader's lock. A library may be making schedulers under that lock, so names are looked up with the list
-// unlocked.
+// Threads copied while the list is locked. DP2: their functions' names are looked up after the unlock, because the lookup takes the loader's lock,
+// and a library may create schedulers under that lock.
 typedef struct threads {
   int count;
   csched_frames_seen seen[8];
@@ -189,7 +196,7 @@ static bool note_thread(csched_atfork *each, void *context) {
   threads *noted = context;
   if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
   csched_frames_seen *seen = &noted->seen[noted->count];
-  if (csched_frames_look_(each, seen)) noted->waits[noted->count++] = look_at_wait(seen->wait);
+  if (csched_frames_look_(each, seen)) noted->waits[noted->count++] = copy_wait(seen->wait);
   return true;
 }
 
@@ -211,7 +218,7 @@ static void add_threads(dump *dump) {
 
 static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
 
-// The system copies each sleeper. ThreadSanitizer does not see how a lock's sleeper was written, and would report a plain read as a race.
+// The system copies each sleeper, because ThreadSanitizer would report a plain read as a race: it does not see how a lock writes its sleeper.
 int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
@@ -272,7 +279,7 @@ int csched_dump(int fd) {
 
 // MARK: one target
 
-// The threads inside one target. A pool can have several.
+// Up to INSIDE threads that run a job of one target; a pool may have several.
 enum { INSIDE = 8 };
 typedef struct inside {
   const csched_target *target;
@@ -306,16 +313,17 @@ static void add_inside(csched_text *text, const inside *noted) {
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// Delayed jobs of one target. They are in the timers of its root, among those of other targets, and the search looks at all of them. So
-// csched_target_describe does it, and a dump does not.
+// The delayed jobs of one target. They are in the timers of its root, among the timers of other targets, and the search visits all of these. So only
+// csched_target_describe counts delayed jobs, and a dump does not.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
   csched_time first;
-  bool is_whole;
+  bool is_whole; // false: the search visited too many timers, and stopped
 } delayed;
 
-static void look_for_delayed(csched_timers *timers, delayed *delayed) {
+// Does: adds the target's jobs in `timers` to `delayed`.
+static void count_delayed(csched_timers *timers, delayed *delayed) {
   static const size_t MOST = 100000;
   size_t count;
   csched_time first;
@@ -325,10 +333,10 @@ static void look_for_delayed(csched_timers *timers, delayed *delayed) {
   if (first < delayed->first) delayed->first = first;
 }
 
-// Pools keep the timers for targets that users implement.
-static bool look_in_pool(csched_atfork *each, void *context) {
+// The timers of a user's own target are in the timers of a pool.
+static bool count_delayed_in_pool(csched_atfork *each, void *context) {
   const csched_target *pool = csched_pool_of_atfork_(each);
-  if (pool != NULL) look_for_delayed(csched_pool_timers_seen_(pool), context);
+  if (pool != NULL) count_delayed(csched_pool_timers_seen_(pool), context);
   return true;
 }
 
@@ -337,9 +345,9 @@ static void add_delayed(csched_text *text, const csched_target *target) {
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
   csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
   if (timers == NULL) timers = csched_pool_timers_seen_(root);
-  if (root == target && (timers != NULL || ticks != NULL)) return; // its own description has these figures
-  look_for_delayed(timers != NULL ? timers : ticks, &found);
-  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, look_in_pool, &found);
+  if (root == target && (timers != NULL || ticks != NULL)) return; // the target's description contains these figures
+  count_delayed(timers != NULL ? timers : ticks, &found);
+  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, count_delayed_in_pool, &found);
   csched_os_atfork_end_(&place);
   if (!found.is_whole) csched_text_add_(text, ", at least");
   if (ticks == NULL) {

@@ -1,4 +1,4 @@
-// Shared by the files of a dump: threads that sleep.
+// Sleeping threads, as dumps and the watchdog read them.
 // Depends on: platform.h.
 #pragma once
 
@@ -11,5 +11,5 @@ typedef struct csched_sleeping {
   csched_time since;
   uint32_t thread, owner; ///< `owner`: for csched_lock_thread_of_; 0 unless `address` is an owned lock
 } csched_sleeping;
-/// Does: copies at most `most` sleepers of bucket number `bucket` (parking.h). Returns: how many.
+/// Does: copies at most `most` sleepers of bucket number `bucket` (parking.h) to `found`. Returns: how many.
 int csched_sleepers_look_(int bucket, csched_sleeping *found, int most);

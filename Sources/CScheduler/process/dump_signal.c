@@ -1,15 +1,14 @@
 // Writes a dump at a signal: a table from the signal handler, then a whole dump from the thread "csched-dump".
-// States of asked, a futex: the sum of ASKED for each signal, and ENDING at the end · served: the value that the writer has handled
-//
+// States of asked, a futex: ASKED times the number of signals, plus ENDING at the end · served: the last value that the writer has handled
 // Invariants
 //   DS1  After a signal the writer starts and finishes a whole dump, unless the writer is ended first. The handler adds to `asked`, then wakes the
-//        writer. The writer checks `asked` before it sleeps, so it misses no signal. Signals during a dump share the next dump.
+//       writer. The writer checks `asked` before it sleeps, so it misses no signal. One dump serves all signals during the previous dump.
 //   DS2  The handler takes no lock, allocates nothing, and preserves errno.
 //   DS3  A child of fork has no writer. Its handler still writes the table.
 // Orderings
 //   asked: relaxed; only its value matters
 // Assumes: write, a futex wake and csched_os_copy_if_mapped_ are safe in a signal handler.
-// Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may do what a handler may not.
+// Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may allocate and lock.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: none. Not modelled: DS1, DS2, DS3.
 
@@ -25,16 +24,17 @@
 
 enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 };
 enum { ENDING = 1, ASKED = 2 };
+// The installed handler, and the writer, which is the thread "csched-dump".
 static struct {
   csched_lock lock; // guards the following fields, except `fd` and `asked`
   csched_atfork atfork;
-  csched_os_handler before;
+  csched_os_handler before; // the signal's previous handler
   csched_os_thread thread;
-  int signal; // 0: none
+  int signal; // 0: no handler is installed
   bool has_thread;
   int32_t fd;
   uint32_t asked;
-} watch;
+} writer;
 
 // MARK: the handler
 
@@ -48,7 +48,7 @@ static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_text_target_(text, " of", frame->target, "");
 }
 
-// Copies all that it reads: another thread may change or free it meanwhile. The outermost frame is a sentinel, and is not written.
+// Has the system copy all memory that it reads: another thread may change or free it. Skips the outermost frame, a sentinel.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = {line, line + sizeof line - 1};
@@ -70,7 +70,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_text text = {line, line + sizeof line};
   uint32_t thread, closing;
   size_t timers;
-  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop is gone, or the system refuses the copy
+  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop was freed, or the system refuses the copy
   csched_text_target_(&text, "loop", loop, "");
   csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
   if (thread != 0) csched_text_number_(&text, thread);
@@ -80,6 +80,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
+// `missing`: how many threads or loops found the table full.
 static void write_head(int fd, const char *what, uint32_t missing) {
   char line[128];
   csched_text text = {line, line + sizeof line};
@@ -95,7 +96,7 @@ static void write_head(int fd, const char *what, uint32_t missing) {
 
 static void handle(int signal) { // DS2: signal-safe handler
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&watch.fd); // DS2: only its value matters
+  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: only its value matters
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
@@ -107,8 +108,8 @@ static void handle(int signal) { // DS2: signal-safe handler
     const csched_target *loop = csched_dump_see_loop_(i);
     if (loop != NULL) write_loop(fd, loop);
   }
-  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ASKED); // DS1: before the wake
-  csched_futex_wake_(&watch.asked, 1);
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: before the wake
+  csched_futex_wake_(&writer.asked, 1);
   errno = saved;
 }
 
@@ -119,9 +120,9 @@ static void write_dumps(void *unused) {
   csched_os_thread_set_name_("csched-dump");
   csched_os_thread_leave_count_();
   uint32_t asked, served = 0;
-  while (((asked = csched_load_relaxed(&watch.asked)) & ENDING) == 0) { // DS1: checked before each sleep
-    if (asked != served) csched_dump(csched_load_relaxed(&watch.fd));   // DS1: only its value matters
-    else csched_futex_wait_(&watch.asked, asked, CSCHED_FOREVER);
+  while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: checked before each sleep
+    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: only its value matters
+    else csched_futex_wait_(&writer.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
 }
@@ -129,40 +130,41 @@ static void write_dumps(void *unused) {
 static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: no writer in a child
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  watch.lock = (csched_lock)CSCHED_LOCK_INIT;
-  watch.has_thread = false;
+  writer.lock = (csched_lock)CSCHED_LOCK_INIT;
+  writer.has_thread = false;
 }
 
 static int start_locked(void) {
   csched_os_signals before;
-  if (watch.has_thread) return 0;
-  watch.asked = 0;
-  csched_os_signals_block_(&before); // the writer runs no signal handler
-  int error = csched_os_thread_start_(&watch.thread, 0, write_dumps, NULL);
+  if (writer.has_thread) return 0;
+  writer.asked = 0;
+  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
+  int error = csched_os_thread_start_(&writer.thread, 0, write_dumps, NULL);
   csched_os_signals_restore_(&before);
-  watch.has_thread = error == 0;
+  writer.has_thread = error == 0;
   return error;
 }
 
+// Does: restores the previous handler, and ends the writer.
 static void end_locked(void) {
-  if (watch.signal != 0) csched_os_handle_signal_as_before_(watch.signal, &watch.before);
-  watch.signal = 0;
-  if (!watch.has_thread) return;
-  csched_fetch_add_relaxed(&watch.asked, (uint32_t)ENDING); // DS1: ends the writer
-  csched_futex_wake_(&watch.asked, 1);
-  csched_os_thread_join_(watch.thread);
-  watch.has_thread = false;
+  if (writer.signal != 0) csched_os_handle_signal_as_before_(writer.signal, &writer.before);
+  writer.signal = 0;
+  if (!writer.has_thread) return;
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ENDING); // DS1: ends the writer
+  csched_futex_wake_(&writer.asked, 1);
+  csched_os_thread_join_(writer.thread);
+  writer.has_thread = false;
 }
 
 int csched_dump_on_signal(int signal, int fd) {
-  csched_os_atfork_(&watch.atfork, dump_signal_at_fork);
-  csched_lock_lock(&watch.lock);
+  csched_os_atfork_(&writer.atfork, dump_signal_at_fork);
+  csched_lock_lock(&writer.lock);
   end_locked();
-  csched_store_relaxed(&watch.fd, (int32_t)fd); // DS2: before the handler is installed
+  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler is installed
   int error = signal != 0 ? start_locked() : 0;
-  if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &watch.before);
-  if (signal != 0 && error == 0) watch.signal = signal;
+  if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &writer.before);
+  if (signal != 0 && error == 0) writer.signal = signal;
   else end_locked();
-  csched_lock_unlock(&watch.lock);
+  csched_lock_unlock(&writer.lock);
   return error;
 }

@@ -1,22 +1,22 @@
 // Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
 // States
-//   csched_observed_  0: no observer; else the bits of the observers (observe_internal.h)
-//   a part of the table of waiting jobs: a hash table with a lock of its own; `job` NULL is a free slot
-//   a csched_observed_level: one run of a thread; `id` 0 while it is free or changes, else the number of the submission
-//   a slot of the target table: NULL free, GONE released, or the target
+//   csched_observed_   0: no observer; else the bits of the observers (observe_internal.h)
+//   parts[i]           one of PARTS hash tables of waiting submissions, each with its own lock; an entry with `job` NULL is free
+//   levels[depth]      one run of a thread; `id` is 0 while the entry is free or changes, else the number of the submission
+//   targets[i]         an entry of the hash table of targets: NULL: free; GONE: its target was destroyed; else the target
 // Invariants
-//   OB1  Each submission that is entered is taken out exactly once: by its run, its drop or its cancel, whichever is first. So it has one end.
-//   OB2  A submission or a refusal does not wait long for a lock here. After LOOKS attempts the job stays unobserved, and is counted. So a signal
-//        handler that has interrupted the lock's owner continues.
-//   OB3  A look at a run of another thread returns the values of one run.
-//   OB4  Figures count for one target. When they are given to another target, their `number` changes.
+//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel, whichever is first. So it has one end.
+//   OB2  A submission or a refusal does not wait long for a lock of this file. After LOOKS attempts the job stays unobserved, and is counted. So a
+//       signal handler that has interrupted the lock's owner continues.
+//   OB3  A thread that reads a run of another thread gets the values of one run.
+//   OB4  Figures count for one target. When another target reuses the record, its `number` changes.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees it late misses the first events · tables: release, pairs with acquire, carries their first
-//   contents · the id of a run: release, pairs with the look's acquire · figures: relaxed counts
+//   csched_observed_: relaxed; a thread that sees it late misses the first events · tables: release, pairs with acquire, carries their first contents
+//   the id of a run: release, pairs with the reader's acquire · figures: relaxed counts
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
-// Source: own design. The steps of the histogram are those of HdrHistogram, coarser.
-// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes",
-//   "a trace goes on in the parent of a fork alone".
+// Source: own design. The histogram has the steps of HdrHistogram, but fewer.
+// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes", "a trace goes on in the parent of a
+//   fork alone".
 // Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
 
 #include "observe_internal.h"
@@ -34,10 +34,10 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 };
+enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 }; // MOST: entries in a part
 enum { TARGETS = 8192, FIGURES = TARGETS / 2 };
 enum { CODES = 16 };
-enum { LOOKS = 200 };
+enum { LOOKS = 200 }; // attempts to lock
 
 typedef struct part {
   CSCHED_CACHE_ALIGNED csched_lock lock;
@@ -48,23 +48,23 @@ typedef struct part {
 typedef struct tables {
   part parts[PARTS];
   const csched_target *targets[TARGETS];
-  uint32_t figures_of[TARGETS];
+  uint32_t figures_of[TARGETS]; // for each entry of `targets`, an index into `figures`
   csched_figures figures[FIGURES];
 } tables;
 
-static tables *all; // made once, never freed
-static csched_lock changing;
-static csched_lock naming; // guards the target table against other writers
-static uint64_t ids, numbers, missed;
+static tables *all;                   // allocated once, never freed
+static csched_lock changing;          // serialises changes of the observers and of `codes`
+static csched_lock naming;            // serialises writers of the target table
+static uint64_t ids, numbers, missed; // the last submission's id; the last figures' number; unrecorded events
 static csched_observer *observers;
 static csched_observed_code codes[CODES];
 static uint32_t code_count;
 static csched_atfork atfork;
 static const csched_target *const GONE = (const csched_target *)1;
 
-// Whether one of the library's own observers is on. Programs that attach to probes do not count.
+// Returns: whether one of the library's own observers is on. Programs that attach to probes do not count.
 static bool is_observed_here(void) {
-  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be late
+  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be stale
 }
 
 static tables *tables_here(void) {
@@ -73,7 +73,8 @@ static tables *tables_here(void) {
 
 // MARK: bounded locking
 
-static bool lock_bounded(csched_lock *lock) { // OB2: gives up
+// Does: tries LOOKS times to lock. Returns: whether it did; false is counted.
+static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
   for (int i = 0; i < LOOKS; i++) {
     if (csched_lock_trylock(lock)) return true;
     if (i < LOOKS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
@@ -91,15 +92,16 @@ static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address 
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
 static size_t place_of(const csched_job *job) { return hash_of(job) >> 40 & (PLACES - 1); }
 
-// Returns: the slot of `job`, or the free slot where it belongs.
+// Returns: the index of the entry of `job`, or of the free entry for it.
 static size_t find_locked(const part *part, const csched_job *job) {
   size_t at = place_of(job);
   while (part->places[at].job != NULL && part->places[at].job != job) at = (at + 1) % PLACES;
   return at;
 }
 
-// Traces `event` under the lock: only if the submission is entered, and before another thread can take it out.
-static bool put(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
+// Does: records a submission as waiting, and traces it. It traces under the lock: only a recorded submission, and before another thread removes it.
+// Returns: false if there was no room, or the lock was busy.
+static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
   if (!lock_bounded(&part->lock)) return false;
   size_t at = find_locked(part, seen->job);
@@ -112,7 +114,7 @@ static bool put(tables *tables, csched_seen *seen, csched_observer *observer, cs
   return fits;
 }
 
-// Deletion with linear probing (Knuth's Algorithm R): later entries move into the free slot, unless that is before their hash slot.
+// Deletion with linear probing (Knuth's Algorithm R): later entries move into the free slot, unless that precedes their hash slot.
 static void remove_locked(part *part, size_t at) {
   part->count--;
   for (size_t next = at;;) {
@@ -126,8 +128,9 @@ static void remove_locked(part *part, size_t at) {
   part->places[at].job = NULL;
 }
 
-// A refusal may happen in a signal handler, so it must not wait. No other end happens there.
-static bool take_out(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: out once
+// Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether it was there.
+// `may_wait`: false for a refusal, which may happen in a signal handler. No other end happens there.
+static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: removed once
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
@@ -140,6 +143,7 @@ static bool take_out(const csched_job *job, csched_seen *seen, bool may_wait) { 
   return is_there;
 }
 
+// The hook: `job` has a new deadline.
 static void moved(const csched_job *job, csched_time due) {
   tables *tables = tables_here();
   if (tables == NULL) return;
@@ -171,7 +175,7 @@ csched_figures *csched_figures_at_(size_t at) {
   return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
 }
 
-// Returns: the slot of `target`; TARGETS if it has none, and then in `*free`, unless NULL, a slot where it can be entered.
+// Returns: the index of `target`. If it is not in the table: TARGETS, and `*free`, unless `free` is NULL, is the index of a usable entry.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
   size_t at = hash_of(target) >> 51, empty = TARGETS;
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
@@ -190,7 +194,7 @@ csched_figures *csched_figures_find_(const csched_target *target) {
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
 }
 
-// Keeps the part of the description before the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
+// Does: sets the figures' name to the target's description up to the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
   csched_text text = {line, line + sizeof line - 1};
@@ -204,6 +208,7 @@ static void name_target(csched_figures *figures, const csched_target *target) {
   csched_name_copy_(figures->name, sizeof figures->name, line);
 }
 
+// Does: assigns an unused record to `target`. Returns: its figures; NULL: all records are used, or the lock is busy.
 static csched_figures *begin_figures(tables *tables, const csched_target *target) {
   csched_figures *figures = NULL;
   size_t free, at;
@@ -218,7 +223,7 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
-    csched_store_release(&each->number, ++numbers); // OB4: no longer the previous target's
+    csched_store_release(&each->number, ++numbers); // OB4: ends the previous target's use
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
     csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; carries the figures
     figures = each;
@@ -232,6 +237,7 @@ static csched_figures *figures_of(tables *tables, const csched_target *target) {
   return figures != NULL ? figures : begin_figures(tables, target);
 }
 
+// The hook: `target` is being destroyed.
 static void gone(const csched_target *target) {
   if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: there was never an observer
   tables *tables = tables_here();
@@ -248,6 +254,7 @@ static void gone(const csched_target *target) {
 
 static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count
 
+// Returns: the histogram's step for `span`: the exponent, and the three highest bits of the fraction.
 static size_t step_of(csched_time span) {
   if (span < 8) return (size_t)span;
   size_t doublings = 63 - (size_t)__builtin_clzll(span), step = (doublings - 2) * 8 + (span >> (doublings - 3) & 7);
@@ -280,25 +287,25 @@ csched_observer *csched_observers_(void) { return csched_load_acquire(&observers
 
 static csched_observer *find_observer(uint32_t thread) {
   csched_observer *each = csched_observers_();
-  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: finds its own number
+  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: reads its own number
   return each;
 }
 
-// Only the owner of `observer` calls these two. The previous owner may have ended without releasing it. Then only the system's answer that this
-// thread has ended orders the two owners.
-static csched_figures *working_for(const csched_observer *observer) {
-  return csched_load_relaxed(&observer->figures); // OB3: frame of one run
+// The figures of the target that the thread works for. Only the record's owner calls these two. They are atomic because the previous owner may have
+// ended without releasing the record: then only the system's answer that this thread has ended orders the two owners.
+static csched_figures *current_figures(const csched_observer *observer) {
+  return csched_load_relaxed(&observer->figures); // OB3: owner only
 }
-static void work_for(csched_observer *observer, csched_figures *figures) {
-  csched_store_relaxed(&observer->figures, figures); // OB3: frame of one run
+static void set_current_figures(csched_observer *observer, csched_figures *figures) {
+  csched_store_relaxed(&observer->figures, figures); // OB3: owner only
 }
 
-// Takes a record that is free, or whose thread has ended without releasing it. Threads that only submit end so.
+// Does: acquires a record that is free, or whose thread has ended without releasing it, as threads that only submit do. Returns: NULL: none.
 static csched_observer *take_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
     if ((owner == 0 || !csched_os_thread_exists_(owner)) &&
-        csched_cas_acquire(&each->thread, &owner, thread)) // OB3: frame of one run
+        csched_cas_acquire(&each->thread, &owner, thread)) // OB3: one owner; pairs with leave_observer
       return each;
   }
   return NULL;
@@ -313,7 +320,7 @@ static csched_observer *make_observer(uint32_t thread) {
   return made;
 }
 
-// Returns: this thread's record; NULL if there is no memory. For a thread without context frames it is found by the thread's number.
+// Returns: this thread's record; NULL if there is no memory. A thread without context frames finds its record by the thread's number.
 static csched_observer *observer_here(void) {
   csched_observer **mine = csched_frames_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
@@ -324,11 +331,12 @@ static csched_observer *observer_here(void) {
   return found;
 }
 
+// Does: releases the record of a thread that ends.
 static void leave_observer(csched_observer *observer) {
   observer->depth = 0;
-  work_for(observer, NULL);
+  set_current_figures(observer, NULL);
   for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
-    csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3: frame of one run
+    csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3: marks the run as ended
   csched_store_release(&observer->thread, 0u);                  // OB3: pairs with take_observer
 }
 
@@ -339,37 +347,37 @@ uint32_t csched_observer_thread_(const csched_observer *observer) {
 bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) {
   const csched_observed_level *from = &observer->levels[depth];
   level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
-  level->since = csched_load_relaxed(&from->since);     // OB3: frame of one run
-  level->code = csched_load_relaxed(&from->code);       // OB3: frame of one run
-  level->figures = csched_load_relaxed(&from->figures); // OB3: frame of one run
-  level->number = csched_load_relaxed(&from->number);   // OB3: frame of one run
-  level->trace = csched_load_relaxed(&from->trace);     // OB3: frame of one run
+  level->since = csched_load_relaxed(&from->since);     // OB3: values of one run
+  level->code = csched_load_relaxed(&from->code);       // OB3: values of one run
+  level->figures = csched_load_relaxed(&from->figures); // OB3: values of one run
+  level->number = csched_load_relaxed(&from->number);   // OB3: values of one run
+  level->trace = csched_load_relaxed(&from->trace);     // OB3: values of one run
   csched_fence_full();                                  // OB3: the second load of `id` follows these loads
-  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3: frame of one run
+  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3: unchanged `id`: values of one run
 }
 
-// First releases the runs whose stack frames are gone: an exception or a longjmp has unwound them.
+// First ends the runs whose stack frames an exception or a longjmp has unwound.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
          observer->levels[observer->depth - 1].frame <= frame)
-    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3: frame of one run
+    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3: marks the run as ended
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return;
   csched_observed_level *level = &observer->levels[run->depth];
-  csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the look's fence
-  csched_store_relaxed(&level->since, run->since);          // OB3: frame of one run
-  csched_store_relaxed(&level->code, run->seen.code);       // OB3: frame of one run
-  csched_store_relaxed(&level->figures, run->seen.figures); // OB3: frame of one run
-  csched_store_relaxed(&level->number, run->seen.number);   // OB3: frame of one run
-  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3: frame of one run
+  csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the reader's fence
+  csched_store_relaxed(&level->since, run->since);          // OB3: values of one run
+  csched_store_relaxed(&level->code, run->seen.code);       // OB3: values of one run
+  csched_store_relaxed(&level->figures, run->seen.figures); // OB3: values of one run
+  csched_store_relaxed(&level->number, run->seen.number);   // OB3: values of one run
+  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3: values of one run
   level->frame = frame;
-  csched_store_release(&level->id, run->seen.id); // OB3: pairs with the look's acquire
+  csched_store_release(&level->id, run->seen.id); // OB3: pairs with the reader's acquire
 }
 
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
   for (uint32_t depth = observer->depth; depth-- > run->depth;)
-    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: ended
+    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: run ended
   observer->depth = run->depth;
 }
 
@@ -385,6 +393,7 @@ void csched_observe_code_at_(const csched_observed_code *code) {
   csched_lock_unlock(&changing);
 }
 
+// Returns: whether jobs that call `run` contain the address of the user's function in `context`.
 static bool has_code(void (*run)(csched_job *job)) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   for (uint32_t i = 0; i < count; i++)
@@ -392,6 +401,7 @@ static bool has_code(void (*run)(csched_job *job)) {
   return false;
 }
 
+// Returns: the user's function that `job` calls, if its type is in `codes`; else the job's `run`.
 static uintptr_t code_of(const csched_job *job) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   uintptr_t code = (uintptr_t)job->type->run;
@@ -421,44 +431,44 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   submission->is_known = tables != NULL && is_observed_here();
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
-  submission->outer = observer != NULL ? working_for(observer) : NULL;
+  submission->outer = observer != NULL ? current_figures(observer) : NULL;
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
   seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: only its value matters
   seen.due = due == CSCHED_FOREVER || csched_target_has_virtual_time_(target) ? CSCHED_FOREVER
              : due > seen.submitted                                           ? due
                                                                               : seen.submitted;
   seen.figures = figures_of(tables, target);
-  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target uses them
-  uint32_t waiting = change_waiting(&seen, 1); // before another thread can take it out
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target is not gone
+  uint32_t waiting = change_waiting(&seen, 1); // before another thread can remove the submission
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
-  if (!put(tables, &seen, observer, &event)) {
-    csched_fetch_add_relaxed(&missed, 1u); // a count: the end will not be traced either
+  if (!add_waiting(tables, &seen, observer, &event)) {
+    csched_fetch_add_relaxed(&missed, 1u); // a count: of the end, which will not be recorded either
     change_waiting(&seen, -1);
     return;
   }
-  if (observer != NULL) work_for(observer, seen.figures);
+  if (observer != NULL) set_current_figures(observer, seen.figures);
   if (seen.figures != NULL) count_one(&seen.figures->submitted);
 }
 
 static void submitted(const csched_observed_submission *submission) {
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
-  if (observer != NULL) work_for(observer, submission->outer);
+  if (observer != NULL) set_current_figures(observer, submission->outer);
 }
 
 static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
-  run->is_known = take_out(job, &run->seen, true);
+  run->is_known = remove_waiting(job, &run->seen, true);
   if (!run->is_known) return;
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
-  csched_frame_make_next_(); // makes the thread's context frames, which note its observer
+  csched_frame_make_next_(); // allocates the thread's context frames, where observer_here stores the record
   csched_observer *observer = observer_here();
   if (observer == NULL) return;
-  run->outer = working_for(observer);
-  work_for(observer, run->seen.figures);
+  run->outer = current_figures(observer);
+  set_current_figures(observer, run->seen.figures);
   csched_observer_begin_(observer, run);
 }
 
@@ -476,7 +486,7 @@ static void run_ended(csched_observed_run *run, bool has_run) {
   if (!run->is_known) return;
   csched_observer *observer = observer_here();
   if (observer != NULL) {
-    work_for(observer, run->outer);
+    set_current_figures(observer, run->outer);
     csched_observer_end_(observer, run);
   }
   if (!has_run) {
@@ -500,29 +510,30 @@ static void run_ended(csched_observed_run *run, bool has_run) {
 static void dropped(const csched_job *job, csched_drop_reason reason) {
   csched_seen seen;
   csched_os_probe_drop_(job, (int)reason);
-  if (!take_out(job, &seen, reason != CSCHED_DROP_REFUSED)) return;
+  if (!remove_waiting(job, &seen, reason != CSCHED_DROP_REFUSED)) return;
   note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason,
            change_waiting(&seen, -1));
 }
 
 static void note(csched_occurrence what, const void *address, csched_time span) {
   csched_observer *observer = observer_here();
-  csched_figures *figures = observer != NULL ? working_for(observer) : NULL;
+  csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
   if (what == CSCHED_OCCURRED_WAKE && figures != NULL) count_one(&figures->wakes);
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
-  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the thread works for that target
+  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target is not gone
   csched_trace_add_(observer, &event);
 }
 
 static void count_system_call(void) {
   csched_observer *observer = observer_here();
-  csched_figures *figures = observer != NULL ? working_for(observer) : NULL;
+  csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
   if (figures != NULL) count_one(&figures->system_calls);
 }
 
 // MARK: start and end
 
+// The atfork handler, in the child: resets the locks, and releases the records of all other threads.
 static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
@@ -534,10 +545,11 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
-      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child has no thread of these two
+      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: their threads do not exist in a child
 }
 
-static void forget_waiting(tables *tables) {
+// Does: removes all waiting submissions: while there was no observer, their ends were not recorded.
+static void clear_waiting(tables *tables) {
   for (int i = 0; i < PARTS; i++) {
     csched_lock_lock(&tables->parts[i].lock);
     memset(tables->parts[i].places, 0, sizeof tables->parts[i].places);
@@ -553,17 +565,17 @@ int csched_observe_begin_(uint32_t observer) {
   csched_lock_lock(&changing);
   tables *tables = tables_here();
   if (tables == NULL) tables = csched_os_memory_take_(sizeof *tables);
-  else if (!is_observed_here()) forget_waiting(tables);
+  else if (!is_observed_here()) clear_waiting(tables);
   if (tables != NULL) {
     csched_store_release(&all, tables);                   // OB1: pairs with tables_here
-    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a thread that sees it late misses the first events
+    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a thread that reads it late misses the first events
   }
   csched_lock_unlock(&changing);
   return tables != NULL ? 0 : ENOMEM;
 }
 
 void csched_observe_end_(uint32_t observer) {
-  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a thread that sees it late records a few more
+  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a thread that reads it late records a few more events
 }
 
 static const csched_observe_hooks hooks = {.submit = observe_submit,

@@ -1,9 +1,9 @@
-// What the observers record.
+// The records of observed submissions, targets and threads, which the observers read.
 // Depends on: target.h, observed.h, text.h.
 //
-// Observers are the statistics, the watchdog, the trace, and other programs that attach to probes. With an observer, each submission is entered in a
-// table until its job runs or is dropped. So submissions before the first observer are not seen. Forked jobs, recursion on a trampoline and sources
-// of a loop are not submissions.
+// Observers are the statistics, the watchdog, the trace, and other programs that attach to probes. While there is an observer, a table contains each
+// submission until its job runs or is dropped. Submissions before the first observer are not recorded. Forked jobs, recursion on a trampoline and
+// sources of a loop are not submissions.
 #pragma once
 
 #include <CScheduler/target.h>
@@ -18,51 +18,55 @@ enum {
   CSCHED_OBSERVED_BY_WATCH = 1 << 17,
   CSCHED_OBSERVED_BY_TRACE = 1 << 18,
 };
-/// Does: adds or removes an observer. Returns: 0 or ENOMEM. Requires: csched_observe_prepare_ was called, with no lock held. Thread: any.
+/// Does: registers the atfork handler. Requires: the caller holds no lock.
 void csched_observe_prepare_(void);
+/// Does: adds or removes an observer. Returns: 0 or ENOMEM. Requires: csched_observe_prepare_ was called. Thread: any.
 int csched_observe_begin_(uint32_t observer);
 void csched_observe_end_(uint32_t observer);
 
 // MARK: figures of a target
 
-/// A histogram of durations: eight steps for each doubling.
+/// A histogram of durations, with its maximum: eight steps for each doubling.
 enum { CSCHED_SPANS = 42 * 8 };
 typedef struct csched_spans {
   csched_time most;
   uint32_t counts[CSCHED_SPANS];
 } csched_spans;
 
-/// The counts of one target since it was first seen. When the target is destroyed they stay, until another target gets them with a new `number`.
+/// The counts of one target since its first observed submission. They stay when the target is destroyed, until another target reuses the record with
+/// a new `number`.
 typedef struct csched_figures {
   const csched_target *target; ///< NULL: destroyed
   uint64_t number;             ///< 0: not used yet
   char name[80];
   bool is_concurrent; ///< it may run several jobs at a time
-  uint32_t waiting;
+  uint32_t waiting;   ///< submissions that have not started
   uint64_t submitted, run, cancelled, dropped, wakes, system_calls;
-  uint64_t head, head_look,
-      reported; ///< the watchdog's: the longest-waiting submission, the look that found it, the last reported
-  csched_time head_due;
+  uint64_t head,
+      head_look;        ///< the watchdog's: the longest-waiting submission, and the number of the check that found it
+  uint64_t reported;    ///< the watchdog's: the submission that it has reported last
+  csched_time head_due; ///< the watchdog's: since when `head` waits
   csched_spans waited, ran;
 } csched_figures;
 
-/// Returns: the figures of `target`; NULL if it was never seen.
+/// Returns: the figures of `target`; NULL if it has none.
 csched_figures *csched_figures_find_(const csched_target *target);
 
 uint64_t csched_figures_number_(const csched_figures *figures);
-/// Returns: whether `figures` still have that number.
+/// Returns: whether `figures` still belong to the target that had them under `number`.
 bool csched_figures_are_(const csched_figures *figures, uint64_t number);
 
-/// Returns: the figures at index `at`, used or not; NULL: there are no more.
+/// Returns: the figures at index `at`, used or not; NULL: `at` is behind the last.
 csched_figures *csched_figures_at_(size_t at);
 
-/// Does: identifies jobs of a type by the function that they call.
+/// Does: has observers identify jobs of `code->type` by the user's function that they call.
 void csched_observe_code_at_(const csched_observed_code *code);
+
 // MARK: threads
 
 enum { CSCHED_OBSERVED_DEPTH = 8 };
 
-/// One run of a thread, for other threads to read. `id` 0: free, or being changed.
+/// One run of a thread, for other threads to read. `id`: the submission's; 0: free, or being changed.
 typedef struct csched_observed_level {
   uint64_t id;
   csched_time since;
@@ -74,12 +78,13 @@ typedef struct csched_observed_level {
 
 struct csched_trace_ring;
 
-/// The record of one thread. It stays when the thread has ended, and another thread then takes it.
+/// The record of one thread. When the thread has ended, another thread may reuse the record.
 typedef struct csched_observer {
   struct csched_observer *next;
   uint32_t thread; ///< the system's number; 0: free
-  uint32_t depth;
-  csched_figures *figures; ///< of the target that the thread works for at the moment
+  uint32_t depth;  ///< number of nested runs; only the first CSCHED_OBSERVED_DEPTH are recorded
+  csched_figures
+      *figures; ///< of the target whose job the thread runs or submits now; wakes and system calls count there
   csched_observed_level levels[CSCHED_OBSERVED_DEPTH];
   uint64_t reported[CSCHED_OBSERVED_DEPTH]; ///< the last run of each depth that the watchdog reported
   struct csched_trace_ring *ring;
@@ -87,16 +92,16 @@ typedef struct csched_observer {
 
 /// Returns: the newest record, the head of the list.
 csched_observer *csched_observers_(void);
-/// Does: notes that `run` starts, or ends, on the thread of `observer`. Thread: that one.
+/// Does: records that `run` starts, or ends. Thread: the one of `observer`.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run);
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run);
-/// Does: copies what the thread of `observer` runs at `depth`. Returns: whether it runs something there, and `*level` is of one run.
+/// Does: copies the run at `depth` of the thread of `observer`. Returns: whether there is one, and the copy is consistent.
 bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level);
 /// Returns: the number of the record's thread, which may have ended.
 uint32_t csched_observer_thread_(const csched_observer *observer);
 
-/// Does: calls `visit` for each waiting submission, with a lock held. Returns: whether all were seen. Requires: `visit` is short, and takes no lock.
+/// Does: calls `visit` for each waiting submission, with a lock held. Returns: whether it visited all. Requires: `visit` is short, and takes no lock.
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context);
 
-/// Returns: how often a full table or a busy lock left something unobserved. A submission that was not entered counts twice: also for its end.
+/// Returns: how many events were not recorded because of a full table or a busy lock. An unrecorded submission counts twice: also for its end.
 uint64_t csched_observe_missed_(void);

@@ -1,3 +1,4 @@
+// Ends the library's process-wide state: the thread of the clocks, the main loop, the trampoline, and the caches.
 #include <CScheduler/shutdown.h>
 
 #include <CScheduler/main_loop.h>

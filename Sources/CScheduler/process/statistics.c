@@ -1,7 +1,7 @@
-// Reads the figures of a target, which observe.c counts, as a snapshot.
+// Copies the figures of a target, which observe.c counts, to the caller's structure.
 // States: each figure is a separate count
 // Invariants
-//   ST1  A figure contains each change that happened before it was read. Two figures may be of two instants.
+//   ST1  A figure contains each change that happened before the figure was read. Two figures may show different instants.
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs consistent figures has waited for the work.
 // Source: own design.
@@ -18,13 +18,14 @@ int csched_statistics_begin(void) {
 }
 void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATISTICS); }
 
-// Returns: the longest duration that the histogram counts in `step`.
+// Returns: the longest duration that belongs to `step` of the histogram.
 static csched_time end_of_step(size_t step) {
   if (step < 8) return step;
   size_t doublings = step / 8 + 2;
   return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
 }
 
+// Returns: an upper bound of the duration that `percent` of the `total` durations do not exceed.
 static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
   uint64_t rank = (total * percent + 99) / 100, passed = 0;
   for (size_t step = 0; step < CSCHED_SPANS; step++)
@@ -49,7 +50,7 @@ bool csched_target_statistics(const csched_target *target, csched_statistics *st
   const csched_figures *figures = csched_figures_find_(target);
   *statistics = (csched_statistics){0};
   if (figures == NULL) return false;
-  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: each by itself
+  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: all earlier changes
   statistics->run = csched_load_relaxed(&figures->run);                   // ST1: all earlier changes
   statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1: all earlier changes
   statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: all earlier changes

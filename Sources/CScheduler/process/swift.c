@@ -9,20 +9,20 @@
 
 #include <errno.h>
 
-static CSCHED_THREAD_LOCAL void *slot;
+static CSCHED_THREAD_LOCAL void *drain_slot;
 
-void **csched_swift_drain_slot_(void) { return &slot; }
+void **csched_swift_drain_slot_(void) { return &drain_slot; }
 
-uintptr_t csched_swift_thread_(void) { return (uintptr_t)&slot; }
+uintptr_t csched_swift_thread_(void) { return (uintptr_t)&drain_slot; }
 
 CSCHED_NOINLINE csched_frame *csched_swift_innermost_(void) {
   return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
 }
 
-// Whether the context frame is of a job, and not of a sync, whose job is a placeholder without `run`.
+// Returns: whether the context frame belongs to a job, and not to a sync, whose job is a placeholder without `run`.
 static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
 
-// Whether the frame is of a job of a queue or a limit. Such a target ends its batch when the thread has a follow-up.
+// Returns: whether the frame belongs to a job of a queue or a limit. Such a target ends its batch when the thread has a follow-up.
 static bool is_drained(const csched_frame *frame) {
   return frame->target->type->base != NULL && frame->target->type->follow_up_ != NULL && is_of_job(frame);
 }
@@ -35,7 +35,7 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *la
     csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
     if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
-    bool is_pool = root->type->lend_ != NULL; // only a pool has it
+    bool is_pool = root->type->lend_ != NULL; // only pools have `lend_`
     if (frame->target != root || !is_pool) {
       holds = true;
       is_last &= *target == NULL && is_drained(frame);

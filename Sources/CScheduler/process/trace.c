@@ -1,20 +1,22 @@
 // Traces to a file: each thread adds events to a ring of its own, and the thread "csched-trace" writes them.
 // States
-//   trace.is_on   guarded by trace.lock · ending   the writer's futex: 0, or 1 when it is to end
-//   number        of the trace: a late event of an earlier trace has that trace's number
-//   a ring        `next`: the owner's next event number; `taken`: events that the writer has read; full when they differ by EVENTS
+//   trace.is_on   whether a trace is on, under `trace.lock`
+//   ending        the writer's futex: 0, or 1 when the writer must end
+//   number        identifies the trace: a late event of an earlier trace has that trace's number
+//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read; full when they differ by EVENTS
 // Invariants
 //   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
-//   TR2  No thread waits for the writer. An event for a full ring is left out, and counted. An event that the writer has not read is not overwritten.
+//   TR2  No thread waits for the writer. An event that finds its ring full is counted as lost. An event that the writer has not read is not
+//       overwritten.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
-//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. The buffered text is the parent's to write. The rings are empty:
-//        an event that a lost thread had begun and not completed would block the events behind it.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered text. The rings are empty: an
+//       incomplete event of a thread that does not exist in the child would block the events behind it.
 // Orderings
 //   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot was read
 // Assumes: a signal handler that interrupts `add_event` may cost one event.
-// Source: a ring for each thread, and one reader, as in the tracers of kernels; the file format is Chrome's trace events.
-// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count",
-//   "a trace refuses links and others' files", "a trace goes on in the parent of a fork alone".
+// Source: a ring for each thread, and one reader, as in kernel tracers; the file format is Chrome's trace events.
+// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and
+//   others' files", "a trace goes on in the parent of a fork alone".
 // Models: checks/observe.c. Not modelled: TR3, TR4.
 
 #include <CScheduler/trace.h>
@@ -30,16 +32,16 @@ enum { EVENTS = CSCHED_TRACE_EVENTS };
 enum { EVERY = 2000000 }; // ns between two reads of the rings
 
 // `stamp`: 1 + the event's number in the ring, once the event is complete.
-typedef struct place {
+typedef struct slot {
   uint64_t stamp;
   csched_trace_event event;
-} place;
+} slot;
 
 typedef struct csched_trace_ring {
   CSCHED_CACHE_ALIGNED uint64_t next;
   CSCHED_CACHE_ALIGNED uint64_t taken;
   uint64_t lost;
-  place places[EVENTS];
+  slot slots[EVENTS];
 } csched_trace_ring;
 
 static struct {
@@ -50,12 +52,13 @@ static struct {
   int fd;
   bool is_on;
   uint32_t ending;
-  uint64_t without_ring, without_submission; // lost events
-  uint32_t number;                           // even; number + 1 stands for a lost submission
+  uint64_t without_ring, without_submission; // lost events: no memory for a ring; ends of lost submissions
+  uint32_t number;                           // of this trace, even; number + 1 marks a lost submission
 } trace;
 
-// MARK: adding
+// MARK: adding events
 
+// Returns: the thread's ring, which its first event allocates; NULL without memory. Thread: the owner.
 static csched_trace_ring *ring_of(csched_observer *observer) {
   if (observer->ring == NULL)
     csched_store_release(&observer->ring, // TR1: pairs with seen_ring
@@ -63,7 +66,7 @@ static csched_trace_ring *ring_of(csched_observer *observer) {
   return observer->ring;
 }
 
-// Returns: the ring, if it has room for one more event; else NULL, and the loss is counted.
+// Returns: the thread's ring, if it has room for one more event; else NULL, after counting the event as lost.
 static csched_trace_ring *with_room(csched_observer *observer) {
   csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) {
@@ -80,11 +83,11 @@ static bool add_event(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = with_room(observer);
   if (ring == NULL) return false;
   uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
-  csched_store_relaxed(&ring->next, next + 1);      // TR1: before the event: a handler may add one now
-  place *place = &ring->places[next % EVENTS];
-  place->event = *event;
-  place->event.thread = csched_os_thread_id_();
-  csched_store_release(&place->stamp, next + 1); // TR1: pairs with the writer's acquire
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot: a signal handler may add an event now
+  slot *slot = &ring->slots[next % EVENTS];
+  slot->event = *event;
+  slot->event.thread = csched_os_thread_id_();
+  csched_store_release(&slot->stamp, next + 1); // TR1: pairs with the writer's acquire
   return true;
 }
 
@@ -104,8 +107,9 @@ uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event)
   return add_event(observer, event) ? number : number + 1;
 }
 
-// MARK: writing
+// MARK: writing the file
 
+// Returns: the ring of another thread; NULL: it has none.
 static csched_trace_ring *seen_ring(csched_observer *observer) {
   return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of
 }
@@ -115,10 +119,10 @@ void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, 
   csched_trace_ring *ring = seen_ring(observer);
   uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
   for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
-    place *place = &ring->places[taken % EVENTS];
-    if (csched_load_acquire(&place->stamp) != taken + 1) break; // TR1: pairs with add's release
-    if (take != NULL) take(context, &place->event);
-    csched_store_release(&ring->taken, taken + 1); // TR2: pairs with add's acquire
+    slot *slot = &ring->slots[taken % EVENTS];
+    if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: pairs with add_event's release
+    if (take != NULL) take(context, &slot->event);
+    csched_store_release(&ring->taken, taken + 1); // TR2: pairs with with_room's acquire
   }
 }
 
@@ -129,7 +133,7 @@ uint64_t csched_trace_lost_(csched_observer *observer) {
 
 static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
 
-// Returns: how many events were lost so far. Without a `file`, discards what is in the rings.
+// Does: transfers the events of all rings to `file`, or discards them if it is NULL. Returns: how many events were lost so far.
 static uint64_t drain_all(csched_trace_file *file) {
   uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count
                   csched_load_relaxed(&trace.without_submission);                       // a count
@@ -140,11 +144,12 @@ static uint64_t drain_all(csched_trace_file *file) {
   return lost;
 }
 
+// The body of the writer's thread.
 static void write_trace(void *context) {
   csched_trace_file *file = context;
   csched_os_thread_set_name_("csched-trace");
   csched_os_thread_leave_count_();
-  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: ends when asked
+  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: csched_trace_end stores 1
     csched_futex_wait_(&trace.ending, 0, csched_now() + EVERY);
     drain_all(file);
     csched_trace_file_flush_(file);
@@ -153,7 +158,7 @@ static void write_trace(void *context) {
 
 // MARK: start and end
 
-static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4: fork
+static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4: off in a child
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   trace.lock = (csched_lock)CSCHED_LOCK_INIT;
@@ -163,7 +168,7 @@ static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   trace.is_on = false;
 }
 
-static uint64_t lost_before;
+static uint64_t lost_before; // events lost before this trace
 
 static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
@@ -175,7 +180,7 @@ static int begin_locked(const char *path) {
   lost_before = drain_all(NULL); // discards events of an earlier trace
   error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
   csched_os_signals before;
-  csched_os_signals_block_(&before); // the writer runs no signal handler
+  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
   if (error == 0) error = csched_os_thread_start_(&trace.thread, 0, write_trace, trace.file);
   csched_os_signals_restore_(&before);
   trace.is_on = error == 0;
@@ -198,7 +203,7 @@ int csched_trace_begin(const char *path) {
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
-  csched_store_relaxed(&trace.ending, 1u); // TR3: asks the writer to end
+  csched_store_relaxed(&trace.ending, 1u); // TR3: the writer must end
   csched_futex_wake_(&trace.ending, 1);
   csched_os_thread_join_(trace.thread);
   uint64_t lost = drain_all(trace.file); // TR3: events since the writer's last read
@@ -216,5 +221,6 @@ int csched_trace_end(void) {
   return error;
 }
 
+// Begins a trace if the environment asks for one.
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_asked_(csched_trace_begin); }
 __attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }

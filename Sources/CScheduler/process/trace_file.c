@@ -1,8 +1,8 @@
-// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses it.
+// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses a file.
 //
-// Threads are tracks of this process. Targets are tracks of a second process, whose number is this process's plus ten million. A concurrent target
-// has a track for each of its threads, because slices of one track must not overlap. A submission is a slice of 1 ns on its thread. An arrow with the
-// submission's number leads from it to the slice of the run.
+// The format shows tracks of processes, with slices of time on them. Threads are tracks of this process. Targets are tracks of a second, fictitious
+// process, whose number is this process's plus ten million. A concurrent target has a track for each of its threads, because slices of one track must
+// not overlap. A submission is a slice of 1 ns on its thread. An arrow with the submission's number leads from this slice to the slice of the run.
 
 #include "../platform/platform.h"
 #include "trace_internal.h"
@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 18, LINES = 8192 }; // LINES: the most that one event may add
+enum { BUFFER = 1 << 18, LINES = 8192 }; // LINES: the most bytes that one event may add
 enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 };
 
+// A cached name of a function.
 typedef struct code {
   uintptr_t address;
   char name[CODE_NAME];
@@ -41,7 +42,7 @@ static void add_number(csched_trace_file *file, const char *before, uint64_t num
   csched_text_number_(&file->text, number);
 }
 
-// Microseconds, with three decimals.
+// Does: adds `span` in microseconds, with three decimals.
 static void add_span(csched_trace_file *file, const char *before, csched_time span) {
   char digits[4] = {(char)('0' + span / 100 % 10), (char)('0' + span / 10 % 10), (char)('0' + span % 10), 0};
   add_number(file, before, span / 1000);
@@ -80,14 +81,15 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 // MARK: names
 
+// Returns: the name of the function at `address`. The cache has one entry for each hash.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
-  code *place = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
-  if (place->address != address) { // the slot has another address
-    place->address = address;
-    csched_os_code_name_(address, place->name, sizeof place->name);
-    csched_os_demangle_(place->name, sizeof place->name);
+  code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
+  if (cached->address != address) {
+    cached->address = address;
+    csched_os_code_name_(address, cached->name, sizeof cached->name);
+    csched_os_demangle_(cached->name, sizeof cached->name);
   }
-  return place->name;
+  return cached->name;
 }
 
 static void add_target_name(csched_trace_file *file, const csched_figures *figures, uint64_t number) {
@@ -104,7 +106,7 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the track's number. `*is_new`: first use, the caller announces the track. When the table is full, further tracks share one number.
+// Returns: the track's number. `*is_new`: first use: the caller must write the track's name. When the table is full, further tracks share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
   size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
@@ -116,6 +118,7 @@ static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thre
   return TRACKS + 1;
 }
 
+// Does: writes the name of the thread's track at its first use.
 static void announce_thread(csched_trace_file *file, uint32_t thread) {
   char name[16];
   bool is_new;
@@ -125,10 +128,11 @@ static void announce_thread(csched_trace_file *file, uint32_t thread) {
   begin_line(file, "M", file->process, thread);
   add_text(file, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
   add_escaped(file, name);
-  if (name[0] == 0) add_number(file, "thread ", thread); // it has no name, or has ended
+  if (name[0] == 0) add_number(file, "thread ", thread); // the thread has no name, or has ended
   add_text(file, "\"}}");
 }
 
+// Does: writes the name of the target's track at its first use. Returns: the track's number.
 static uint64_t announce_target(csched_trace_file *file, const csched_trace_event *event) {
   bool is_new, is_concurrent = event->figures != NULL && event->figures->is_concurrent;
   uint64_t track = track_of(file, event->number, is_concurrent ? event->thread : 0, &is_new);
@@ -147,6 +151,7 @@ static void add_time(csched_trace_file *file, csched_time time) {
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
+// Does: adds a slice for the function of `event`: a run with its duration, or a submission.
 static void add_slice(csched_trace_file *file, const csched_trace_event *event, uint64_t process, uint64_t thread,
                       const char *kind, const char *before) {
   begin_line(file, "X", process, thread);
@@ -164,6 +169,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   add_text(file, "\"}}");
 }
 
+// Does: adds an end of the arrow from a submission to its run.
 static void add_arrow(csched_trace_file *file, const csched_trace_event *event, const char *phase) {
   begin_line(file, phase, file->process, event->thread);
   add_time(file, event->time);
@@ -171,6 +177,7 @@ static void add_arrow(csched_trace_file *file, const csched_trace_event *event, 
   add_text(file, "}");
 }
 
+// Does: adds a point to the target's counter of waiting jobs.
 static void add_waiting(csched_trace_file *file, const csched_trace_event *event) {
   if (event->number == 0) return;
   begin_line(file, "C", second_process(file), 0);

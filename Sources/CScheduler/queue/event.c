@@ -1,18 +1,17 @@
-// An event: merges values from any thread, and calls one handler on a target with what was merged.
+// An event: merges values from any thread, and calls one handler on a target with the merged value.
 //
 // States
-//   word       the merged value that is not reported yet (62 bits) · QUEUED: the job is queued or running, and will look at the value ·
-//              CANCELLED: for good
+//   word       the merged, unreported value (62 bits) · QUEUED: the job is queued or runs, and checks the value at its end · CANCELLED: permanently
 //
 // Invariants
-//   EV1  Each merged value is reported once, or discarded by a cancel or a target that accepts no more work: the run takes the value with one operation.
-//   EV2  A waiting value has a job under way: the thread that sets QUEUED submits the job. The thread that clears QUEUED has found no value.
-//   EV3  The job is submitted only while it is free: QUEUED is cleared in its release, not before.
-//   EV4  After a cancel has returned, no handler begins: the cancel takes the value, and no value is merged after it. If a job is submitted later,
-//        it is accepted, but calls no handler.
+//   EV1  Each merged value is reported once, or discarded by a cancel or a refused submission: one operation reads and clears the value.
+//   EV2  A value waits only while the job is queued or running: the thread that sets QUEUED submits the job; QUEUED is cleared only without a value.
+//   EV3  The job is never submitted twice at a time: QUEUED is cleared in its release, not before.
+//   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after it. A job that is submitted
+//        later calls no handler.
 //   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event idle owns its memory.
 // Orderings
-//   word: merge's release pairs with the run's acquire, carries what the merging thread did before; the release at the job's end pairs with the
+//   word: merge's release pairs with the run's acquire, carries the merging thread's earlier writes; the release at the job's end pairs with the
 //   acquire of the thread that submits next, or finds the event idle
 // Assumes: a job's release comes last, once for each submission (job.c, J3).
 // Source: data-add and data-or of Dispatch's sources; the word is this project's.
@@ -31,10 +30,10 @@ static void submit_event(csched_event *event) { // EV2, EV3: a refusal calls `dr
   csched_target_submit(event->target, &event->job);
 }
 
-// Takes the merged value. Returns: the word before.
+// Does: clears the merged value. Returns: the word before.
 static uint64_t take_value(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                 // racy read, rechecked by the cas
-  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1, EV4: pairs with merge
+  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: pairs with merge
   return seen;
 }
 
@@ -46,6 +45,7 @@ static void run(csched_job *job) {
 
 static void drop_event(csched_job *job) { take_value(job->context); }
 
+// Does: submits the job again if a value was merged during the run; otherwise makes the event idle.
 static void release(csched_job *job) {
   csched_event *event = job->context;
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
@@ -54,7 +54,7 @@ static void release(csched_job *job) {
       submit_event(event); // EV2: a value waits
       return;
     }
-    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV2, EV3, EV5: pairs with the next user
+    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: pairs with merge, is_idle
   }
 }
 
@@ -77,26 +77,26 @@ int csched_event_merge(csched_event *event, uint64_t value) {
     if ((seen & CANCELLED) != 0) return ECANCELED;
     wanted = merged(event, seen & VALUE, value);
     if (wanted == 0) return 0;
-  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with take and release
+  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with the run
   if ((seen & QUEUED) != 0) return 0;
-  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is set
+  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: this thread set QUEUED
 }
 
-static void be_cancelled(csched_event *event) {
+static void set_cancelled(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                               // racy read, rechecked by the cas
-  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: only its value
+  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: clears the value
 }
 
 csched_cancel_result csched_event_cancel(csched_event *event) {
-  be_cancelled(event);
+  set_cancelled(event);
   return csched_job_cancel(&event->job);
 }
 
 csched_cancel_result csched_event_cancel_and_wait(csched_event *event) {
-  be_cancelled(event);
+  set_cancelled(event);
   return csched_job_cancel_and_wait(&event->job);
 }
 
 bool csched_event_is_idle(const csched_event *event) {
-  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with release
+  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with the release
 }

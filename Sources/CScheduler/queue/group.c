@@ -1,30 +1,29 @@
-// A group: counts what is in progress. Threads wait, and notices are called, when the count is 0.
+// A group: counts work in progress (entries). Threads wait, and notices are called, when the count is 0.
 //
 // States
-//   word      2n              n entries have not left; no thread waits, and no notice
-//             2n | AWAITED    the same, n > 0; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
-//   notices   the notices to call, newest first; they and AWAITED are set under the bucket's lock
+//   word      2n              n entries have not left; no thread sleeps, and no notice is listed
+//             2n | AWAITED    n > 0 entries have not left; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
+//   notices   the notices to call, newest first; `notices` and AWAITED are set under the bucket's lock
 //
 // Invariants
-//   GR1  A thread that sleeps, or lists a notice, has set AWAITED while the group was not empty. Then the last leave empties the group under the
-//        bucket's lock, and takes out all sleepers and notices. So no thread sleeps on; each notice is called once, or taken back.
+//   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the last leave empties the group under the
+//        bucket's lock, and unlinks all sleepers and notices. So no sleeper is missed; each notice is called once, or taken back.
 //   GR2  A wait succeeds only if its thread has seen the group empty since its start, or was signalled by the last leave.
-//   GR3  A thread whose wait succeeds, and a notice that is called, see what was done before each of the leaves.
-//   GR4  A waiter that gives up at its deadline leaves no entry in the bucket. A waiter that is signalled at that instant succeeds.
-//   GR5  The last leave does not touch the group after emptying it, because a waiter may free it. Notices are called outside the lock, and each
-//        is read before its call.
+//   GR3  A thread whose wait succeeds, and a notice that is called, see the writes before each leave.
+//   GR4  A wait that times out leaves no sleeper in the bucket. If the waiter is signalled at that instant, the wait succeeds.
+//   GR5  The last leave does not touch the group after emptying it, because a waiter may free the group. Notices are called outside the lock. A
+//        notice is not read after its call.
 //   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an entry has not left.
 //   GR7  In a child of fork no thread sleeps, whatever the word says. The notices remain.
 //
 // Orderings
-//   word: acquire, pairs with each leave's release, carries what was done before; all changes are one release sequence · to a sleeper: what the
-//   last leave has acquired, by the signal's release
+//   word: acquire, pairs with each leave's release, carries the writes before it; all changes are one release sequence · a sleeper: gets the writes
+//   that the last leave has acquired, by the signal's release
 // Assumes: PK1, PK3 of parking.c.
-// Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave takes the sleepers out.
-// Checked by: "a group is waited for until all have left", "a timed wait for a group gives up",
-//   "a group tells all once, in order, when it is empty", "a notice that is taken back is not called",
-//   "a group may be freed by its waiter", "a group that is left too often stops the process",
-//   "a group that is destroyed in use stops the process", "after fork a group has its count and its notices".
+// Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave unlinks the sleepers.
+// Checked by: "a group is waited for until all have left", "a timed wait for a group gives up", "a group tells all once, in order, when it is empty",
+//   "a notice that is taken back is not called", "a group may be freed by its waiter", "a group that is left too often stops the process", "a group
+//   that is destroyed in use stops the process", "after fork a group has its count and its notices".
 // Models: checks/group.c. Not modelled: GR7.
 
 #include <CScheduler/group.h>
@@ -32,32 +31,34 @@
 #include "../base/panic.h"
 #include "../sync/waiting_internal.h"
 
-enum { AWAITED = 1, ONE = 2 };
-enum { EMPTY = 1 }; // the signal to a sleeper
+enum { AWAITED = 1, ONE = 2 }; // ONE: one entry in `word`
+enum { EMPTY = 1 };            // the signal to a sleeper
 
 static bool is_empty(const csched_group *group) {
   return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
 }
 
-// Sets AWAITED unless the group is empty. Returns: whether it is set.
+// Does: sets AWAITED unless the group is empty. Returns: false if the group is empty.
 static bool announce_locked(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   while (seen >= ONE)
     if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: while it is not empty
-  (void)csched_load_acquire(&group->word); // GR2, GR3: as is_empty; others may have entered since
+  (void)csched_load_acquire(&group->word); // GR2, GR3: the group was empty; other threads may have entered since
   return false;
 }
 
-static bool wait_to_be_told(csched_group *group, csched_time deadline) {
+// Does: sleeps until the group is empty. Returns: false at the deadline.
+static bool sleep_until_empty(csched_group *group, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(group);
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool sleeps = announce_locked(group);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: under the lock
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: after AWAITED
   csched_bucket_unlock_(bucket);
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: emptiness seen; GR4: timeout
 }
 
-static void call_all(csched_group_notice *newest) {
+// Does: calls the notices, the oldest first.
+static void call_notices(csched_group_notice *newest) {
   csched_group_notice *first = NULL;
   for (csched_group_notice *each = newest, *older; each != NULL; each = older) {
     older = each->next;
@@ -70,8 +71,8 @@ static void call_all(csched_group_notice *newest) {
   }
 }
 
-// If the word still is `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether it was.
-static bool leave_last(csched_group *group, uint32_t last) {
+// Does: if the word is still `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether the word was `last`.
+static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_group_notice *notices = NULL;
@@ -84,12 +85,12 @@ static bool leave_last(csched_group *group, uint32_t last) {
     if (!empties) group->notices = notices;
   }
   for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next)
-    each->back = NULL; // GR1: no lost wake
+    each->back = NULL; // GR1: too late to take back
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1, GR5: all of them
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: all sleepers
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, EMPTY);
-  if (empties) call_all(notices); // GR1: each once
+  if (empties) call_notices(notices); // GR1: each once
   return empties;
 }
 
@@ -102,37 +103,34 @@ void csched_group_enter(csched_group *group, uint32_t count) {
       csched_panic_("csched_group_enter",
                     "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6: misuse
                     (void *)group, seen / ONE, count);
-  } while (
-      !csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: relaxed, because an enter publishes nothing
+  } while (!csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: an enter publishes nothing
 }
 
 void csched_group_leave(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   for (;;) {
-    if (seen < ONE)
-      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.",
-                    (void *)group); // GR6: misuse
+    if (seen < ONE) // GR6: misuse
+      csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group);
     if (seen == (ONE | AWAITED)) {
-      if (leave_last(group, seen)) return;
-      seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
-    } else if (csched_cas_release(&group->word, &seen,
-                                  seen - ONE)) { // GR2, GR3: release; pairs with is_empty's acquire
+      if (try_leave_as_last(group, seen)) return;
+      seen = csched_load_relaxed(&group->word);                       // racy read, rechecked by the cas
+    } else if (csched_cas_release(&group->word, &seen, seen - ONE)) { // GR2, GR3: pairs with is_empty's acquire
       return;
     }
   }
 }
 
 void csched_group_wait(csched_group *group) {
-  if (!is_empty(group)) wait_to_be_told(group, CSCHED_FOREVER);
+  if (!is_empty(group)) sleep_until_empty(group, CSCHED_FOREVER);
 }
 
 bool csched_group_wait_until(csched_group *group, csched_time deadline) {
   if (is_empty(group)) return true;
-  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_to_be_told(group, deadline);
+  return (deadline == CSCHED_FOREVER || csched_now() < deadline) && sleep_until_empty(group, deadline);
 }
 
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
-  csched_waiter_(group); // registers the buckets' fork handler
+  csched_waiter_(group); // called only to register the buckets' fork handler
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = announce_locked(group);
   notice->call = call;
@@ -144,7 +142,7 @@ void csched_group_call_(csched_group *group, csched_group_notice *notice, void (
     group->notices = notice;
   }
   csched_bucket_unlock_(bucket);
-  if (!waits) call(notice); // GR2: seen empty
+  if (!waits) call(notice); // GR2: the group is empty
 }
 
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {

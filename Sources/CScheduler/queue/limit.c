@@ -1,38 +1,36 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   permit     one of the `most` jobs of the target's own that may be on the base at a time. Each carries one user job. FREE: in `free`,
-//              or never used; OUT: from take_permit_locked to come_back
-//   first      the jobs that wait for a permit, oldest first; the lowest bit of a job's `next` says that the job is a barrier
-//   out        the number of permits that are OUT. The structure is freed when this is 0 and the handle has been released
-//   is_alone   the one permit that is OUT carries a barrier; a permit has this flag, too
+//   permit     one of `most` jobs that the limit itself submits to the base. Each permit runs one user job. FREE: in the list `free`, or never
+//              used; OUT: from take_permit_locked to return_permit
+//   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
+//   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
+//   is_alone   of the limit: the only permit that is OUT runs a barrier; of a permit: it runs a barrier
 //
 // Invariants
-//   LM1  At most `most` jobs run at a time: a job runs only in its permit, and a permit carries one job.
-//   LM2  No job waits for ever: a job waits in `first` only while no permit is free, or because of LM9. Each submission, and each permit that
-//        comes back, gives permits to the oldest jobs, under the lock, while there are permits.
+//   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job.
+//   LM2  No job waits for ever: a job waits in `first` only while no permit is FREE, or because of LM9. Each submission, and each returned
+//        permit, assigns the FREE permits to the oldest jobs, under the lock.
 //   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
-//   LM4  If the base refuses a permit, the job that it carries and all waiting jobs are dropped. A later submission asks the base again. A
+//   LM4  If the base refuses a permit, the permit's job and all waiting jobs are dropped. A later submission tries the base again. A
 //        submission returns the error of its own job only.
 //   LM5  The structure is freed once: by the last permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
-//        touches it.
-//   LM6  A job that is unwound gives its permit back.
-//   LM7  A wait is refused where it could never end: at a limit of 1 as in a serial queue; from inside a barrier for any job, and from inside
-//        any job for a barrier. Otherwise other permits may continue.
-//   LM8  In a child of fork no permit is lost: permits that threads of the parent were about to submit, or ran, come back. A target with an
-//        orphaned base stops the process when work is submitted.
-//   LM9  A barrier starts when no permit is OUT. Until it has ended no other job starts, and no later job starts before it. A cancelled barrier
-//        counts as a plain job: it delays no job after the next submission, or the next permit that comes back.
+//        touches the structure.
+//   LM6  If a job is unwound, its permit is returned.
+//   LM7  A wait that could never end is refused: at a limit of 1 as in a serial queue; from inside a barrier for any job, and from inside
+//        any job for a barrier. Other waits are allowed, because other permits may continue.
+//   LM8  In a child of fork no permit is lost: permits that threads of the parent were about to submit, or ran, are submitted or returned. A
+//        target with an orphaned base stops the process when work is submitted.
+//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before it. A cancelled
+//        barrier counts as a plain job: it delays no job after the next submission, or the next returned permit.
 // Orderings: the lock's; no atomics of its own.
-// Assumes: a permit comes back in its `release`, because only then may it be submitted again (job.h). No user code is called under the lock.
-// Source: a pool of tokens. A permit is serial.c's drain job, `most` times, with a batch of one job. So the base is not asked how many jobs it
-//   can run.
-// Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base",
-//   "a limited target whose base is gone drops everything", "a released limited target runs what it has",
-//   "a limit below one is an error", "a limited target goes on when a job ends its thread",
-//   "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
-//   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up",
-//   "barriers of many threads are each alone", "a barrier is dropped with its target", "a wait that a barrier keeps from its end is refused".
+// Assumes: a permit is returned in its `release`, because only then may it be submitted again (job.h). No user code is called under the lock.
+// Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
+// Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base", "a limited target whose base is
+//   gone drops everything", "a released limited target runs what it has", "a limit below one is an error", "a limited target goes on when a job ends
+//   its thread", "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
+//   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up", "barriers of many threads are each alone", "a
+//   barrier is dropped with its target", "a wait that a barrier keeps from its end is refused".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
@@ -51,19 +49,19 @@
 
 typedef struct permit {
   csched_job job;
-  csched_job *job_to_run; // NULL: the job has started
+  csched_job *job_to_run; // the user job; NULL: it has started, or was dropped
   bool is_out, is_alone;
 } permit;
 
 struct csched_limit {
-  csched_target target, barriers;
+  csched_target target, barriers; // plain jobs are submitted to `target`, barriers to `barriers`
   csched_target *base;
-  csched_lock lock; // guards `first` to `is_released`, and `permits`
-  csched_job *first, *last;
-  csched_job *free; // permits
-  int most, used, out;
+  csched_lock lock;         // guards `first` to `is_released`, and `permits`
+  csched_job *first, *last; // waiting user jobs
+  csched_job *free;         // list of FREE permits
+  int most, used, out;      // permits: the limit; those initialised so far; those that are OUT
   bool is_alone, is_released;
-  void (*retain)(void *), (*release)(void *); // of `owner`, for each permit that is OUT; may be NULL
+  void (*retain)(void *), (*release)(void *); // called with `owner` for each permit that is OUT; may be NULL
   void *owner;
   csched_atfork atfork;
   permit permits[];
@@ -85,7 +83,7 @@ enum { BARRIER = 1 };
 
 static bool is_barrier(const csched_job *waiting) { return ((uintptr_t)waiting->next & BARRIER) != 0; }
 
-static csched_job *behind(const csched_job *waiting) {
+static csched_job *next_waiting(const csched_job *waiting) {
   return (csched_job *)((uintptr_t)waiting->next & ~(uintptr_t)BARRIER);
 }
 
@@ -100,7 +98,7 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
 
 static const csched_own_job_type permit_type;
 
-// Returns: a permit; NULL if all are OUT, or a barrier is; with `alone` (for a barrier), if any is OUT.
+// Returns: a FREE permit, now OUT. NULL: all are OUT, or a barrier runs. `alone`: for a barrier; NULL also if any permit is OUT.
 static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
@@ -117,13 +115,13 @@ static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
   return job;
 }
 
-// Gives a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
-static csched_job *load_locked(csched_limit *limit) {
+// Does: assigns a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
+static csched_job *assign_permits_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first, *taken;
   while ((first = limit->first) != NULL) { // LM2: no stuck job; LM3: order
     taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: barriers
     if (taken == NULL) break;
-    limit->first = behind(first);
+    limit->first = next_waiting(first);
     ((permit *)taken)->job_to_run = first;
     *end = taken;
     end = &taken->next;
@@ -137,30 +135,29 @@ static int submit_to_base(csched_limit *limit, csched_job *job) {
   return limit->base->type->deliver(limit->base, job);
 }
 
-// Submits `permits`. `is_kept`: `owner` is retained for one of them already. Returns: the result of the last submission.
-static int send(csched_limit *limit, csched_job *permits, bool is_kept) {
+// Does: submits `permits` to the base. `is_kept`: `owner` is already retained for one of them. Returns: the result of the last submission.
+static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept) {
   int error = 0;
   for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; permits != NULL;
-       permits = next) { // LM5: the last permit keeps the structure until its submission
+  for (csched_job *next; permits != NULL; permits = next) { // LM5: the last submission may free the structure
     next = permits->next;
     error = submit_to_base(limit, permits);
   }
   return error;
 }
 
-static void run(csched_job *job) {
+// The `run`, `drop` and `release` of a permit.
+static void run(csched_job *job) { // LM1: one job in each permit
   csched_limit *limit = job->context;
   csched_job *job_to_run = ((permit *)job)->job_to_run;
   ((permit *)job)->job_to_run = NULL;
-  csched_job_perform_on_(job_to_run,
-                         ((permit *)job)->is_alone ? &limit->barriers : &limit->target); // LM1: in its permit
+  csched_job_perform_on_(job_to_run, ((permit *)job)->is_alone ? &limit->barriers : &limit->target);
 }
 
-static void drop_permit(csched_job *job) { // LM4: the base took no more
+static void drop_permit(csched_job *job) { // LM4: the base has refused the permit
   csched_limit *limit = job->context;
   csched_lock_lock(&limit->lock);
   csched_job *next, *each = ((permit *)job)->job_to_run;
@@ -169,44 +166,45 @@ static void drop_permit(csched_job *job) { // LM4: the base took no more
   limit->first = NULL;
   csched_lock_unlock(&limit->lock);
   for (; each != NULL; each = next) {
-    next = behind(each);
+    next = next_waiting(each);
     csched_job_discard_(each);
   }
 }
 
-static void come_back(csched_job *job) { // LM6: also after unwinding
+static void return_permit(csched_job *job) { // LM6: also after unwinding
   csched_limit *limit = job->context;
   void (*release)(void *) = limit->release;
   void *owner = limit->owner;
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job starts here
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job may start
   csched_lock_lock(&limit->lock);
   ((permit *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
   job->next = limit->free;
   limit->free = job;
   limit->out--;
-  csched_job *permits = load_locked(limit);             // LM2: for the next jobs
+  csched_job *permits = assign_permits_locked(limit);   // LM2: next jobs
   bool is_last = limit->out == 0 && limit->is_released; // LM5: frees the structure
   csched_lock_unlock(&limit->lock);
   if (permits != NULL) {
-    send(limit, permits, true); // LM2: the next jobs
+    submit_permits(limit, permits, true); // LM2: one keeps this permit's reference to `owner`
     return;
   }
   if (is_last) free_limit(limit);
   if (release != NULL) release(owner);
 }
 
-static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, come_back);
+static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, return_permit);
 
 // MARK: submitting
 
+// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0.
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
   append_locked(limit, job, mark);
-  csched_job *permits = load_locked(limit); // LM2: for the oldest jobs
-  bool has_gone = limit->first == NULL;     // `job` has the last permit of `permits`
+  csched_job *permits = assign_permits_locked(limit); // LM2: for the oldest jobs
+  bool has_permit = limit->first == NULL;             // then `job` has a permit, the last of `permits`
   csched_lock_unlock(&limit->lock);
-  int error = send(limit, permits, false);
-  return has_gone ? error : 0; // LM4: of `job` only
+  int error = submit_permits(limit, permits, false);
+  return has_permit ? error : 0; // LM4: error of `job` only
 }
 
 static int deliver_to_limit(csched_target *target, csched_job *job) {
@@ -220,8 +218,7 @@ static int deliver_to_limit_at(csched_target *target, csched_timer *timer, csche
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
 
-// The functions of the barrier target, whose base is the limited target.
-
+// The functions of the target `barriers`, whose base is the limited target.
 static csched_target *limited(const csched_target *barriers) {
   return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
 }
@@ -234,19 +231,20 @@ static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csch
   return deliver_to_limit_at(limited(barriers), timer, deadline, leeway);
 }
 
-static bool is_in_barrier(const csched_target *target) { // LM7: refuses a wait for any job
+static bool is_in_barrier(const csched_target *target) { // LM7: a wait for any job is refused there
   return csched_target_is_inside(&((const csched_limit *)target)->barriers);
 }
 
-static bool is_in_any(const csched_target *barriers) {
-  return csched_target_is_inside(limited(barriers)); // LM7: no endless wait
+static bool is_in_any_job(const csched_target *barriers) {
+  return csched_target_is_inside(limited(barriers)); // LM7: a wait for a barrier is refused there
 }
 
 // MARK: dumps
 
 static size_t count_waiting_locked(const csched_limit *limit) {
   size_t count = 0;
-  for (const csched_job *each = limit->first; each != NULL && count < CSCHED_DUMP_PENDING; each = behind(each)) count++;
+  for (const csched_job *each = limit->first; each != NULL && count < CSCHED_DUMP_PENDING; each = next_waiting(each))
+    count++;
   return count;
 }
 
@@ -279,20 +277,19 @@ static void describe_barriers(const csched_target *barriers, csched_text *text) 
 
 // MARK: forks
 
-// Returns: whether `permit` was submitted, and waits on the base.
-static bool is_waiting(const csched_limit *limit, const permit *permit) {
+// Returns: whether `permit` is queued on the base.
+static bool is_queued_on_base(const csched_limit *limit, const permit *permit) {
   const csched_target *base = limit->base;
-  return csched_job_state_(csched_load_relaxed(&permit->job.word)) ==
-             CSCHED_JOB_QUEUED && // LM8: no other thread exists
+  return csched_job_state_(csched_load_relaxed(&permit->job.word)) == CSCHED_JOB_QUEUED && // LM8: one thread
          (base->type->has == NULL || base->type->has(base, &permit->job));
 }
 
-static bool limit_has(const csched_target *target, const csched_job *job) { // LM8: asked in a child of fork
+static bool limit_has(const csched_target *target, const csched_job *job) { // LM8: called in a child of fork
   const csched_limit *limit = (const csched_limit *)target;
   const csched_job *each = limit->first;
-  while (each != NULL && each != job) each = behind(each);
+  while (each != NULL && each != job) each = next_waiting(each);
   for (int i = 0; i < limit->used && each == NULL; i++)
-    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job) each = job; // limit_at_fork submits its permit
+    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job) each = job; // limit_at_fork submits the permit
   return each != NULL;
 }
 
@@ -300,20 +297,20 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
   return limit_has(limited(barriers), job);
 }
 
-// Perhaps `owner` is retained once too often. A target whose handle was released before the fork is never freed.
-static void bring_back(csched_limit *limit, permit *permit) { // LM8: fork
-  limit->is_released = false;
+// Does: submits a permit whose thread is in the parent, or returns it if its job has started there. May retain `owner` once too often.
+static void restore_permit(csched_limit *limit, permit *permit) { // LM8: fork
+  limit->is_released = false; // a target that was released before the fork is never freed
   if (limit->retain != NULL) limit->retain(limit->owner);
   csched_job_init(&permit->job, &permit_type.type, limit);
   if (permit->job_to_run != NULL) submit_to_base(limit, &permit->job);
-  else come_back(&permit->job);
+  else return_permit(&permit->job);
 }
 
 static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8: fork
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // its sleepers do not exist
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // waiters are in the parent
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   limit->target.waits_for = limit->barriers.waits_for = NULL;
   if (csched_target_is_orphaned_(limit->base)) {
@@ -322,7 +319,8 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   }
   for (int i = 0; i < limit->used; i++) {
     permit *each = &limit->permits[i];
-    if (each->is_out && !is_waiting(limit, each) && !csched_job_is_running_here_(&each->job)) bring_back(limit, each);
+    if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job))
+      restore_permit(limit, each);
   }
 }
 
@@ -334,6 +332,7 @@ const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create and destroy
 
+// Returns: the base's follow-up state of this thread (target_internal.h), or NULL.
 static uint32_t *follow_up(const csched_target *target) {
   const csched_target *below = target->type->base(target);
   return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;
@@ -353,15 +352,15 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
                                                    .passes_on_ = true,
-                                                   .is_bound_here = is_in_barrier, // LM7: no endless wait
-                                                   .is_concurrent_ = true};        // LM7: no endless wait
+                                                   .is_bound_here = is_in_barrier, // LM7: wait in a barrier
+                                                   .is_concurrent_ = true};        // LM7: other waits are allowed
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited,
                                                 .has = has_barrier,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
-                                                .is_bound_here = is_in_any, // LM7: no endless wait
+                                                .is_bound_here = is_in_any_job, // LM7: wait for a barrier
                                                 .passes_on_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
@@ -386,7 +385,7 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits do not come back
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits are not returned
   csched_lock_lock(&limit->lock);
   limit->is_released = true;
   bool is_last = limit->out == 0; // LM5: no permit is OUT

@@ -1,4 +1,4 @@
-// What a dump reads of serial queues and limits.
+// Serial queues and limits, for dumps: finds them in the fork list.
 // Depends on: target.h, platform.h.
 #pragma once
 

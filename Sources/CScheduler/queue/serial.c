@@ -1,38 +1,37 @@
 // A serial queue: runs jobs one at a time, in order, on the threads of its base target.
 //
 // States
-//   inbox      see mpsc.c. PARKED: the queue is idle. Otherwise the queue has an owner: the drain job, which waits on the base or runs; a sync that
-//              runs inline; or, while STALLED is set, the resume that ends the suspension
-//   hold       the number of suspensions, times 2, plus STALLED: the queue's owner has released it because it is suspended
-//   owners     references: one of the handle, one of the queue's owner. A sync that runs inline has none, because its caller keeps the queue
+//   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise it has one owner: the drain job, which is submitted to the base or
+//              runs; a sync that runs inline; or, while STALLED is set, the resume that will end the suspension
+//   hold       2 times the number of suspensions, plus STALLED: the owner has found the queue suspended, and released it without parking it
+//   owners     reference count: one for the handle, one for the queue's owner. An inline sync has none, because its caller keeps the queue valid
 //
 // Invariants
-//   SQ1  Jobs run one at a time: only the queue's owner runs them. The owner takes the queue by changing PARKED, and releases it by parking
-//       it again. Each is one compare-and-exchange.
+//   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, and releases it by parking it
+//       again. Each is one compare-and-exchange.
 //   SQ2  No job waits for ever: an owner that releases the queue has parked it, or has found more jobs and submitted the drain job, or has
-//       left STALLED to a resume. Skipped submission: a push that does not find PARKED leaves its job to the owner.
-//   SQ3  Suspension: after a suspend no job starts, except one for which the owner had passed the check. The last resume and the owner's release
-//       change the same word, so exactly one of them continues with the queue.
-//   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, LP3). Then it is
-//       appended behind the base's other work. It does the same after a job that has a follow-up (pool_worker.c, WK10).
-//   SQ5  The last reference to be released frees the structure.
-//   SQ6  If the base refuses the drain job, all jobs in the queue are dropped, and all later ones are refused.
-//   SQ7  A wait that could never end is refused: EDEADLK (waits.c). A queue whose base accepts no more work work is not entered, idle or not: ECANCELED.
-//   SQ8  A job or a sync that is unwound (by an exception, longjmp or thread exit) releases the queue, which continues with the next job.
+//       set STALLED for a resume. Skipped submission: if a push does not find PARKED, the owner runs the pushed job.
+//   SQ3  Suspension: after a suspend no job starts, except a job for which the owner had already checked `hold`. The last resume and the owner's
+//       release change the same word, so exactly one of them continues with the queue.
+//   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, LP3). If jobs
+//       remain, it is submitted again, behind the base's other work. It also stops after a job that has a follow-up (pool_worker.c, WK10).
+//   SQ5  The thread that releases the last reference frees the structure.
+//   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are refused.
+//   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, a sync is refused, idle queue or not: ECANCELED.
+//   SQ8  If a job or a sync is unwound (by an exception, longjmp or thread exit), the queue is released, and continues with the next job.
 //   SQ9  In a child of fork, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
 //       of the parent's other threads are removed, because the stacks of those threads are reused.
 // Orderings
-//   hold: acquire and release, so that a resume sees what the owner did · owners: the same, so that the last reference sees all
+//   hold: acquire and release, so that a resume sees what the owner did · owners: acquire and release, so that the freeing thread sees all earlier uses
 // Assumes: the drain job releases the queue in its `release`, because only then may it be submitted again (job.h).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's PARKED mark.
-// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines",
-//   "a suspended queue begins nothing", "sync runs inline when the queue is idle", "sync that cannot end is reported",
-//   "a circle of waits over threads is reported", "sync on a queue whose base was stopped is refused, idle or not",
-//   "a queue goes on after a longjmp out of a sync", "a long queue lets others in between", "a batch takes few of each kind",
-//   "a serial queue whose base is gone drops everything", "a released queue runs what it has",
-//   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process",
-//   "after fork the thread's own loops go on", "after fork a queue goes on that a thread of the parent was about to wake",
-//   "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without".
+// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended
+//   queue begins nothing", "sync runs inline when the queue is idle", "sync that cannot end is reported", "a circle of waits over threads is
+//   reported", "sync on a queue whose base was stopped is refused, idle or not", "a queue goes on after a longjmp out of a sync", "a long queue lets
+//   others in between", "a batch takes few of each kind", "a serial queue whose base is gone drops everything", "a released queue runs what it has",
+//   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process", "after fork the thread's own loops go
+//   on", "after fork a queue goes on that a thread of the parent was about to wake", "after fork a lock that its thread holds can be unlocked and
+//   taken, with sleepers of the parent or without".
 // Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9.
 
 #include <CScheduler/serial.h>
@@ -51,22 +50,22 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BATCH = 64 };
-enum { STALLED = 1, SUSPENSION = 2 };
+enum { BATCH = 64 };                  // most jobs of one run of the drain job
+enum { STALLED = 1, SUSPENSION = 2 }; // in `hold`
 
 struct csched_serial {
   csched_target target;
-  csched_target *base, *root;
-  bool (*turn)(csched_target *root, int change); // the root's `turn_`: NULL, except in virtual time
+  csched_target *base, *root;                    // root: the last of the chain of bases
+  bool (*turn)(csched_target *root, int change); // virtual time's count of jobs; NULL for other roots
   csched_mpsc inbox;
-  csched_job drain;
-  csched_job held;    // placeholder for a sync that runs inline: its `release` handles unwinding
-  bool has_reference; // csched_serial_run_timer_ is inside, and has a reference
-  uint32_t hold;
-  uint32_t owners;
-  void (*retain)(void *), (*release)(void *); // of `owner`, with each reference of the queue's owner; may be NULL
-  void (*closed)(void *);                     // of `owner`, when all jobs have been dropped; may be NULL
-  void *owner;
+  csched_job drain;   // submitted to the base: runs the queue's jobs
+  csched_job held;    // placeholder for an inline sync: its `release` is called when the sync is unwound
+  bool has_reference; // the inline sync is csched_serial_run_timer_, which must release a reference
+  uint32_t hold;      // SQ3: suspensions
+  uint32_t owners;    // SQ5: reference count
+  void (*retain)(void *), (*release)(void *); // called with `owner` when the queue gets work, and has none; may be NULL
+  void (*closed)(void *); // called with `owner` when the base has refused the drain job (SQ6); may be NULL
+  void *owner;            // the object that contains the queue: csched_serial_own
   csched_atfork atfork;
   uint32_t has_name;
   char name[32];
@@ -74,28 +73,28 @@ struct csched_serial {
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
-static void give_up_serial(csched_serial *serial) {                       // SQ5: drops a reference
+static void decrement_owners(csched_serial *serial) {                     // SQ5: one reference less
   if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // SQ5: pairs with itself
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
 }
 
-// Takes the reference of the queue's owner.
-static void take_reference(csched_serial *serial) {
+// Does: acquires a reference for a thread that has become the queue's owner. release_reference releases it.
+static void acquire_reference(csched_serial *serial) {
   csched_fetch_add_relaxed(&serial->owners, 1u); // SQ5: the caller may use the queue
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
-static void give_reference_up(csched_serial *serial) {
+static void release_reference(csched_serial *serial) {
   void (*release)(void *) = serial->release;
   void *owner = serial->owner;
-  give_up_serial(serial);
+  decrement_owners(serial);
   if (release != NULL) release(owner);
 }
 
 static bool is_suspended(const csched_serial *serial) {
-  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: a job that passed this check may start
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: a job that passes this check may start
 }
 
 // MARK: owning the queue
@@ -105,43 +104,42 @@ static int submit_drain(csched_serial *serial) {
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
-// Leaves the queue to the resume that ends the suspension. Returns: false if the queue is not suspended.
+// Does: if the queue is suspended, transfers its ownership to the last resume. Returns: false if it is not suspended.
 static bool stall(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
-    if (csched_cas_release(&serial->hold, &hold, hold | STALLED))
-      return true; // SQ3: release; pairs with resume's acquire
+    if (csched_cas_release(&serial->hold, &hold, hold | STALLED)) return true; // SQ3: pairs with resume's acquire
   return false;
 }
 
-// Releases the queue. If it has more jobs, submits the drain job instead.
+// Does: ends the caller's ownership of the queue. If the queue has more jobs, submits the drain job, which is the next owner.
 static void release_queue(csched_serial *serial) {
   if (stall(serial)) return;               // SQ2: the resume continues
   if (!csched_mpsc_park(&serial->inbox)) { // SQ1: fails if there are jobs
     submit_drain(serial);                  // SQ2: the drain job continues
     return;
   }
-  give_reference_up(serial);
+  release_reference(serial);
 }
 
-// As let_go, for a sync that runs inline. Its caller keeps the queue, so it has no reference: a sync takes two locked
-// instructions instead of six.
+// As release_queue, for an inline sync, which has no reference. So a sync costs two locked instructions instead of six.
 static void release_inline(csched_serial *serial) {
   if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // SQ1: released
-  take_reference(serial);
+  acquire_reference(serial);
   release_queue(serial);
 }
 
-// Takes one more job from the loop's batch; `sync_unwound` is NULL outside of a loop. The loop has counted the drain job.
-static bool takes_another(unsigned *left) {
+// Does: counts one job in the loop's batch, which has room for `*left` jobs (NULL: no loop runs here). Returns: false if the batch is full.
+// The drain job's first job needs no call, because the loop has counted the drain job.
+static bool count_in_batch(unsigned *left) {
   if (left == NULL) return true;
   bool takes = *left > 0;
   if (takes) --*left;
   return takes;
 }
 
-// As run_drain, in virtual time, which counts each job. The drain job was counted as the first one.
-static void run_counted(csched_serial *serial) {
+// As run_drain, in virtual time, which counts each job. The driver has counted the drain job, so the first job is not counted again.
+static void run_drain_in_virtual_time(csched_serial *serial) {
   bool has_run = false;
   for (int i = 0; i < BATCH; i++) { // SQ4: bounded
     bool is_first = !has_run;
@@ -150,10 +148,11 @@ static void run_counted(csched_serial *serial) {
     if (csched_job_perform_on_(csched_mpsc_pop(&serial->inbox), &serial->target)) has_run = true;
     else if (!is_first) serial->turn(serial->root, -1);
   }
-  if (!has_run) serial->turn(serial->root, -1);
-  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: appended again
+  if (!has_run) serial->turn(serial->root, -1); // takes back the driver's count of the drain job
+  if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work
 }
 
+// Returns: this thread's follow-up state in the base (target_internal.h); NULL if the base has no follow-ups.
 static uint32_t *follow_up_of(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
@@ -165,23 +164,24 @@ static void run_drain(csched_job *drain) {
   const uint32_t *follow_up = follow_up_of(serial);
   csched_job *job;
   if (CSCHED_UNLIKELY(serial->turn != NULL)) {
-    run_counted(serial);
+    run_drain_in_virtual_time(serial);
     return;
   }
-  for (int i = 0; i < BATCH && (i == 0 || takes_another(left)); i++) { // SQ4: bounded
+  for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) { // SQ4: bounded
     if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
     csched_job_perform_on_(job, &serial->target);
-    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: thread-local
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: the follow-up first
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: appended again
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work
 }
 
-static void drop_all(csched_job *drain) { // SQ6: the base took no more
+static void drop_all(csched_job *drain) { // SQ6: the base has refused the drain job
   csched_serial *serial = drain->context;
   csched_mpsc_close(&serial->inbox);
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
 }
 
+// Called when the drain job has ended, or was refused: releases the queue, or reports that it has closed.
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
   if (!csched_mpsc_is_closed(&serial->inbox)) {
@@ -189,7 +189,7 @@ static void drain_ended(csched_job *drain) {
     return;
   }
   if (serial->closed != NULL) serial->closed(serial->owner);
-  give_reference_up(serial); // SQ6: the queue stays closed
+  release_reference(serial); // SQ6: the queue stays closed
 }
 
 static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, drop_all, drain_ended);
@@ -199,9 +199,9 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
-  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: left to the queue's owner
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: the queue's owner runs it
   if (result == CSCHED_PUSHED_WAKE) {
-    take_reference(serial);
+    acquire_reference(serial);
     return submit_drain(serial);
   }
   csched_job_discard_(job); // SQ6: closed
@@ -222,39 +222,39 @@ void csched_serial_suspend(csched_serial *serial) {
 void csched_serial_resume(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: no job starts here
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: no job may start
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
   } while (!csched_cas_acquire(&serial->hold, &hold, after)); // SQ3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: continues, or parks the queue
+  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: runs the waiting jobs, or parks
 }
 
 // MARK: waiting
 
+// Does: makes the caller the owner, for an inline sync. Returns: false if the queue is busy or suspended, or its base cannot be entered.
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: not idle
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: the base is open
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: base is open
   release_inline(serial);
   return false;
 }
 
 static void leave_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  release_inline(
-      serial); // SQ2: before the base: a drain job that is submitted here finds the base occupied, and wakes no thread
+  release_inline(serial); // SQ2: first: a drain job that it submits finds the base busy, and wakes no thread
   csched_target_leave_inline_(serial->base);
 }
 
 // MARK: unwinding
 
-static void sync_unwound(csched_job *held) { // SQ8: the inline sync was unwound
+static void sync_unwound(csched_job *held) { // SQ8: releases the queue
   csched_serial *serial = held->context;
   bool has_reference = serial->has_reference;
   serial->has_reference = false;
   leave_serial(held->context);
-  if (has_reference) give_reference_up(serial);
+  if (has_reference) release_reference(serial);
 }
 static const csched_job_type held_type = {.release = sync_unwound};
 
@@ -262,11 +262,11 @@ static const csched_job_type held_type = {.release = sync_unwound};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
-static bool is_serial_closed(const csched_target *target) { // SQ7: the base took no more
+static bool is_serial_closed(const csched_target *target) { // SQ7: the base accepts no more work
   return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
 }
 
-static bool serial_has(const csched_target *target, const csched_job *job) { // SQ9: asked in a child of fork
+static bool serial_has(const csched_target *target, const csched_job *job) { // SQ9: called in a child of fork
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
@@ -275,8 +275,7 @@ static void describe_serial(const csched_target *target, csched_text *text) {
   csched_mpsc_seen inbox = csched_mpsc_look_(&serial->inbox, CSCHED_DUMP_PENDING);
   uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
   unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
-  bool has_name =
-      csched_load_acquire(&serial->has_name) != 0; // SQ1: pairs with csched_serial_set_name; carries the name
+  bool has_name = csched_load_acquire(&serial->has_name) != 0;                  // SQ1: pairs with set_name's release
   csched_text_target_(text, "queue", target, has_name ? serial->name : "");
   csched_text_add_(text, " on ");
   csched_text_address_(text, serial->base);
@@ -306,37 +305,37 @@ static const csched_target_type serial_type = {.deliver = deliver_to_serial,
 
 // MARK: syncs
 
+// A sync that could not run inline. It lies on the stack of its caller, which waits for `ended`.
 typedef struct sync_job {
   csched_job job;
   void (*body)(void *);
   void *context;
-  uint32_t ended; // futex
-  uint32_t thread;
+  uint32_t ended;  // futex: CSCHED_ENDED when the caller may continue
+  uint32_t thread; // the caller's, by csched_lock_self_
   int result;
 } sync_job;
 
 static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
-  csched_store_release(
-      ended,
-      CSCHED_ENDED); // SQ1: pairs with the waiter's acquire; publishes what `body` did. `sync` may be freed: the wake uses its address only
-  csched_futex_wake_(ended, 1);
+  csched_store_release(ended, CSCHED_ENDED); // SQ1: pairs with the waiter's acquire; publishes what `body` did
+  csched_futex_wake_(ended, 1);              // `sync` may be freed by now: only its address is used
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
 static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; }
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_own_job_type sync_type = CSCHED_OWN_JOB_TYPE(run_sync, drop_sync, sync_ended);
 
+// Does: submits `body` as a job, and sleeps until it has run. Returns: as csched_serial_sync.
 static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   csched_job_init(&sync.job, &sync_type.type, NULL);
-  if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: the base accepts no more work
-  if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: it would never end
+  if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: base is closed
+  if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: a cycle of waits
   csched_blocked_begin_("csched_serial_sync", &serial->target);
   csched_target_submit(&serial->target, &sync.job);
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
-  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with the end's release
+  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with end_sync's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_deadlock_check_end_();
   csched_blocked_end_();
@@ -368,7 +367,7 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   return 0;
 }
 
-// Keeps the queue with a reference, because the timer's job may release the last one.
+// Holds a reference meanwhile, because the timer's job may release the last other one.
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
@@ -377,7 +376,7 @@ bool csched_serial_run_timer_(csched_timer *timer) {
     timer->target->type->deliver(timer->target, &timer->job);
     return false;
   }
-  take_reference(serial);
+  acquire_reference(serial);
   if (csched_serial_try_enter(serial, &inside)) {
     serial->has_reference = true;
     has_run = csched_job_perform_on_(&timer->job, &serial->target);
@@ -386,29 +385,28 @@ bool csched_serial_run_timer_(csched_timer *timer) {
   } else {
     deliver_to_serial(&serial->target, &timer->job);
   }
-  give_reference_up(serial);
+  release_reference(serial);
   return has_run;
 }
 
 // MARK: forks
 
-// Returns: whether the drain job was submitted, and waits on the base.
+// Returns: whether the drain job is queued on the base.
 static bool is_drain_waiting(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return !csched_job_is_idle(&serial->drain) && (base->type->has == NULL || base->type->has(base, &serial->drain));
 }
 
-// Returns: whether a thread of the parent became the queue's owner, and did not submit the drain job. It may have
-// marked the drain job as submitted.
-static bool is_forsaken(const csched_serial *serial) {
+// Returns: whether the owner was a thread that exists only in the parent: the queue is busy, but no job on the base, and not this thread, owns it.
+static bool has_lost_owner(const csched_serial *serial) {
   csched_mpsc inbox = serial->inbox;
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
          (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: no other thread exists
          !csched_target_is_inside(&serial->target);
 }
 
-// Removes the syncs of the parent's other threads. They lie on stacks that new threads will reuse.
-static void forget_syncs_of_others(csched_serial *serial) { // SQ9: fork
+// Does: removes the syncs of the parent's other threads, which lie on stacks that new threads will reuse.
+static void remove_syncs_of_other_threads(csched_serial *serial) { // SQ9: fork
   csched_job *first = NULL, **end = &first;
   while (!csched_mpsc_is_empty(&serial->inbox)) {
     csched_job *job = csched_mpsc_pop(&serial->inbox);
@@ -430,9 +428,9 @@ static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { /
     serial->target.type = &csched_target_orphaned_;
     return;
   }
-  forget_syncs_of_others(serial);
-  if (is_forsaken(serial)) {
-    take_reference(serial); // perhaps a second one; the queue is then never freed
+  remove_syncs_of_other_threads(serial);
+  if (has_lost_owner(serial)) {
+    acquire_reference(serial); // the lost owner may have had one already: the queue is then never freed
     csched_job_init(&serial->drain, &drain_type.type, serial);
     submit_drain(serial);
   }
@@ -463,7 +461,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
 
 void csched_serial_set_name(csched_serial *serial, const char *name) {
   csched_name_copy_(serial->name, sizeof serial->name, name);
-  csched_store_release(&serial->has_name, 1u); // SQ1: pairs with describe; carries the name
+  csched_store_release(&serial->has_name, 1u); // SQ1: pairs with describe_serial; publishes the name
 }
 
 void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *owner) {
@@ -475,9 +473,8 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { serial->closed = closed; }
 
 void csched_serial_destroy(csched_serial *serial) {
-  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_))
-    return;                           // SQ9: its owner cannot release it in the child
-  csched_frame_leave_(&serial->held); // SQ8: a longjmp may have left it unnoticed
+  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: its owner is in the parent
+  csched_frame_leave_(&serial->held); // SQ8: a longjmp out of an inline sync may not have been noticed yet
   while (is_suspended(serial)) csched_serial_resume(serial);
-  give_up_serial(serial);
+  decrement_owners(serial);
 }

@@ -1,13 +1,13 @@
 // Detects a wait that would never end, because threads would wait for each other in a cycle.
 //
-// A waiting thread holds the serial queues, and other exclusive targets, of the jobs that it is inside of (its context frames, `csched_frame`),
-// and the exclusive bases of these. It also holds its own loops, whether it runs them or not. Each held target has in `waits_for` the target
-// for which the thread waits.
+// A waiting thread holds the exclusive targets (serial queues …) of the jobs that it is inside (its context frames, `csched_frame`), and the
+// exclusive bases of these targets. It also holds its own loops, whether it runs them or not. `waits_for` of each held target is the target for
+// which the holding thread waits.
 //
-// A wait never ends if the waiting thread itself holds the target or one of its bases. It also never ends if their holder waits, directly or
-// through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ checks and records all waits under one lock, and
-// refuses the one that would close such a cycle. Each step of the check leads to one target: the holder of a target also holds its bases.
-// No atomics: the lock is the order.
+// A wait never ends if the waiting thread itself holds the target or one of its bases. It also never ends if the holder of one of these waits,
+// directly or through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ checks and records all waits under one
+// lock, and refuses a wait that would close such a cycle. Each step of the check has one successor: the holder of a target also holds its bases.
+// No atomics: the lock orders all accesses.
 // Models: checks/waits.c, checks/serial.c.
 
 #include <CScheduler/lock.h>
@@ -24,6 +24,7 @@ static void waits_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT;
 }
 
+// Does: records the wait for `target`, or its end (NULL), in all targets that this thread holds.
 static void set_waits_for(csched_target *target) {
   for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
     for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
@@ -40,7 +41,7 @@ static csched_target *next_waited(const csched_target *target) {
 bool csched_deadlock_check_begin_(csched_target *target) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, waits_at_fork);
-  bool ends = true;
+  bool ends = true; // no target in the chain of waits that begins at `target` is held by this thread
   csched_lock_lock(&lock);
   for (const csched_target *each = target; each != NULL && ends; each = next_waited(each))
     ends = !csched_target_is_held_here_(each);

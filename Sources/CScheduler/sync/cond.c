@@ -1,28 +1,28 @@
-// A condition variable: its waiters release a lock, sleep until a signal, a broadcast or a deadline, and take the lock again.
+// A condition variable: a waiter releases a lock, sleeps until a signal, a broadcast or a deadline, and locks again.
 //
 // States
 //   lock      0               no thread waits
-//             address         threads may sleep in the bucket (waiting_internal.h) that have released the lock at this address; set and
+//             address         threads that have released the lock at this address may sleep in the bucket (waiting_internal.h); set and
 //                             cleared under the bucket's lock
-//   a sleeper: in the bucket, not marked      in the bucket, marked (`is_marked`): a broadcast includes it, it will be woken in its turn      taken out
+//   a sleeper: in the bucket, unmarked      in the bucket, marked (`is_marked`): a broadcast has included it and will wake it      dequeued
 //
 // Invariants
-//   CV1  No lost wake: a waiter is in the bucket before it releases the lock. So a signal by a thread that has taken the lock since finds it.
-//   CV2  A signal wakes the first waiter in the bucket that no broadcast has marked. A wait ends by a signal, a broadcast or its deadline.
-//   CV3  No thundering herd: a broadcast wakes one waiter. Each waiter that it has woken takes the lock and then wakes the next marked one.
-//        While a marked waiter sleeps, another thread is on its way to wake it.
-//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and takes no other waiter's wake. A marked waiter counts as woken.
+//   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
+//   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
+//   CV3  No thundering herd: a broadcast marks all waiters and wakes one. Each waiter that it has woken locks, and then wakes the next marked
+//        waiter. While a marked waiter sleeps, such a thread exists.
+//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and uses up no other waiter's wake. A marked waiter counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
 //   CV6  A signal does not touch the condition after the wake: the woken thread may free it.
 //   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
 //        destroying the condition while a thread waits.
-//   CV8  In a child of fork no thread sleeps, whatever the word says. Operations trust the bucket.
+//   CV8  In a child of fork no thread sleeps, even if the word is not 0. Operations rely on the bucket.
 //
 // Orderings
-//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries what it guards
+//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries the data that it guards
 // Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
-// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue; here one waiter wakes the next. The reason: sleepers of a lock
-//   check that its owner lives (LK10), and a moved waiter would not.
+// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next, because sleepers of a lock check
+//   that its owner lives (LK10), and a moved waiter would not.
 // Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
 //   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by the woken thread",
 //   "a wait without the lock stops the process", "a wait with another lock stops the process",
@@ -35,7 +35,7 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-enum { GO_ON = 1, WAKE_NEXT = 2 }; // signals to a sleeper
+enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals to a sleeper; WAKE_NEXT: from a broadcast, CV3
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
                                                              uintptr_t other) {
@@ -44,7 +44,7 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
-// Returns: the first waiter of the bucket whose mark (`is_marked`: a broadcast includes it) is `is_marked`. `_locked`: the bucket is locked.
+// Returns: the first waiter that a broadcast has marked, or that none has, as `is_marked` asks; NULL: none. Requires: the bucket is locked.
 static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
@@ -53,26 +53,27 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// Takes `waiter` out, unless it is NULL. The condition stays valid until `waiter` is signalled, or until the caller returns.
-static void take_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
+// Does: moves `waiter`, unless it is NULL, to `taken`; the last waiter clears the word. The condition is valid until `waiter` is signalled.
+static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
-    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: untouched after wake
+    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the wake
 }
 
+// Does: wakes the first marked or unmarked waiter, if there is one.
 static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  take_locked(bucket, cond, first_locked(bucket, cond, is_marked), &taken);
+  dequeue_locked(bucket, cond, first_locked(bucket, cond, is_marked), &taken);
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, signal);
 }
 
-static bool somebody_may_wait(const csched_cond *cond) {
-  return csched_load_relaxed(&cond->lock) != 0; // CV1: set before the lock was released
+static bool may_have_waiters(const csched_cond *cond) {
+  return csched_load_relaxed(&cond->lock) != 0; // CV1: set before the lock is released
 }
 
-// Returns: 0, or the address of another lock with which threads wait already.
+// Does: inserts `waiter` into the bucket. Returns: 0, or the address of another lock with which threads wait; `waiter` is not inserted then.
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
@@ -98,28 +99,28 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   csched_lock_unlock(lock); // CV1: after the insertion
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
   csched_lock_lock(lock);                                     // CV5: owned again
-  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wakes the next marked waiter
+  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wake the next marked waiter
   return signal != 0 || waiter.is_marked;                     // CV4: a marked waiter counts as woken
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
 
 void csched_cond_signal(csched_cond *cond) {
-  if (somebody_may_wait(cond)) wake_first(cond, false, GO_ON); // CV2: the first unmarked waiter
+  if (may_have_waiters(cond)) wake_first(cond, false, SIGNALLED); // CV2: the first unmarked waiter
 }
 
 void csched_cond_broadcast(csched_cond *cond) {
-  if (!somebody_may_wait(cond)) return;
+  if (!may_have_waiters(cond)) return;
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *each;
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  bool goes_on = first_locked(bucket, cond, true) != NULL; // CV3: a thread is on its way to wake it
+  bool is_underway = first_locked(bucket, cond, true) != NULL; // CV3: an earlier broadcast still wakes its waiters
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
-    if (each->address == cond) each->is_marked = true; // CV2: marks it
+    if (each->address == cond) each->is_marked = true; // CV2: mark it
   }
-  take_locked(bucket, cond, goes_on ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
+  dequeue_locked(bucket, cond, is_underway ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: one at the most
+  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: at most one waiter
 }
 
 void csched_cond_destroy(csched_cond *cond) {

@@ -1,22 +1,23 @@
-// A countdown latch in 4 bytes: it opens once and for good, and all waiters pass.
+// A countdown latch in 4 bytes: it opens once and for good, and all waiters return.
 //
 // States
 //   word      2n              n counts remain, and no thread sleeps
-//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under its lock
+//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under the bucket's lock
 //             0               open for good
 //
 // Invariants
-//   LT1  The latch opens once, by the thread with the last count. A waiter passes only if it has seen the latch open, or that thread signalled it.
-//   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The thread with the last count then takes all sleepers out.
-//   LT3  All that precedes any count is visible to each waiter that passes.
-//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket. If it is signalled at that moment, it passes.
-//   LT5  After the opening, neither the last count nor the sleepers touch the latch: the first waiter to pass may free it. The latch opens and
-//        the sleepers are taken out under one hold of the bucket's lock, so none of them waits for a new latch in this memory.
-//   LT6  Misuse is detected: a count below zero, and destroying it while a thread waits, stop the process.
-//   LT7  In a child of fork no thread sleeps, whatever the word says. The thread with the last count finds the bucket empty.
+//   LT1  The thread with the last count opens the latch, once. A wait succeeds only if its thread has seen the latch open, or was signalled by
+//        the opening thread.
+//   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The opening thread then dequeues all sleepers.
+//   LT3  All that precedes any count is visible to each waiter whose wait succeeds.
+//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket. If it is signalled at that moment, its wait succeeds.
+//   LT5  After the opening, neither the opening thread nor the sleepers touch the latch: the first waiter to return may free it. One critical
+//        section of the bucket opens the latch and dequeues the sleepers. So no sleeper waits for a new latch in this memory.
+//   LT6  Misuse is detected: a count below zero, and destroying the latch while a thread waits, stop the process.
+//   LT7  In a child of fork no thread sleeps, even if SLEEPERS is set. The thread with the last count finds the bucket empty.
 //
 // Orderings
-//   word: acquire, pairs with each count's release, carries what preceded it; all counts are one release sequence · to a sleeper: what
+//   word: acquire, pairs with each count's release, carries what preceded the count; all counts are one release sequence · to a sleeper: what
 //   the last count has acquired, by the release of the sleeper's signal
 // Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
@@ -30,8 +31,8 @@
 #include "../base/panic.h"
 #include "waiting_internal.h"
 
-enum { SLEEPERS = 1, ONE = 2 };
-enum { OPEN = 1 }; // signal to a sleeper
+enum { SLEEPERS = 1, ONE = 2 }; // parts of `word`: the bit, and one count
+enum { OPEN = 1 };              // signal to a sleeper
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_below_zero(const csched_latch *latch, uint32_t left, uint32_t count) {
   csched_panic_(
@@ -44,7 +45,7 @@ static bool is_open(const csched_latch *latch) {
   return csched_load_acquire(&latch->word) < ONE; // LT1, LT3: acquire; pairs with each count's release
 }
 
-// Sets SLEEPERS, unless the latch is open. Returns: whether it is closed.
+// Does: sets SLEEPERS, unless the latch is open. Returns: whether the latch is closed. Requires: the bucket is locked.
 static bool announce_locked(csched_latch *latch) {
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   while (seen >= ONE)
@@ -59,17 +60,17 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: no lost wake
   csched_bucket_unlock_(bucket);
   return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN
-                : is_open(latch); // LT4: timeout; LT5: untouched after opening
+                : is_open(latch); // LT4: timeout; LT5: not after a sleep
 }
 
-// Opens the latch and wakes its sleepers, if the word is still `last`. Returns: whether it was.
+// Does: if the word is still `last`, opens the latch and wakes its sleepers. Returns: whether it was `last`.
 static bool open(csched_latch *latch, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(latch);
   bool opens = csched_cas_acq_rel(&latch->word, &last, 0u); // LT1, LT3: acquires the other counts for the sleepers
   while (opens && (waiter = csched_bucket_first_locked_(bucket, latch)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: takes all out
+    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: dequeues all
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, OPEN);
   return opens;
@@ -89,9 +90,8 @@ void csched_latch_count_down(csched_latch *latch, uint32_t count) {
     if (count > left) panic_below_zero(latch, left, count); // LT6: misuse
     if (count == left && (seen & SLEEPERS) != 0) {
       if (open(latch, seen)) return;
-      seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
-    } else if (csched_cas_release(&latch->word, &seen,
-                                  seen - count * ONE)) { // LT1, LT3: release; pairs with is_open's acquire
+      seen = csched_load_relaxed(&latch->word);                               // racy read, rechecked by the cas
+    } else if (csched_cas_release(&latch->word, &seen, seen - count * ONE)) { // LT1, LT3: pairs with is_open
       return;
     }
   }
@@ -107,7 +107,7 @@ bool csched_latch_wait_until(csched_latch *latch, csched_time deadline) {
 }
 
 uint32_t csched_latch_count(const csched_latch *latch) {
-  return csched_load_acquire(&latch->word) / ONE; // LT3: as is_open
+  return csched_load_acquire(&latch->word) / ONE; // LT3: as in is_open
 }
 
 void csched_latch_destroy(csched_latch *latch) {

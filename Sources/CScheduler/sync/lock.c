@@ -1,50 +1,50 @@
-// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h); an unlock wakes one sleeper or hands it the lock.
+// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or hands the lock to it.
 //
 // States
 //   owner     0               unlocked
 //             n               locked by the thread with number n (csched_lock_self_)
-//   flag      0               no thread sleeps for a lock with this hash; waiters may spin. (The waiter flags are a static table; a
-//                             hash of the lock's address selects one.)
+//   flag      0               no thread sleeps for a lock with this hash; waiters may spin. The waiter flags are a static table, indexed by a hash
+//                             of the lock's address.
 //             SLEEPERS        a thread sleeps in the bucket of this hash; set and cleared under the bucket's lock
-//             STARVED             a sleeper of the bucket of this hash is starved; set and cleared under the bucket's lock
-//             address         one waiter of the lock at that address is AWAKE: it spins, or was just woken, and will read owner
-//                             again. Lock addresses are multiples of 4, so all three fit into one word.
+//             STARVED         one sleeper of this bucket is starved, and the next unlock hands its lock to it; set and cleared as SLEEPERS
+//             address         AWAKE: one waiter of the lock at this address spins, or was just woken. It will read owner again. Lock
+//                             addresses are multiples of 4, so the word also has room for the two bits.
 //
 // Invariants
-//   LK1  Mutual exclusion: only a compare-and-exchange changes owner from 0 to a thread's number. Only the owner's store changes it to 0 or to
-//       a sleeper's number. (One exception, in a child of fork: RW8 of rwlock.c.)
-//   LK2  No lost wake: a thread sleeps only if the owner that it read after its announcement will see that announcement.
-//       Sleeper: set SLEEPERS (the announcement), heavy fence, read owner. Unlock: store 0 to owner, light fence, read the flag.
-//   LK3  Skipped wakes: AWAKE is set only for a thread that is awake or is being woken. When that thread owns the lock, sleeps again or
-//       gives up, it clears AWAKE and then does its part of LK2.
-//   LK4  Skipped wakes: an unlock that finds the lock owned again leaves the wake to that owner's unlock.
-//   LK5  A waiter that gives up at its deadline leaves nothing behind: no entry in a bucket, no SLEEPERS, no AWAKE.
+//   LK1  Mutual exclusion: a free lock gets an owner only by a compare-and-exchange from 0 to the thread's number. Only the owner stores 0 or
+//        a sleeper's number. (One exception, in a child of fork: RW8 of rwlock.c.)
+//   LK2  No lost wake. A sleeper sets SLEEPERS, executes the heavy fence, and reads owner. An unlock stores 0 to owner, executes the light
+//        fence, and reads the flag. So the unlock sees SLEEPERS, or the sleeper sees the free lock.
+//   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that is awake or is being
+//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. Then it reads owner or the flag as LK2 demands.
+//   LK4  Skipped wakes: an unlock that finds the lock owned again wakes no thread. The new owner's unlock does.
+//   LK5  A waiter that gives up at its deadline leaves no entry in the bucket, no SLEEPERS and no AWAKE.
 //   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (Only an owner sees its own number.)
-//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. This holds once the sleeper has waited
-//       for csched_lock_starved_after_, and DUE_APART has passed since another sleeper of its bucket became starved. A thread that passes sleepers of
-//       several locks has one count for all of them. How: after csched_lock_passes_ unlocks past sleepers, a thread looks for the first
-//       sleeper. It makes that sleeper starved, or finds a starved one. Its next unlock finds STARVED and stores the starved sleeper's number in owner: the lock is
-//       never free in between. STARVED is set if and only if a sleeper of the bucket is starved. If that leaves without the lock, the next has its turn.
-//   LK8  After an unlock has released the lock, it touches the lock only while a sleeper keeps it valid: the next owner may free it.
-//   LK9  Fork: the thread that forks keeps its number in the child, and so its locks. No other thread of the child gets that number. A wait
-//       there for a lock whose owner does not exist in the child stops the process.
-//   LK10  A wait for a lock whose owner has ended without unlocking stops the process. The waiter checks after a second, and again each time
-//       its wait has doubled. A check changes nothing, and accepts a lock that was released meanwhile or has a new owner.
-//   LK11  A waiter that spins while no thread sleeps writes no flag. So the owner's unlock has no thread to wake and stays on its inline path.
+//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that leaves the
+//        sleeper asleep. Passes count once the sleeper has waited for csched_lock_starved_after_, and HAND_OFF_INTERVAL has passed since another
+//        sleeper of the bucket became starved. A thread has one count for the sleepers of all locks. Mechanism: after csched_lock_passes_
+//        passes, a thread marks the first sleeper as starved, or finds a starved one. Its next unlock reads STARVED, and stores the sleeper's
+//        number in owner: the lock is never free in between. STARVED is set if and only if a sleeper of the bucket is starved. If a starved
+//        sleeper gives up, the next sleeper may become starved at once.
+//   LK8  After an unlock has released the lock, it reads the lock only while a sleeper keeps it valid: the next owner may free it.
+//   LK9  Fork: in the child, the forking thread keeps its number, and so its locks. No other thread of the child gets that number. A wait in
+//        the child for a lock whose owner does not exist there stops the process.
+//   LK10  Ended owner: a wait for a lock whose owner has ended without unlocking stops the process. The waiter checks after a second, and again
+//        each time its wait has doubled. A check changes nothing, and accepts a lock that was released meanwhile or has a new owner.
+//   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock has no thread to wake, and stays on its inline path.
 //
 // Orderings
-//   owner: acquire, pairs with unlock's release, carries what the lock guards · flag: relaxed, the fences of LK2 order it against owner ·
-//   hand-off: the owner's relaxed store, or an acquire for the sleeper; then the signal's release carries the guarded data to the new owner
+//   owner: acquire, pairs with unlock's release, carries the data that the lock guards · flag: relaxed, the fences of LK2 order it against owner ·
+//   hand-off: a relaxed store by the owner, or an acquire for the sleeper; then the signal's release carries the guarded data to the new owner
 // Assumes: a thread that sees that another thread has ended sees all that this thread did (LK10). csched_fence_heavy_ acts as a full fence on
 //   every running thread of the process. Without membarrier, no thread has a number for the inline paths. Then every unlock takes the slow
 //   path, where the light fence is a full fence.
-// Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of
-//   Dice, Huang and Yang, "Asymmetric Dekker Synchronization". An occasional hand-off as in WebKit's; to trigger it by a count is our own idea.
-// Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the
-//   process", "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock",
-//   "locks that share a bucket do not take each other's wakes", "a thread that waits long is handed the lock",
-//   "a waiter that has slept for 2 ms is passed by a thread 128 times at the most", "a waiter that gives up passes its wake on",
-//   "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
+// Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of Dice, Huang and Yang,
+//   "Asymmetric Dekker Synchronization". An occasional hand-off as in WebKit's lock; the trigger by a count is our own idea.
+// Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the process",
+//   "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock", "a thread that waits long is handed the lock",
+//   "locks that share a bucket do not take each other's wakes", "a waiter that has slept for 2 ms is passed by a thread 128 times at the most",
+//   "a waiter that gives up passes its wake on", "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
 //   "a fork beside threads that sleep for locks leaves locks that can be unlocked", "a lock whose owner has ended stops its waiters".
 // Models: checks/lock.c. Not modelled: LK9.
 
@@ -55,16 +55,16 @@
 #include "parking.h"
 
 enum { SLEEPERS = 1, STARVED = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | STARVED }; // bits of a waiter flag
-enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };                                  // signals to a sleeper
+// Signals to a sleeper: try to lock again; the same, and AWAKE is set for you; you own the lock.
+enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
-static const csched_time SPIN_FOR =
-    25000; // ns; about one futex wake on a virtual machine: see Documentation/Internals/Lock.md
-// Least time between two hand-offs: during the wake of a hand-off no thread uses the lock.
-static const csched_time DUE_APART = 400000;      // ns, per bucket
-csched_time csched_lock_starved_after_ = 1000000; // ns of waiting; model checks change it
-uint8_t csched_lock_passes_ = 127; // LK7: prime, so locks used in rotation all get their turn; model checks change it
-csched_time csched_lock_checks_owner_after_ = 1000000000; // ns; model checks change it
-enum { FIRST_GAP = 4, LAST_GAP = 64 };                    // pauses between two reads of owner, doubling
+static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
+static const csched_time HAND_OFF_INTERVAL = 400000; // ns, at least, per bucket: a hand-off's wake leaves the lock idle
+csched_time csched_lock_starved_after_ = 1000000;    // LK7: ns of waiting; model checks change it
+// LK7: passes before a hand-off. A prime: a thread that uses several locks in rotation reaches the count at each of them. Model checks change it.
+uint8_t csched_lock_passes_ = 127;
+csched_time csched_lock_checks_owner_after_ = 1000000000; // LK10: ns of waiting; model checks change it
+enum { FIRST_GAP = 4, LAST_GAP = 64 };                    // CPU pauses between two reads of owner; the gap doubles
 
 csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
 
@@ -81,17 +81,17 @@ CSCHED_STATIC_ASSERT(2 * (int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_,
 
 static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word; }
 
-// Only one lock of a hash can have an awake waiter at a time. Waiters of the other locks then sleep at once, and their
-// unlocks wake more often than necessary.
+// Does: sets AWAKE for the lock. Returns: false: a waiter of this hash is awake already. While AWAKE names one lock, waiters of another lock
+// with this hash sleep without a spin, and an unlock of that lock may wake more sleepers than necessary.
 static bool become_awake(csched_lock *lock) {
   uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
   while ((seen & ~(uintptr_t)BITS) == 0)
-    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: sets AWAKE
+    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: set AWAKE
   return false;
 }
 
 static void stop_being_awake(csched_lock *lock) {
-  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clears AWAKE
+  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clear AWAKE
 }
 
 static bool is_waiter_awake(const csched_lock *lock) {
@@ -104,13 +104,13 @@ static bool has_sleepers(const csched_lock *lock) {
 
 // MARK: waiting
 
-// Reads owner at growing intervals, because each read takes the cache line away from the owner. While a thread sleeps,
-// only the awake waiter spins.
+// Returns: whether the caller acquired the lock. Reads owner at growing intervals, because each read takes the cache line away from the owner.
+// While a thread sleeps, only the awake waiter spins; `*awake` says whether AWAKE is set for the caller.
 static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
-    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: announced if one sleeps
+    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: only beside a sleeper
       return false;
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
     if (take_lock(lock, self)) return true;
@@ -119,74 +119,78 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   return false;
 }
 
-// Makes the first sleeper of the lock starved if it has waited long enough and no other sleeper of the bucket is starved.
-// The next unlock then hands it the lock.
-static void look_for_starved_locked(csched_bucket *bucket, csched_lock *lock, csched_time now) {
+// Does: marks the first sleeper of the lock as starved if it has waited long enough and no sleeper of the bucket is starved yet. The next unlock
+// then hands the lock to that sleeper. `eligible_at`: when the first sleeper may become starved.
+static void mark_starved_locked(csched_bucket *bucket, csched_lock *lock, csched_time now) {
   csched_sleeper *first = csched_bucket_first_locked_(bucket, lock);
   if (bucket->starved != NULL || first == NULL) return;
-  csched_time at = first->since + csched_lock_starved_after_;
-  if (at < bucket->paced_until) at = bucket->paced_until;
-  if (now >= at) {
+  csched_time eligible_at = first->since + csched_lock_starved_after_;
+  if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until;
+  if (now >= eligible_at) {
     bucket->starved = first;
-    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock sees it
-    at = bucket->paced_until = now + DUE_APART;
+    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock hands over
+    eligible_at = bucket->paced_until = now + HAND_OFF_INTERVAL;
   }
-  csched_store_relaxed(&bucket->looks_for_starved_at, at); // Speed only
+  csched_store_relaxed(&bucket->looks_for_starved_at, eligible_at); // Speed only
 }
 
-static void look_for_starved(csched_lock *lock, csched_time now) {
+static void mark_starved(csched_lock *lock, csched_time now) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
-  look_for_starved_locked(bucket, lock, now);
+  mark_starved_locked(bucket, lock, now);
   csched_bucket_unlock_(bucket);
 }
 
-// Long critical sections make unlocks too rare to count. So the awake waiter looks too, when it has taken the lock.
-static void sometimes_look_for_starved(csched_lock *lock) {
+// Called by the awake waiter after it has acquired the lock. With long critical sections, unlocks are too rare for a hand-off by the count alone.
+static void mark_starved_if_time(csched_lock *lock) {
   if (!has_sleepers(lock)) return;
   csched_time now = csched_now();
-  if (now >= csched_bucket_looks_for_starved_at_(csched_lock_hash_(lock))) look_for_starved(lock, now); // Speed only
+  if (now >= csched_bucket_looks_for_starved_at_(csched_lock_hash_(lock))) mark_starved(lock, now); // Speed only
 }
 
+// Does: clears SLEEPERS if the bucket is empty, and STARVED if no sleeper of the bucket is starved.
 static void clear_flag_locked(const csched_bucket *bucket, csched_lock *lock) {
-  uintptr_t over = (TAILQ_EMPTY(&bucket->sleepers) ? SLEEPERS : 0) | (bucket->starved == NULL ? STARVED : 0);
-  if ((csched_load_relaxed(flag_of(lock)) & over) != 0)
-    csched_fetch_and_relaxed(flag_of(lock), ~over); // LK5: timeout; LK7: hand-off
+  uintptr_t stale = (TAILQ_EMPTY(&bucket->sleepers) ? SLEEPERS : 0) | (bucket->starved == NULL ? STARVED : 0);
+  if ((csched_load_relaxed(flag_of(lock)) & stale) != 0)
+    csched_fetch_and_relaxed(flag_of(lock), ~stale); // LK5: timeout; LK7: hand-off
 }
 
+// Does: dequeues a sleeper that the caller is about to signal.
 static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
   if (bucket->starved == sleeper) bucket->starved = NULL;
   clear_flag_locked(bucket, lock);
 }
 
-static void leave_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
+// Does: dequeues the caller's own sleeper, which no thread has woken.
+static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
-  if (bucket->starved == sleeper) { // LK7: its turn passes to the next
+  if (bucket->starved == sleeper) { // LK7: the next sleeper may become starved at once
     bucket->starved = NULL;
     bucket->paced_until = 0;
-    look_for_starved_locked(bucket, lock, csched_now());
+    mark_starved_locked(bucket, lock, csched_now());
   }
   clear_flag_locked(bucket, lock);
 }
 
-// Takes the sleeper out of its bucket. Returns: its waker's signal; 0: no thread woke it.
-static uint32_t leave_bucket(csched_lock *lock, csched_sleeper *sleeper) {
+// Does: ends the caller's sleep. Returns: 0: `sleeper` was still in its bucket, and is dequeued; else the signal of the thread that dequeued it.
+static uint32_t withdraw(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
-  if (was_queued) leave_locked(bucket, lock, sleeper);
+  if (was_queued) withdraw_locked(bucket, lock, sleeper);
   csched_bucket_unlock_(bucket);
-  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // the waker has removed it and will signal
+  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // its waker will signal it
 }
 
-static bool is_left_by(const csched_lock *lock, uint32_t owner) {
+// Returns: whether the thread with number `owner` has ended without unlocking.
+static bool is_abandoned_by(const csched_lock *lock, uint32_t owner) {
   return csched_os_thread_has_ended_(csched_lock_thread_of_(owner)) &&
-         csched_load_relaxed(&lock->owner) == owner; // LK10: only the value matters
+         csched_load_relaxed(&lock->owner) == owner; // LK10: ended owner; only the value matters
 }
 
-// Checks twice: between the two reads of the first check, a new thread may have got the number and then the lock.
+// Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the same number, and then the lock.
 static void require_owner_lives(const csched_lock *lock) { // LK10: ended owner
   uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: only the value matters
-  if (owner == 0 || !is_left_by(lock, owner) || !is_left_by(lock, owner)) return;
+  if (owner == 0 || !is_abandoned_by(lock, owner) || !is_abandoned_by(lock, owner)) return;
   csched_lock_panic_ended_(lock, owner);
 }
 
@@ -194,37 +198,37 @@ static csched_time later(csched_time start, csched_time span) {
   return span > INT64_MAX ? CSCHED_FOREVER : csched_time_after(start, (int64_t)span);
 }
 
-// Sleeps until signalled or `deadline`. Checks now and then that the owner lives. Returns: the signal; 0: none.
+// Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the signal; 0: none.
 static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
   for (;;) {
     csched_time until = sleeper->checks_owner_at < deadline ? sleeper->checks_owner_at : deadline;
     uint32_t signal = csched_sleeper_wait_(sleeper, until);
     if (signal != 0 || until == deadline) return signal;
     require_owner_lives(lock);
-    sleeper->checks_owner_at =
-        later(sleeper->checks_owner_at,
-              sleeper->checks_owner_at - sleeper->since); // LK10: an hour's wait wakes a dozen times
+    // LK10: the next check is when the wait has doubled. In a wait of an hour, the thread wakes a dozen times.
+    sleeper->checks_owner_at = later(sleeper->checks_owner_at, sleeper->checks_owner_at - sleeper->since);
   }
 }
 
-// Sleeps once. Returns: the signal that ended the sleep; 0: none, the lock was free or the deadline has passed.
+// Does: enters the bucket and sleeps once; in front of the bucket if it has slept before. `awake`: AWAKE is set for the caller.
+// Returns: the signal that ended the sleep; 0: no signal: the lock was free, or the deadline has passed.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool has_slept, bool awake, csched_time deadline) {
   sleeper->signal = 0;
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_bucket_insert_locked_(bucket, sleeper, has_slept);
-  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                      // LK2: announce
-  look_for_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: may become starved
+  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: announce
+  mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: hand-off
   csched_bucket_unlock_(bucket);
-  if (awake) stop_being_awake(lock);                     // LK3: sleeps again
+  if (awake) stop_being_awake(lock);                     // LK3: about to sleep
   csched_fence_heavy_();                                 // LK2: heavy side; pairs with unlock's light fence
-  uint32_t owner = csched_load_relaxed(&lock->owner);    // LK2: after the fence
-  if (owner == 0) return leave_bucket(lock, sleeper);    // LK2: released meanwhile, do not sleep
+  uint32_t owner = csched_load_relaxed(&lock->owner);    // LK2: read after the fence
+  if (owner == 0) return withdraw(lock, sleeper);        // LK2: unlocked meanwhile
   csched_os_thread_lift_(csched_lock_thread_of_(owner)); // WK7 of pool_worker.c: may raise the owner's priority
   uint32_t signal = wait(lock, sleeper, deadline);
-  return signal != 0 ? signal : leave_bucket(lock, sleeper);
+  return signal != 0 ? signal : withdraw(lock, sleeper);
 }
 
-// Called before a sleep in a child of fork.
+// Does: in a child of fork, before a sleep: stops the process if the owner is a thread of the parent.
 static void require_owner_here(const csched_lock *lock) { // LK9: fork
   uint32_t owner = csched_load_relaxed(&lock->owner);     // LK9: only the value matters
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
@@ -238,6 +242,7 @@ static CSCHED_NOINLINE void observe(const csched_lock *lock, csched_time since) 
   if (span >= REPORTED_FROM) csched_observe_hooks_->note(CSCHED_OCCURRED_LOCK_WAIT, lock, span);
 }
 
+// Does: spins, then sleeps, until it owns the lock or `deadline` has passed. Returns: whether it owns the lock.
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
@@ -253,58 +258,60 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
     }
     uint32_t signal = sleep(lock, &sleeper, has_slept, awake, deadline);
     awake = signal == GO_ON_AWAKE; // LK3: the waker has set AWAKE for this thread
-    taken = signal == YOURS;       // LK7: the unlocking thread took the lock for this one
+    taken = signal == YOURS;       // LK7: the signalling thread made this one the owner
     if (taken) break;
   }
   if (csched_is_observed_() && sleeper.since != 0) observe(lock, sleeper.since);
-  if (taken && awake) sometimes_look_for_starved(lock);
-  if (awake) stop_being_awake(lock); // LK3: no longer tries for the lock
+  if (taken && awake) mark_starved_if_time(lock);
+  if (awake) stop_being_awake(lock); // LK3: owner, or gives up
   if (!taken && awake) {
-    csched_fence_heavy_(); // LK5: AWAKE is cleared before the owner is read; an unlock may have skipped its wake because of AWAKE
-    if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: passes the wake on
+    // An unlock may have skipped a wake because of AWAKE. So clear AWAKE, then read owner, and wake the next sleeper if the lock is free.
+    csched_fence_heavy_();                                                    // LK5: timeout
+    if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: the skipped wake
   }
   return taken;
 }
 
-// Counts unlocks that leave sleepers waiting. After csched_lock_passes_ of them it looks for a starved one.
+// Does: counts this thread's unlocks past sleepers of any lock. After csched_lock_passes_ of them, marks the first sleeper of `lock` as starved.
 static void count_pass(csched_lock *lock) { // LK7: hand-off
   static CSCHED_THREAD_LOCAL uint8_t passes;
   if (++passes < csched_lock_passes_) return;
   passes = 0;
-  look_for_starved(lock, csched_now());
+  mark_starved(lock, csched_now());
 }
 
-// Wakes the oldest sleeper of the lock, unless a waiter is awake already. A starved sleeper also gets the lock.
+// Does: after an unlock, wakes the first sleeper, unless a waiter is awake already. If the sleeper is starved, acquires the lock for it.
 void csched_lock_wake_slow_(csched_lock *lock) {
   if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // LK2: no thread sleeps
   count_pass(lock);
-  if (is_waiter_awake(lock)) return; // LK3: skips the wake
+  if (is_waiter_awake(lock)) return; // LK3: skipped wake
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
   uint32_t signal = 0;
   if (sleeper != NULL &&
-      csched_load_relaxed(&lock->owner) == 0 && // LK4; LK8: the sleeper has not returned, so the lock is valid
-      !is_waiter_awake(lock)) {                 // LK3: still none awake
-    if (sleeper == bucket->starved) signal = take_lock(lock, sleeper->thread) ? YOURS : 0; // LK7: for the sleeper
-    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON;                                // LK3: for the sleeper
+      csched_load_relaxed(&lock->owner) == 0 && // LK4: skipped wake; LK8: the sleeper keeps the lock valid
+      !is_waiter_awake(lock)) {                 // LK3: skipped wake
+    if (sleeper == bucket->starved) signal = take_lock(lock, sleeper->thread) ? YOURS : 0; // LK7: hand-off
+    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON;                                // LK3: AWAKE for the sleeper
     if (signal != 0) remove_locked(bucket, lock, sleeper);
   }
   csched_bucket_unlock_(bucket);
   if (signal != 0) csched_sleeper_signal_(sleeper, signal);
 }
 
-// Hands the lock to its starved sleeper; the lock is never free in between. Returns: false: no sleeper of it is starved.
+// Does: makes the starved sleeper the owner of the lock, and signals it. Returns: false: no sleeper of this lock is starved; the caller still
+// owns the lock. Requires: the caller owns the lock.
 static bool hand_over(csched_lock *lock) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *starved = bucket->starved;
-  bool has = starved != NULL && starved->address == lock;
-  if (has) {
+  bool is_handed_over = starved != NULL && starved->address == lock;
+  if (is_handed_over) {
     remove_locked(bucket, lock, starved);
-    csched_store_relaxed(&lock->owner, starved->thread); // LK1, LK7: the signal carries what is guarded
+    csched_store_relaxed(&lock->owner, starved->thread); // LK1, LK7: the signal carries the guarded data
   }
   csched_bucket_unlock_(bucket);
-  if (has) csched_sleeper_signal_(starved, YOURS);
-  return has;
+  if (is_handed_over) csched_sleeper_signal_(starved, YOURS);
+  return is_handed_over;
 }
 
 // MARK: misuse
@@ -332,7 +339,7 @@ void csched_lock_lock_slow_(csched_lock *lock) {
   if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
   CSCHED_TSAN_WILL_LOCK(lock, false);
   if (!take_lock(lock, csched_lock_self_())) lock_contended(lock, csched_lock_self_(), CSCHED_FOREVER);
-  CSCHED_TSAN_LOCKED(lock, false, true); // also if an unlock took it for this thread
+  CSCHED_TSAN_LOCKED(lock, false, true); // after a hand-off, too
 }
 
 bool csched_lock_trylock_slow_(csched_lock *lock) {
@@ -356,13 +363,12 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
 void csched_lock_unlock_slow_(csched_lock *lock) {
   csched_lock_require_owner_(lock, "csched_lock_unlock");
   CSCHED_TSAN_WILL_UNLOCK(lock);
-  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: or no hand-off
-    csched_store_release(&lock->owner,
-                         0u); // LK1: release; pairs with the next owner's acquire; carries what is guarded
-    csched_fence_light_();    // LK2: light side; pairs with the heavy fence before a sleep
-    if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // LK2: a thread may sleep
+  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: hand-off
+    csched_store_release(&lock->owner, 0u); // LK1: release; pairs with the next owner's acquire
+    csched_fence_light_();                  // LK2: light side; pairs with the heavy fence before a sleep
+    if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // LK2: wakes a sleeper
   }
-  CSCHED_TSAN_UNLOCKED(lock); // LK8: uses only the address; the lock may be freed
+  CSCHED_TSAN_UNLOCKED(lock); // LK8: the lock may be freed; only its address is used
 }
 
 void csched_lock_assert_owner(const csched_lock *lock) { csched_lock_require_owner_(lock, "csched_lock_assert_owner"); }

@@ -1,27 +1,26 @@
-// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the rest.
+// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the remaining units.
 //
 // States
 //   word      2n              n units are free, and no thread sleeps
-//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under its lock
+//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under the bucket's lock
 //
 // Invariants
-//   SM1  Each unit that was given is taken once, or is still free. No thread takes a unit that was not given.
+//   SM1  Each signalled unit is acquired once, or is still free. No thread acquires a unit that was not signalled.
 //   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
 //   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
-//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket. If a unit is handed to it at that moment, it takes the unit.
-//   SM5  All that precedes a signal is visible to the threads that get its units.
-//   SM6  A signal does not touch the semaphore after giving its units: the thread that gets the last one may free it.
-//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying it while a thread waits, stop the process.
-//   SM8  In a child of fork no thread sleeps, whatever the word says. The first signal there finds the bucket empty, and frees its units.
+//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket. If a unit is handed to it at that moment, its wait succeeds.
+//   SM5  All that precedes a signal is visible to the threads that acquire its units.
+//   SM6  A signal does not touch the semaphore after it has published its units: the thread that acquires the last unit may free the semaphore.
+//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying the semaphore while a thread waits, stop the process.
+//   SM8  In a child of fork no thread sleeps, even if SLEEPERS is set. The first signal there finds the bucket empty, and frees its units.
 //
 // Orderings
-//   word: acquire, pairs with signal's release, carries what preceded it · a unit that is handed over: the release of the sleeper's signal
+//   word: acquire, pairs with signal's release, carries what preceded the signal · a unit that is handed over: the release of the sleeper's signal
 // Assumes: PK1, PK3 of parking.c.
 // Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
-// Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival",
+// Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival", "too many units stop the process",
 //   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by the thread that gets the last unit",
-//   "too many units stop the process", "a semaphore that is destroyed with waiters stops the process",
-//   "after fork no thread waits, and units and counts are there".
+//   "a semaphore that is destroyed with waiters stops the process", "after fork no thread waits, and units and counts are there".
 // Models: checks/waiting.c. Not modelled: SM8.
 
 #include <CScheduler/semaphore.h>
@@ -29,8 +28,8 @@
 #include "../base/panic.h"
 #include "waiting_internal.h"
 
-enum { SLEEPERS = 1, UNIT = 2 };
-enum { YOURS = 1 }; // signal to a sleeper: it has a unit
+enum { SLEEPERS = 1, UNIT = 2 }; // parts of `word`: the bit, and one unit
+enum { YOURS = 1 };              // signal to a sleeper: it has a unit
 
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
   if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return;
@@ -42,12 +41,11 @@ static void require_room(const csched_semaphore *semaphore, uint32_t free, uint3
 static bool take_unit(csched_semaphore *semaphore) {
   uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
   while (seen >= UNIT)
-    if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT))
-      return true; // SM1, SM5: acquire; pairs with signal's release
+    if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT)) return true; // SM1, SM5: pairs with signal's release
   return false;
 }
 
-// Sets SLEEPERS, unless a unit is free. Returns: whether no unit is free.
+// Does: sets SLEEPERS, unless a unit is free. Returns: whether no unit is free. Requires: the bucket is locked.
 static bool announce_locked(csched_semaphore *semaphore) {
   uint32_t none = 0;
   return csched_cas_relaxed(&semaphore->word, &none, (uint32_t)SLEEPERS) || none == SLEEPERS; // SM2: before the sleep
@@ -58,22 +56,22 @@ static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
   bool taken = false;
   while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore);
-  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: behind all others
+  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: the newest last
   csched_bucket_unlock_(bucket);
   return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: timeout
 }
 
-// Gives the units to the sleepers, and frees the rest. Returns: false: the word is no longer SLEEPERS; nothing was given.
+// Does: hands units to sleepers, and frees the remaining units. Returns: false: `word` is no longer SLEEPERS, and no unit was handed over.
 static bool hand_over(csched_semaphore *semaphore, uint32_t units) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
-  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: stays so while the bucket is locked
+  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: no change while the bucket is locked
   if (sleeps) {
     for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
       csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest first
     if (csched_bucket_first_locked_(bucket, semaphore) == NULL)
-      csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: release; pairs with take's acquire
+      csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: pairs with take_unit's acquire
   }
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may be freed from here on
@@ -103,8 +101,7 @@ void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) {
     uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
     while (seen != SLEEPERS) {
       require_room(semaphore, seen / UNIT, units, "csched_semaphore_signal");
-      if (csched_cas_release(&semaphore->word, &seen, seen + units * UNIT))
-        return; // SM1, SM5: release; pairs with take's acquire
+      if (csched_cas_release(&semaphore->word, &seen, seen + units * UNIT)) return; // SM1, SM5: pairs with take_unit
     }
   } while (!hand_over(semaphore, units));
 }

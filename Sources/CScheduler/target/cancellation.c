@@ -3,28 +3,27 @@
 // States, all under the lock of the tree
 //   flags     CANCELLED, ENDED, and then GONE; each is final. Written under the lock, and read without it
 //   parent    the parent node, until this node is GONE: ENDED, and without children
-//   handler   NEW → WAITING, in `handlers` → RUNNING, on a thread → OVER; or WAITING → OVER: taken back. It may then be added again
-//   caller    a thread that calls handlers: on its stack, and in a list of its tree. `due`: the nodes that it has marked, with handlers to call
+//   handler   NEW → WAITING (in `handlers`) → RUNNING (on a thread) → OVER; or WAITING → OVER: removed. A handler that is OVER may be added again
+//   caller    record of a thread that calls handlers: on the thread's stack, and in a list of the tree. `due`: marked nodes with handlers to call
 //
 // Invariants
-//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. It is not
-//        called after it was taken back, nor after the node's end.
-//   CN2  All descendants of a cancelled node are cancelled, later ones too. A thread that sees CANCELLED sees what was before the cancel.
-//   CN3  A cancel calls the handlers of all nodes that it marks. When it returns, each that waited was called by it, or taken back. A cancel
-//        that finds the node cancelled returns at once.
-//   CN4  A node becomes GONE once: when it has ended and has no children. Then it is not due, and its parent no longer links to it.
+//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. A handler is not
+//        called after its removal, nor after the node's end.
+//   CN2  All descendants of a cancelled node are cancelled, also later ones. A thread that sees CANCELLED sees the writes before the cancel.
+//   CN3  A cancel calls the handlers of all nodes that it marks. When it returns, each handler that was WAITING was called by it, or removed. A
+//        cancel of a node that is cancelled already returns at once.
+//   CN4  A node becomes GONE once: when it has ended and has no children. Then it is in no `due`, and its parent no longer links to it.
 //   CN5  A handler is released once for each addition, after the last access to it here. Without a `release` the last access is the change to OVER.
 //   CN6  User code is called outside the lock. csched_cancellation_remove_and_wait returns after the handler's call; inside that call, at once.
-//   CN7  In a child of fork no lock is lost. Only this thread's handlers are RUNNING. Handlers that others were about to call are not called.
+//   CN7  In a child of fork all locks are free. Only this thread's handlers are RUNNING. Handlers due on other threads are not called.
 //
 // Orderings
-//   flags: release by the cancel, pairs with the acquire of is_cancelled, carries what was before the cancel · all else by the lock
+//   flags: release by the cancel, pairs with the acquire of is_cancelled, carries the writes before the cancel · all other fields: by the lock
 // Assumes: CV1 and CV3 of cond.c; descendants are in the same tree, and so under the same lock.
-// Source: a context tree as in Go, where a cancel takes one lock for each level. One lock for a tree needs no lock order, and no second look.
-// Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for",
-//   "a cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth",
-//   "a cancellation that a handler ends is gone before the cancel comes to it",
-//   "after fork a cancellation is cancelled, and no handler runs".
+// Source: a context tree as in Go, where a cancel takes one lock for each level. One lock for a tree needs no lock order, and no recheck.
+// Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for", "a
+//   cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth", "a
+//   cancellation that a handler ends is gone before the cancel comes to it", "after fork a cancellation is cancelled, and no handler runs".
 // Models: checks/cancellation.c. Not modelled: CN7.
 
 #include <CScheduler/cancellation.h>
@@ -39,6 +38,7 @@ enum { CANCELLED = 1, ENDED = 2, GONE = 4 };
 enum { NEW, WAITING, RUNNING, OVER };
 enum { TREES = 32 };
 
+// A thread that calls handlers, on its stack; `running` is the handler that it calls now.
 typedef struct csched_cancel_caller {
   LIST_ENTRY(csched_cancel_caller) link;
   TAILQ_HEAD(, csched_cancellation) due;
@@ -72,7 +72,7 @@ static void raise_locked(csched_cancellation *cancellation, uint32_t flag) {
 
 // MARK: forks
 
-static void forget_callers(tree *tree) { // CN7: fork
+static void remove_other_callers(tree *tree) { // CN7: those threads are in the parent
   uint32_t self = csched_lock_self_();
   caller *each, *next;
   LIST_FOREACH_SAFE(each, &tree->callers, link, next) {
@@ -84,22 +84,22 @@ static void forget_callers(tree *tree) { // CN7: fork
   }
 }
 
-static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7: fork
+static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7: atfork handler
   (void)atfork;
   for (int i = 0; i < TREES; i++) {
     if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&trees[i].lock);
     if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&trees[i].lock);
     if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) trees[i].lock = (csched_lock)CSCHED_LOCK_INIT;
-    if (phase == CSCHED_ATFORK_IN_CHILD) forget_callers(&trees[i]);
+    if (phase == CSCHED_ATFORK_IN_CHILD) remove_other_callers(&trees[i]);
   }
 }
 
-static void be_told_of_forks(void) {
+static void register_atfork(void) {
   static csched_atfork atfork;
-  static uint32_t is_told; // Speed only: once it is 1, `atfork` is in the list, whose lock a fork takes
-  if (CSCHED_LIKELY(csched_load_relaxed(&is_told) != 0)) return; // Speed only
+  static uint32_t is_registered; // Speed only: once it is 1, `atfork` is in the list, whose lock a fork takes
+  if (CSCHED_LIKELY(csched_load_relaxed(&is_registered) != 0)) return; // Speed only
   csched_os_atfork_(&atfork, cancellation_at_fork);
-  csched_store_relaxed(&is_told, 1u); // Speed only
+  csched_store_relaxed(&is_registered, 1u); // Speed only
 }
 
 // MARK: the tree
@@ -110,7 +110,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   TAILQ_INIT(&cancellation->handlers_);
   TAILQ_INIT(&cancellation->children_);
   if (parent == NULL) {
-    be_told_of_forks();
+    register_atfork();
     cancellation->tree_ = (uint32_t)(csched_lock_hash_((const void *)cancellation) % TREES);
     return true;
   }
@@ -127,7 +127,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   return (flags & GONE) == 0;
 }
 
-// Walks the tree below `root`, parents first, without a stack. Returns: the node after `each`; NULL after the last.
+// Returns: the node after `each` in the tree below `root`, parents first; NULL after the last. The walk needs no stack.
 static csched_cancellation *next_in_tree(csched_cancellation *each, const csched_cancellation *root) {
   csched_cancellation *next = TAILQ_FIRST(&each->children_);
   for (; next == NULL && each != root; each = each->parent_) next = TAILQ_NEXT(each, node_);
@@ -144,17 +144,18 @@ void csched_cancellation_visit_(csched_cancellation *cancellation, void (*visit)
 
 // MARK: calling
 
+// Does: calls `handler`, and releases it. It unlocks and relocks the tree.
 static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler) {
   handler->state_ = RUNNING; // CN1: no longer WAITING
   handler->caller_ = self->thread;
   self->running = handler;
-  csched_lock_unlock(&tree->lock); // CN6: for user code
+  csched_lock_unlock(&tree->lock); // CN6: user code runs unlocked
   handler->call(handler);
   csched_lock_lock(&tree->lock);
   self->running = NULL;
   void (*release)(csched_cancel_handler *) = handler->release;
   handler->state_ = OVER;
-  csched_cond_broadcast(&tree->returned); // CN6: wakes take_back
+  csched_cond_broadcast(&tree->returned); // CN6: wakes remove_handler
   if (release == NULL) return;            // CN5: untouched after OVER
   csched_lock_unlock(&tree->lock);
   release(handler);
@@ -167,13 +168,14 @@ static void begin_calls_locked(tree *tree, caller *self) {
   LIST_INSERT_HEAD(&tree->callers, self, link);
 }
 
+// Does: marks the node and its descendants CANCELLED, and makes each that has handlers due.
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next_in_tree(each, cancellation)) {
     if (flags_of(each) & CANCELLED) continue;
     raise_locked(each, CANCELLED); // CN2: before any call
     if (TAILQ_EMPTY(&each->handlers_)) continue;
     each->caller_ = self;
-    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: to be called
+    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: its handlers are to be called
   }
 }
 
@@ -184,7 +186,7 @@ void csched_cancellation_cancel(csched_cancellation *cancellation) {
   if ((flags_of(cancellation) & CANCELLED) == 0) {
     begin_calls_locked(tree, &self);
     mark_locked(cancellation, &self);
-    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: nodes that have ended meanwhile are not due
+    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: a node that ends meanwhile leaves `due`
       csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_);
       if (handler != NULL) {
         TAILQ_REMOVE(&each->handlers_, handler, node_);
@@ -219,18 +221,19 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   } else if (flags & CANCELLED) {
     caller self;
     begin_calls_locked(tree, &self);
-    call_locked(tree, &self, handler); // CN1: at once
+    call_locked(tree, &self, handler); // CN1: called by the addition
     LIST_REMOVE(&self, link);
   } else {
     handler->state_ = WAITING;
     TAILQ_INSERT_TAIL(&cancellation->handlers_, handler, node_);
   }
   csched_lock_unlock(&tree->lock);
-  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: at once
+  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: never called
   return (flags & (CANCELLED | ENDED)) == 0;
 }
 
-static bool take_back(csched_cancel_handler *handler, bool waits) {
+// Does: removes `handler` if it is WAITING; if it is RUNNING and `waits`, waits for its return. Returns: whether it was WAITING.
+static bool remove_handler(csched_cancel_handler *handler, bool waits) {
   tree *tree = lock_tree(handler->tree_);
   bool waited = handler->state_ == WAITING;
   if (waited) {
@@ -244,9 +247,9 @@ static bool take_back(csched_cancel_handler *handler, bool waits) {
   return waited;
 }
 
-bool csched_cancellation_remove(csched_cancel_handler *handler) { return take_back(handler, false); }
+bool csched_cancellation_remove(csched_cancel_handler *handler) { return remove_handler(handler, false); }
 
-bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler) { return take_back(handler, true); }
+bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler) { return remove_handler(handler, true); }
 
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
   tree *tree = lock_tree(handler->tree_);
@@ -257,31 +260,31 @@ bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
 
 // MARK: the end
 
-// Takes back all handlers, and moves those with a `release` to `taken`.
+// Does: removes all handlers of the node, and moves the handlers with a `release` to `taken`.
 static void take_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
   csched_cancel_handler *each;
   while ((each = TAILQ_FIRST(&cancellation->handlers_)) != NULL) {
     TAILQ_REMOVE(&cancellation->handlers_, each, node_);
     if (each->release != NULL) TAILQ_INSERT_TAIL(taken, each, node_); // CN5: released after the unlock
-    each->state_ = OVER;                                              // CN1: taken back
+    each->state_ = OVER;                                              // CN1: never called
   }
   if (cancellation->caller_ == NULL) return;
   TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4: not due
   cancellation->caller_ = NULL;
 }
 
-// Takes the node, and ancestors that waited only for it, out of the tree. Returns: these, by `node_`, children first.
-static csched_cancellation *leave_locked(csched_cancellation *cancellation) {
+// Does: makes the node GONE if it can be, and then its ancestors that can be. Returns: the GONE nodes, linked by `node_`, children first.
+static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation) {
   csched_cancellation *first = NULL, **end = &first;
   for (csched_cancellation *each = cancellation, *parent; each != NULL; each = parent) {
     uint32_t flags = flags_of(each);
-    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not yet
+    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not GONE yet
     raise_locked(each, GONE);
     parent = each->parent_;
     each->parent_ = NULL;
     if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: unlinked
     *end = each;
-    end = &each->node_.tqe_next; // unused: the node has left its parent's list for good
+    end = &each->node_.tqe_next; // reused: the node is in no list any more
   }
   *end = NULL;
   return first;
@@ -294,7 +297,7 @@ void csched_cancellation_end(csched_cancellation *cancellation) {
   tree *tree = lock_tree(cancellation->tree_);
   raise_locked(cancellation, ENDED);
   take_handlers_locked(cancellation, &taken);
-  gone = leave_locked(cancellation);
+  gone = unlink_gone_locked(cancellation);
   csched_lock_unlock(&tree->lock);
   TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5: outside the lock
   for (; gone != NULL; gone = next_gone) {

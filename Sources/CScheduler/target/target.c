@@ -37,7 +37,7 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// A pool (a root without `is_bound_here`) may continue on other threads. A concurrent target is exclusive in a barrier.
+// A pool (a root without `is_bound_here`) is not exclusive. A concurrent target is exclusive only in a barrier.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
@@ -66,6 +66,7 @@ csched_target *csched_target_root_(csched_target *target) {
   return target;
 }
 
+// Returns: the first of `target` and its bases with a clock of its own; NULL: none.
 static const csched_target *timekeeper_of(const csched_target *target) {
   while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
   return target;
@@ -120,26 +121,26 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Without a base, no unwound context frames are looked for: a signal handler, on its own stack, may submit to a loop.
-static void look_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
-  if (target->type->base != NULL) csched_frames_end_unwound_(caller); // an unwound sync may hold the queue
+// Does: ends unwound context frames, and marks `job` as submitted. Without a base it only marks: a signal handler, on its own stack, may call it.
+static void end_unwound_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
+  if (target->type->base != NULL) csched_frames_end_unwound_(caller); // an unwound sync may still own the queue
   csched_job_submitted_(job, function);
 }
 
 static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
-  look_and_mark(target, job, caller, "csched_target_submit");
+  end_unwound_and_mark(target, job, caller, "csched_target_submit");
   return target->type->deliver(target, job);
 }
 
 static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *timer, csched_time deadline,
                                           csched_time leeway, uintptr_t caller) {
-  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  end_unwound_and_mark(target, &timer->job, caller, "csched_target_submit_at");
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
 static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
   csched_observed_submission submission;
-  look_and_mark(target, job, caller, "csched_target_submit");
+  end_unwound_and_mark(target, job, caller, "csched_target_submit");
   csched_observe_hooks_->submit(&submission, target, job, 0);
   int error = target->type->deliver(target, job);
   csched_observe_hooks_->submitted(&submission);
@@ -149,7 +150,7 @@ static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *jo
 static CSCHED_NOINLINE int submit_at_observed(csched_target *target, csched_timer *timer, csched_time deadline,
                                               csched_time leeway, uintptr_t caller) {
   csched_observed_submission submission;
-  look_and_mark(target, &timer->job, caller, "csched_target_submit_at");
+  end_unwound_and_mark(target, &timer->job, caller, "csched_target_submit_at");
   csched_observe_hooks_->submit(&submission, target, &timer->job, deadline);
   int error = target->type->deliver_at(target, timer, deadline, leeway);
   csched_observe_hooks_->submitted(&submission);
@@ -164,6 +165,7 @@ static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_j
   return error;
 }
 
+// Does: the fast path of end_unwound_and_mark. Returns: false if that must be called.
 static inline bool mark(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }

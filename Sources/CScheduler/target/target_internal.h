@@ -4,7 +4,7 @@
 
 #include <CScheduler/target.h>
 
-/// Returns: whether a wait for `target` on this thread would keep it from continuing.
+/// Returns: whether `target` cannot continue while this thread waits for it, because this thread occupies it or a base of it.
 bool csched_target_is_held_here_(const csched_target *target);
 
 /// Returns: whether `target` runs one job at a time.
@@ -18,7 +18,7 @@ bool csched_target_is_closed_(const csched_target *target);
 bool csched_deadlock_check_begin_(csched_target *target);
 void csched_deadlock_check_end_(void);
 
-/// The word of a waiting sync at its end. Before, it is 0, or another value that woke the sync for a while.
+/// The value of a waiting sync's word when the sync may return. Before, the word is 0, or another value that woke the sync for a while.
 enum { CSCHED_ENDED = 1 };
 
 /// Does: stops the process, because `target` was orphaned by fork.
@@ -30,27 +30,27 @@ extern const csched_target_type csched_target_orphaned_;
 /// Returns: whether `target`, or one of its bases, is orphaned.
 bool csched_target_is_orphaned_(const csched_target *target);
 
-// A thread's state of the follow-up of its present job: there is none; it is being submitted; it is kept, and runs next.
+// The follow-up of a thread's present job: there is none; it is being submitted; the thread keeps it, and runs it next.
 enum { CSCHED_FOLLOW_UP_NONE = 0, CSCHED_FOLLOW_UP_COMES = 1, CSCHED_FOLLOW_UP_KEPT = 2 };
 
 /// Does: submits `job` to the pool `target`, to run on this thread right after its present job. No thread is woken, so no user code may run
-/// until then. On a thread that is not the pool's, or that keeps a follow-up already, submits it as any job. Returns: as csched_target_submit.
+/// until then. On another thread, or if this thread keeps a follow-up already, submits `job` as any job. Returns: as csched_target_submit.
 int csched_target_submit_follow_up_(csched_target *target, csched_job *job);
 
 /// Returns: the first of `target` and its bases whose functions are the user's, not the library's; NULL: none.
 csched_target *csched_target_foreign_(csched_target *target);
 
-/// Does: runs `timer`, which is due, at once as a job of its target, if that is an idle serial queue; else delivers it.
+/// Does: runs `timer`, which is due, at once as a job of its target, if the target is an idle serial queue; else delivers the timer.
 /// Returns: whether it has run.
 bool csched_serial_run_timer_(csched_timer *timer);
 
 /// Returns: whether `target`, or one of its bases, has a clock of its own, which may be virtual.
 bool csched_target_has_virtual_time_(const csched_target *target);
 
-/// Returns: the last of `target`, its base, the base of that …
+/// Returns: the end of the chain of bases of `target`, or `target` itself without a base.
 csched_target *csched_target_root_(csched_target *target);
 
-/// Does: calls the function of the target's type. Without one the result is NULL or false.
+/// Does: calls the function of the target's type. Returns: its result; NULL or false if the type has no such function.
 csched_target *csched_target_base_(const csched_target *target);
 bool csched_target_enter_inline_(csched_target *target);
 void csched_target_leave_inline_(csched_target *target);

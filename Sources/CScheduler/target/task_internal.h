@@ -10,9 +10,9 @@ enum { CSCHED_TASK_UNITS = 64 };
 /// An allocation from the system is CSCHED_TASK_UNITS units. This header is the first unit.
 typedef struct csched_task_pages {
   struct csched_task_pages *next;
-  uint64_t bare; ///< bits of the decommitted units
-  uint64_t life;
-  csched_task_size size;           ///< of all jobs in it
+  uint64_t bare;         ///< a bit for each decommitted unit
+  uint64_t life;         ///< at least the generation of each job in these units at their decommit (task_memory.c, TM1)
+  csched_task_size size; ///< of all jobs in it
   uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
 } csched_task_pages;
 
@@ -28,5 +28,5 @@ extern CSCHED_HIDDEN csched_task_central_cache csched_task_central_;
 /// Returns: the size with which `job` was made. Requires: it is a task's.
 csched_task_size csched_task_size_(const csched_job *job);
 
-/// Does: gives this thread's cache to the central cache.
+/// Does: moves all jobs in this thread's cache to the central cache.
 void csched_tasks_flush_(void);

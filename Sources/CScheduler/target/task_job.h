@@ -4,7 +4,7 @@
 
 #include <CScheduler/task.h>
 
-/// How much memory a task has besides its job and timer: csched_task_room_ and csched_task_timer_room_.
+/// Memory of a task besides its job and timer: see csched_task_room_ and csched_task_timer_room_.
 typedef enum csched_task_size {
   CSCHED_TASK_PLAIN,     ///< no timer, and four words
   CSCHED_TASK_TIMED,     ///< three words
@@ -12,12 +12,12 @@ typedef enum csched_task_size {
   CSCHED_TASK_SIZES,
 } csched_task_size;
 
-/// Returns: a task whose job is of `type`, not submitted; all zero when memory is short. `type->release` must call
-/// csched_task_free_ last, which frees memory of that size.
+/// Returns: a task whose job is of `type`, not submitted; all zero when memory is short. `type->release` must call csched_task_free_ with the same
+/// size as its last act.
 csched_task csched_task_make_(const csched_job_type *type, csched_task_size size);
 void csched_task_free_(csched_job *job, csched_task_size size);
 
-/// Returns: the job's memory for what `type` needs, besides `context`.
+/// Returns: the job's extra memory, for the use of `type`.
 CSCHED_INLINE void *csched_task_room_(csched_job *job) {
   CSCHED_NEEDS_ABI();
   return job + 1;
@@ -38,16 +38,14 @@ int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched
                                  csched_time leeway);
 
 /// Does: submits `job` again to its target, unless its task was cancelled. Requires: its `run` calls this last.
-/// Returns: 0 when nothing remains to be done; ECANCELED after a drop; CSCHED_TASK_UNWANTED_ when `run` must release
-/// what the job holds.
+/// Returns: 0 after the submission; ECANCELED after a drop; CSCHED_TASK_UNWANTED_ when the task was cancelled and `run` must release its captures.
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway);
 CSCHED_UNUSED static const int CSCHED_TASK_UNWANTED_ = -1;
 
 /// Returns: whether the task of `job`, which runs here, was cancelled.
 bool csched_task_is_unwanted_(const csched_job *job);
 
-/// Returns: whether the task is over or was cancelled, so that it will not start. While its target drops it without a
-/// cancel, it is neither.
+/// Returns: whether the task is over or was cancelled, so that it will not start. A task that its target is dropping is neither until the drop ends.
 bool csched_task_is_cancelled_(csched_task task);
 
 /// Returns: the reason of the current `drop` call, inside it.

@@ -1,25 +1,24 @@
-// Memory of tasks: each thread has a cache, and all share a central cache. A job's word stays readable after its task.
+// Memory of tasks: each thread has a cache, and all threads share a central cache. A job's word stays readable after the end of its task.
 //
 // States of the memory for a job: in use · free, in its thread's cache, or in a batch in the central cache · decommitted (`bare`): given back to the
 // system, or never used
-// `pages->life`  at least the generation of each job that there has been in decommitted units
+// `pages->life`  at least the generation of each job that was ever in the decommitted units
 //
 // Invariants
-//   TM1  The word of a job stays mapped, and its generation only rises. A job in memory that was decommitted begins with `pages->life`, which
-//        no task at that address has had. Until then the word reads as 0, which is no task's generation.
+//   TM1  The word of a job stays mapped, and its generation only rises. A job in memory that was decommitted starts with `pages->life`, which no task
+//        at that address has had. Until then the word reads as 0, which is no task's generation.
 //   TM2  Each job's memory is in one place: in use, in one thread's cache, in the central cache, or decommitted.
-//   TM3  A thread that ends gives its cache to the central cache.
+//   TM3  At its end a thread moves its cache to the central cache.
 //   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The caches of other threads are lost there, and the
 //        jobs that those threads were dropping are ORPHANED.
 // Orderings
-//   word: release, pairs with the acquire of a late look, which sees that its task is over, and what that did; the system orders the
-//   emptying of a page likewise · lists: release, pairs with the fork; the lock orders the rest
-// Assumes: a thread whose exit handler cannot be registered (no memory for that) keeps no cache.
+//   word: release, pairs with the acquire through an old handle, which sees that its task is over, and the writes of that task; the system orders a
+//   decommit in the same way · lists: release, pairs with the fork; the lock orders all other accesses
+// Assumes: a thread whose exit handler cannot be registered (no memory for that) has no cache.
 // Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a central cache of full batches are Bonwick and
 //   Adams's magazines (2001).
-// Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others",
-//   "after fork tasks can be made", "after fork a wait for a drop of the parent stops the process",
-//   "a drop that forks ends in the child, too".
+// Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others", "after fork
+//   tasks can be made", "after fork a wait for a drop of the parent stops the process", "a drop that forks ends in the child, too".
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"
@@ -38,13 +37,13 @@ CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for
 
 CSCHED_CACHE_ALIGNED csched_task_central_cache csched_task_central_;
 #define central csched_task_central_
-// This thread's cache: for each size the batch that it takes from and adds to, and a full batch. Libraries that are loaded late
-// get few thread-local bytes from the system. A struct of arrays takes 64, an array of structs 72.
+// This thread's cache: for each size a batch for allocation and release, of `count` jobs, and a full batch. A struct of arrays, because the system
+// has few thread-local bytes for libraries that are loaded late: it takes 64 bytes, an array of structs 72.
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
   csched_job *first[CSCHED_TASK_SIZES], *full[CSCHED_TASK_SIZES];
   uint16_t count[CSCHED_TASK_SIZES];
-  uint16_t most[CSCHED_TASK_SIZES]; // 0 until the thread's exit handler is registered
-  bool is_ending;
+  uint16_t most[CSCHED_TASK_SIZES]; // jobs in a full batch; 0 until the thread's exit handler is registered
+  bool is_ending;                   // the exit handler has run: the thread no longer caches jobs
 } mine;
 
 static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
@@ -52,7 +51,7 @@ static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
 
 // MARK: the central cache
 
-// The first job of a batch links to the next batch. The jobs of a batch are linked by `next`.
+// Returns: the link from the first job of `batch` to the next batch. The jobs of a batch are linked by `next`.
 static csched_job **next_batch_of(const csched_job *batch) { return csched_task_room_((csched_job *)batch); }
 
 static pages *pages_of(const csched_job *job) { return (pages *)((uintptr_t)job & ~(uintptr_t)(PAGES - 1)); }
@@ -88,7 +87,7 @@ static csched_job *make_batch(csched_task_size size) {
   for (size_t i = batch_of(size); i-- > 0;) {
     csched_job *job = job_at(from, unit, i);
     job->next = next;
-    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with a late look
+    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with an old handle's acquire
     next = job;
   }
   from->bare &= from->bare - 1; // TM2: clears the unit's bit
@@ -116,10 +115,10 @@ static void orphan_drops(const pages *each) {
   for (unsigned unit = 1; unit < UNITS; unit++)
     for (size_t i = 0; i < batch_of(each->size) && !(each->bare >> unit & 1); i++) {
       csched_job *job = job_at(each, unit, i);
-      uint64_t word = csched_load_relaxed(&job->word); // TM4: there is no other thread
+      uint64_t word = csched_load_relaxed(&job->word); // TM4: the only thread
       unsigned state = csched_job_state_(word);
       if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !csched_job_is_dropped_here_(job))
-        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the same
+        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the only thread
     }
 }
 
@@ -130,8 +129,8 @@ static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase
   for (const pages *each = central.all; each != NULL; each = each->next) orphan_drops(each);
 }
 
-// Registers the atfork handler, once. Comes before the first use of the central cache's lock.
-static void be_told_of_forks(void) {
+// Does: registers the atfork handler, once. Callers do so before they use the central cache's lock.
+static void register_atfork(void) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, task_memory_at_fork);
 }
@@ -150,21 +149,22 @@ void csched_tasks_flush_(void) {
 static void cache_thread_ends(void *unused) { // TM3: exit handler
   (void)unused;
   mine.is_ending = true;
-  csched_tasks_flush_(); // it keeps none from now on: this may be the last round of destructors
+  csched_tasks_flush_(); // caches no jobs after this: it may be the last round of destructors
 }
 
-// Returns: whether this thread may have a cache.
-static bool may_keep(csched_task_size size) {
+// Does: registers the thread's exit handler, once. Returns: whether this thread may cache jobs.
+static bool may_cache(csched_task_size size) {
   static csched_tsd key;
   if (mine.most[size] > 0) return true;
-  be_told_of_forks();
+  register_atfork();
   if (!mine.is_ending && csched_tsd_set_(&key, &mine, cache_thread_ends) == 0)
     mine.most[size] = (uint16_t)batch_of(size);
   return mine.most[size] > 0;
 }
 
+// Returns: a job, after it has filled the empty cache from a batch; NULL without memory.
 static csched_job *take_from_batch(csched_task_size size) {
-  bool keeps = may_keep(size);
+  bool keeps = may_cache(size);
   csched_job *batch = mine.full[size] != NULL ? mine.full[size] : take_batch(size);
   mine.full[size] = NULL;
   if (batch == NULL) return NULL;
@@ -175,10 +175,10 @@ static csched_job *take_from_batch(csched_task_size size) {
   return batch;
 }
 
-// Makes room for one more job when the batch is full. Returns: whether there is room.
+// Does: makes room in the cache for one more job when the batch is full. Returns: whether there is room.
 static bool make_room(csched_task_size size) {
-  if (!may_keep(size)) return false;
-  if (mine.count[size] < mine.most[size]) return true; // only the exit handler was missing
+  if (!may_cache(size)) return false;
+  if (mine.count[size] < mine.most[size]) return true; // only the exit handler was not registered yet
   if (mine.full[size] != NULL) give_batch(mine.full[size], size);
   mine.full[size] = mine.first[size];
   mine.first[size] = NULL;
@@ -190,7 +190,7 @@ static inline csched_task make_task(csched_job *job, const csched_job_type *type
   CSCHED_UNPOISON(job, bytes_of(size));
   job->type = type;
   if (size != CSCHED_TASK_PLAIN) csched_task_timer_(job)->owner = NULL;
-  return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: this thread owns it
+  return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: this thread owns the job
 }
 
 static CSCHED_NOINLINE csched_task make_slow(const csched_job_type *type, csched_task_size size) {
@@ -206,7 +206,7 @@ csched_task csched_task_make_(const csched_job_type *type, csched_task_size size
   return make_task(job, type, size);
 }
 
-static inline void keep_one(csched_job *job, csched_task_size size) {
+static inline void cache_job(csched_job *job, csched_task_size size) {
   job->next = mine.first[size];
   mine.first[size] = job;
   mine.count[size]++;
@@ -214,7 +214,7 @@ static inline void keep_one(csched_job *job, csched_task_size size) {
 
 static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
   job->next = NULL;
-  if (make_room(size)) keep_one(job, size);
+  if (make_room(size)) cache_job(job, size);
   else give_batch(job, size);
 }
 
@@ -222,14 +222,14 @@ void csched_task_free_(csched_job *job, csched_task_size size) {
   CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays readable
   CSCHED_POISON(next_batch_of(job) + 1, bytes_of(size) - sizeof(csched_job) - sizeof(csched_job *));
   if (CSCHED_UNLIKELY(mine.count[size] == mine.most[size])) free_slow(job, size);
-  else keep_one(job, size);
+  else cache_job(job, size);
 }
 
 csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)->size; }
 
 // MARK: trim
 
-// Counts the free jobs of each unit, and stores the latest of their generations.
+// Does: counts the free jobs of each unit, and stores their latest generation in `life`.
 static void count_free(const csched_job *batch) {
   for (; batch != NULL; batch = *next_batch_of(batch))
     for (const csched_job *each = batch; each != NULL; each = each->next) {
@@ -240,8 +240,8 @@ static void count_free(const csched_job *batch) {
     }
 }
 
-// Returns: whether the system's page of `units` units from `unit` on is free, and not all decommitted.
-static bool can_be_emptied(const pages *each, unsigned unit, unsigned units) {
+// Returns: whether the system's page of `units` units from `unit` on has free jobs only, and is not decommitted yet.
+static bool can_be_decommitted(const pages *each, unsigned unit, unsigned units) {
   bool has_free = false;
   for (unsigned i = unit; i < unit + units; i++) {
     bool is_bare = (each->bare >> i & 1) != 0;
@@ -251,11 +251,11 @@ static bool can_be_emptied(const pages *each, unsigned unit, unsigned units) {
   return has_free;
 }
 
-// Decommits each page that can be emptied, as many as possible by one call.
-static void empty(pages *each, unsigned units) {
+// Does: decommits each page that can be decommitted; adjacent pages by one call.
+static void decommit_pages(pages *each, unsigned units) {
   uint64_t emptied = 0;
   for (unsigned first = 0, end; first < UNITS; first = end + units) {
-    for (end = first; end < UNITS && can_be_emptied(each, end, units); end += units) {}
+    for (end = first; end < UNITS && can_be_decommitted(each, end, units); end += units) {}
     if (end == first) continue;
     csched_os_pages_empty_((char *)each + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
     for (unsigned i = first; i < end; i++) emptied |= UINT64_C(1) << i;
@@ -263,15 +263,15 @@ static void empty(pages *each, unsigned units) {
   each->bare |= emptied; // TM2: decommitted
 }
 
-// Gives the jobs in `batches` back to the central cache, except those in pages that are to be emptied.
-static void keep(csched_job *batches, csched_task_size size, unsigned units) {
+// Does: returns the jobs in `batches` to the central cache, except jobs in pages that will be decommitted.
+static void restore_batches(csched_job *batches, csched_task_size size, unsigned units) {
   csched_job *kept = NULL;
   size_t count = 0;
   for (csched_job *batch = batches, *next_batch; batch != NULL; batch = next_batch) {
     next_batch = *next_batch_of(batch);
     for (csched_job *each = batch, *next; each != NULL; each = next) {
       next = each->next;
-      if (can_be_emptied(pages_of(each), unit_of(each) / units * units, units)) continue;
+      if (can_be_decommitted(pages_of(each), unit_of(each) / units * units, units)) continue;
       each->next = kept;
       kept = each;
       if (++count % batch_of(size) != 0) continue;
@@ -285,7 +285,7 @@ static void keep(csched_job *batches, csched_task_size size, unsigned units) {
 void csched_trim(void) {
   unsigned units = (unsigned)(csched_os_page_size_() / UNIT);
   if (units == 0) units = 1;
-  be_told_of_forks();
+  register_atfork();
   csched_tasks_flush_();
   csched_lock_lock(&central.lock);
   for (pages *each = central.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
@@ -293,8 +293,8 @@ void csched_trim(void) {
     csched_job *batches = central.batches[size];
     csched_store_release(&central.batches[size], NULL); // TM4: release; pairs with the fork
     count_free(batches);
-    keep(batches, (csched_task_size)size, units);
+    restore_batches(batches, (csched_task_size)size, units);
   }
-  for (pages *each = central.all; each != NULL; each = each->next) empty(each, units);
+  for (pages *each = central.all; each != NULL; each = each->next) decommit_pages(each, units);
   csched_lock_unlock(&central.lock);
 }

@@ -1,22 +1,21 @@
-// A thread's trampoline: runs its first job at once, and the jobs that are submitted meanwhile after it, in order.
+// A thread's trampoline: runs its first job at once, and then, in order, the jobs that were submitted meanwhile.
 //
-// Each thread has one list, oldest first. Each nesting level owns a suffix of it: `start` is the link at which the innermost level begins. So
-// a nested level needs no queue of its own. A thread that ends inside a job leaves one list to drop, and no queue on the unwound stack.
+// Each thread has one list, oldest first. Each nested drain (csched_trampoline_push) owns a suffix of the list: `start` is the link at which the
+// innermost suffix begins. So a nested drain needs no queue of its own on the stack, and a thread that ends inside a job has one list to drop.
 //
 // Invariants
-//   TP1  Jobs of a nesting level run in the order of their submission, one after the other, none inside another.
-//   TP2  A nested level runs its own jobs only; those of the outer levels keep their place. The same holds for a trampoline that is opened
-//       while another is set aside: it begins at `base`, the end of the list at that time.
-//   TP3  Constant stack, no allocation for a job: a drain is a loop, and a job that submits the next one returns first.
+//   TP1  Jobs of a suffix run in the order of their submission, one after the other, none inside another.
+//   TP2  A nested drain runs the jobs of its own suffix only; the outer jobs stay in the list. The same holds for a trampoline that is opened while
+//        another is set aside: its suffix begins at `base`, the end of the list at that time.
+//   TP3  Constant stack, no allocation for a job: a drain is a loop. A job that submits the next job returns before that job runs.
 //   TP4  A thread that ends inside a job ends that job, drops the waiting jobs (the key's destructor), and frees its trampoline.
-//   TP5  An opening is a context frame of the thread (frames.c). If it is unwound, by a C++ exception or longjmp, the trampoline is closed. The
-//       waiting jobs run with the next outermost job.
-// No atomics: the list belongs to its thread. (Other threads cancel jobs through the jobs' state only.)
-// Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is ours.
-// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set
-//   aside runs at once, and the outer jobs wait", "a chain of ten million hops",
-//   "the key's destructor drops the remaining work", "an unwound action leaves the trampoline usable",
-//   "a trampoline keeps its order across stacks".
+//   TP5  Each opening of the trampoline begins a context frame (frames.c). If a C++ exception or longjmp unwinds it, the trampoline is closed. The
+//        waiting jobs run with the next outermost job.
+// No atomics: the list belongs to its thread. (Other threads cancel jobs through the job's word only.)
+// Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is this project's.
+// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set aside runs at
+//   once, and the outer jobs wait", "a chain of ten million hops", "the key's destructor drops the remaining work", "an unwound action leaves the
+//   trampoline usable", "a trampoline keeps its order across stacks".
 
 #include <CScheduler/trampoline.h>
 
@@ -29,15 +28,15 @@
 
 struct csched_trampoline {
   csched_job *first;
-  csched_job **last;  // the link that a submission sets
-  csched_job **start; // the link where the innermost level begins
-  csched_job **base;  // where the next outermost level will begin
-  csched_job opened;  // placeholder for an opening
+  csched_job **last;  // the link at the end, which a submission sets
+  csched_job **start; // the link where the innermost suffix begins
+  csched_job **base;  // the link where the next opening's suffix begins
+  csched_job opened;  // placeholder job of an opening's context frame
 };
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // the key's value, for one load
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // the value of `key`, cached
 
 static void destroy(void *value) { // TP4: the key's destructor
   csched_trampoline *trampoline = value;
@@ -57,7 +56,7 @@ static void destroy(void *value) { // TP4: the key's destructor
 
 static csched_tsd key;
 
-// Returns: the innermost context frame of an opening, also of one that is set aside; NULL: none.
+// Returns: the context frame of the innermost opening, also of one that is set aside; NULL: none.
 static csched_frame *opened_at(const csched_trampoline *trampoline) {
   csched_frame *each = csched_frame_here_();
   while (each != NULL && each->job != &trampoline->opened) each = each->outer;
@@ -67,7 +66,7 @@ static csched_frame *opened_at(const csched_trampoline *trampoline) {
 static void trampoline_unwound(csched_job *opened) { // TP5: unwound
   csched_trampoline *trampoline = opened->context;
   csched_trampoline_active_ = NULL;
-  if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // none is set aside any more
+  if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // no opening is set aside
 }
 static const csched_job_type opening = {.release = trampoline_unwound};
 
@@ -84,15 +83,16 @@ static csched_trampoline *make_trampoline(const char *function) {
 
 void csched_trampoline_end_(void) {
   if (mine == NULL || csched_trampoline_active_ != NULL) return;
-  csched_tsd_set_(&key, NULL, destroy); // the thread has a slot already, so it cannot fail
+  csched_tsd_set_(&key, NULL, destroy); // cannot fail: the thread's value exists already
   destroy(mine);
 }
 
-static csched_frame *open(const char *function, csched_frame *spare, uintptr_t address) {
+// Does: makes the trampoline active, with an empty suffix. `address`: see csched_frame_begin_; 0: the one of the frame around it.
+static csched_frame *open_trampoline(const char *function, csched_frame *spare, uintptr_t address) {
   csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make_trampoline(function);
   csched_frame *outer = csched_frame_here_();
-  if (address == 0) address = outer->address; // unwound with the stack frame around it
-  trampoline->start = trampoline->base;       // TP2: behind the jobs set aside
+  if (address == 0) address = outer->address; // unwound with the outer frame
+  trampoline->start = trampoline->base;       // TP2: after jobs set aside
   csched_trampoline_active_ = trampoline;
   return csched_frame_begin_(spare, address, &trampoline->opened, outer->target);
 }
@@ -105,7 +105,7 @@ CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
 CSCHED_NOINLINE bool csched_trampoline_enter(void) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ != NULL) return false;
-  open("csched_trampoline_enter", NULL, 0);
+  open_trampoline("csched_trampoline_enter", NULL, 0);
   return true;
 }
 
@@ -114,8 +114,8 @@ size_t csched_trampoline_drain(void) {
   size_t count = 0;
   if (trampoline == NULL) return 0;
   csched_job **start = trampoline->start;
-  for (csched_job *job; (job = *start) != NULL; count++) {                      // TP1: order; TP2: nesting
-    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // TP5: a pushed frame was unwound
+  for (csched_job *job; (job = *start) != NULL; count++) {                      // TP1: in order; TP2: own suffix
+    if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // TP5: inner push unwound
     *start = job->next;
     if (trampoline->last == &job->next) trampoline->last = start;
     csched_job_perform_(job); // TP3: in a loop
@@ -123,8 +123,8 @@ size_t csched_trampoline_drain(void) {
   return count;
 }
 
-static CSCHED_NOINLINE void leave_slow(csched_frame *frame, csched_scope *scope) {
-  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5; NULL: there was no memory for it
+static CSCHED_NOINLINE void close_slow(csched_frame *frame, csched_scope *scope) {
+  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5: unwound with this drain. NULL: there was no memory
   scope->frame = frame;
   csched_trampoline_drain();
   if (frame != NULL) csched_frame_end_(frame);
@@ -136,7 +136,7 @@ CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (trampoline == NULL) return;
   if (CSCHED_UNLIKELY(*trampoline->start != NULL || frame->job != &trampoline->opened)) {
-    leave_slow(opened_at(trampoline), scope);
+    close_slow(opened_at(trampoline), scope);
     return;
   }
   csched_frame_end_(frame);
@@ -146,7 +146,7 @@ CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
 CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
-  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: unwound
+  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: the opening was unwound
   csched_job_submitted_(job, "csched_trampoline_run");
   job->next = NULL;
   *trampoline->last = job; // TP1: appended
@@ -158,7 +158,7 @@ CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_sc
   CSCHED_ROOM_IN_FRAME();
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_job_submitted_(job, "csched_trampoline_run");
-  scope->frame = open("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
+  scope->frame = open_trampoline("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
   csched_job_perform_(job);
   csched_trampoline_drain();
   csched_frame_end_(scope->frame);
@@ -168,7 +168,7 @@ CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_sc
 CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   frame->was_active = csched_trampoline_active_ != NULL;
-  if (!frame->was_active) open("csched_trampoline_push", NULL, 0);
+  if (!frame->was_active) open_trampoline("csched_trampoline_push", NULL, 0);
   frame->outer_start = mine->start;
   mine->start = mine->last; // TP2: a new suffix
 }
@@ -188,7 +188,7 @@ CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside)
   if (!aside->was_active) return;
   aside->start = mine->start;
   aside->base = mine->base;
-  mine->base = mine->last; // TP2: the next suffix
+  mine->base = mine->last; // TP2: the next opening's suffix
   csched_trampoline_active_ = NULL;
 }
 

@@ -1,46 +1,46 @@
-// A queue of timers for a loop, a clock or virtual time: a wheel holds those that are far from due, a tree those that are near.
+// A queue of timers for a loop, a clock or virtual time: a wheel holds the timers that are far from due, a tree the near ones.
 //
 // States
 //   owner      of a timer: the queue in which it waits; NULL: it does not wait
 //   place      of a waiting timer: which of three structures it is in. NEAR: a tree by deadline and order. NEVER: a list; the deadline is
 //              CSCHED_FOREVER. From SLOT on: a slot of the wheel (a list without order)
-//   base       a tick, of 2^22 ns (4 ms), that the clock has reached; it stands in for the clock. It stays when a clock goes back (clock.c). Until
-//              the clock has caught up, new timers up to `base` go to `near`
+//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. It does not change when a clock goes back (clock.c): new timers
+//              up to `base` then go to `near`
 //   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
 //              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
-//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the same for the deadlines
+//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the least deadline, or earlier
 //
 // Invariants
 //   W1  Never early: a timer is popped at its deadline or later.
-//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every tick up to `base`, and the wheel those after it. So
-//       the first timer in the tree is the first of all, however long ago and to whatever wheel level it was added.
-//   W3  Each occupied slot begins after `base`. The lower level comes first, then the lower slot. `base` moves to the beginning of the first
-//       occupied slot, whose timers then sink (cascade) to lower levels or into `near`; or it moves to a tick before that slot.
-//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time it becomes earlier. It may be
-//       earlier than that: a timer that leaves does not raise it, because that would take a search. A pop that finds nothing raises it.
-//   W5  Each timer leaves once, under the lock: by a pop, by a canceller, or by an add or a move that does not let it wait.
-//   W6  A timer may be submitted to another queue each time, also when the one before is freed. It starts and stops waiting under the owner's lock.
-//       An idle timer has no owner. A canceller reads the owner only while the job is DROPPING by its own cancel. So that owner is of the present
-//       submission, and stays valid during the cancel (timer.h).
+//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every timer up to the tick `base`, and the wheel the later
+//       ones. So the first timer in the tree is the first of all, whenever and to whatever wheel level it was added.
+//   W3  Each occupied slot begins after `base`. The first one is the lowest slot of the lowest occupied wheel level. `base` moves to the beginning of
+//       that slot, whose timers then cascade to lower wheel levels or into `near`; or `base` moves to a tick before that slot.
+//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time `wake` becomes earlier. `wake`
+//       may be too early: removing a timer does not raise it, because that would take a search. A pop that finds no due timer raises it.
+//   W5  Each timer is removed once, under the lock: by a pop, by a canceller, or by an add or a move after which it does not wait.
+//   W6  Each submission of a timer may go to another queue, also when the previous queue is freed. The timer starts and stops waiting under the
+//       owner's lock. An idle timer has no owner. A canceller reads the owner only while its own cancel has made the job DROPPING. So that owner
+//       belongs to the present submission, and stays valid during the cancel (timer.h).
 //   W7  After close no timer is added.
-//   W8  A timer that is cancelled before it is added does not stay until its deadline. The adding thread stores the owner, executes a light fence,
-//       and reads the job. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two removes the timer
-//       at once. A timer that is moved keeps its owner meanwhile.
-//   W9  Equal deadlines keep their order, also for a late timer, whose deadline has passed when it is submitted. It waits behind all timers that
-//       were there before it (`floor`), or it passes: it becomes a plain job at once. It passes only while no timer that comes before it waits here
-//       or is being delivered. After that, every later timer with that deadline, or an earlier one, passes.
-// Costs: add and leave are O(1) in the wheel, O(log near) in the tree, at any number. A timer sinks at most 7 times, usually once or twice. The
-//   bitmaps skip gaps.
-// Leeway: each wake pops all due timers, and no wake comes before the least deadline + leeway. No method needs fewer wakes: between two of them
-//   lies a whole [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
+//   W8  A timer that is cancelled before it is added does not wait until its deadline. The adding thread stores the owner, executes a light fence,
+//       and reads the job. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two threads removes the
+//       timer at once. A move keeps the timer's owner set.
+//   W9  Equal deadlines keep their order, also for an overdue timer, whose deadline is over when it is submitted. It waits behind all earlier timers
+//       of the queue (`floor`), or it passes: it becomes a plain job at once. It passes only while no timer with an earlier place in the order waits
+//       here or is being delivered. After that, every new timer with that deadline, or an earlier one, passes.
+// Costs: insertion and removal are O(1) in the wheel, O(log near) in the tree. A timer cascades at most 7 times, usually once or twice. Bitmaps skip
+//   gaps.
+// Leeway: each wake pops all due timers, and no wake is before the least deadline + leeway. No method needs fewer wakes: between two wakes there is a
+//   whole interval [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
 //   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
 // Orderings
 //   wake, first: relaxed, ordered by the loop's park and notify
-//   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be younger than the submission; NULL
-//     relaxed, ordered by the job's state
+//   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be newer than the submission; its NULL
+//     is relaxed, ordered by the job's state
 // Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, LP1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
-//   timeouts. Popping all that is due at a delayed wake is Linux's range of soft and hard expiry.
+//   timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard expiry.
 // Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
 //   "adding and leaving look at nothing else, whatever the number", "long gaps are not walked", "one wake serves all that is due", "timers with
 //   leeway wake a loop a hundred times a second at the most", "a timer moved while it comes due runs once", "a timer that changes its loop can be
@@ -67,6 +67,7 @@ static int compare(const csched_timer *a, const csched_timer *b) { // W2: order
 
 RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
 
+// Returns: the latest instant for a wake that pops `timer`.
 static csched_time wake_of(const csched_timer *timer) {
   csched_time latest = timer->deadline + timer->leeway;
   return latest < timer->deadline ? CSCHED_FOREVER : latest;
@@ -79,8 +80,8 @@ static void set_wake(csched_timers *timers, csched_time wake) {
 
 // MARK: the wheel
 
-// Links `timer` into the structure that its deadline has at the present `base`.
-static void put(csched_timers *timers, csched_timer *timer) {
+// Does: links `timer` into the tree, a slot or the list, by its deadline and the present `base`.
+static void link_timer(csched_timers *timers, csched_timer *timer) {
   uint32_t place = NEAR;
   uint64_t tick = timer->deadline >> TICK_BITS;
   if (timer->deadline == CSCHED_FOREVER) {
@@ -94,7 +95,7 @@ static void put(csched_timers *timers, csched_timer *timer) {
     unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
     struct csched_timer_slot *slot = &timers->slots[level][index];
     csched_time wake = wake_of(timer);
-    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the earliest
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the slot's earliest
     LIST_INSERT_HEAD(&slot->timers, timer, node);
     timers->occupied[level] |= (uint64_t)1 << index;
     place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
@@ -102,8 +103,7 @@ static void put(csched_timers *timers, csched_timer *timer) {
   timer->node.place = place;
 }
 
-// Unlinks `timer`.
-static void take_timer(csched_timers *timers, csched_timer *timer) {
+static void unlink_timer(csched_timers *timers, csched_timer *timer) {
   uint32_t place = timer->node.place;
   if (place == NEVER) {
     TAILQ_REMOVE(&timers->never, timer, node);
@@ -128,20 +128,20 @@ static unsigned first_level(const csched_timers *timers) {
   return level;
 }
 
-// Empties the first slot, if it begins at `tick` or before: its timers sink. Returns: whether there was one. If not,
-// `base` is at `tick` or later.
+// Does: empties the first occupied slot, if it begins at `tick` or before: its timers cascade. Returns: whether there was such a slot. If not,
+// `base` is now `tick` or later.
 static bool open_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
   uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
-  if (begin > tick) { // W3: before that slot
+  if (begin > tick) { // W3: `base` stays before that slot
     if (timers->base < tick) timers->base = tick;
     return false;
   }
-  timers->base = begin; // W3: the slot's timers sink
+  timers->base = begin; // W3: the slot's timers cascade
   for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
     LIST_REMOVE(timer, node);
-    put(timers, timer);
+    link_timer(timers, timer);
   }
   timers->occupied[level] &= ~((uint64_t)1 << index);
   return true;
@@ -149,7 +149,7 @@ static bool open_slot(csched_timers *timers, uint64_t tick) {
 
 // MARK: when to wake
 
-// Returns: when to wake. It checks only timers and slots that begin before that; that wake pops them.
+// Returns: the least deadline + leeway. It checks only timers and slots that begin before the result: the wake will pop these.
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
@@ -167,6 +167,7 @@ static csched_time find_wake(csched_timers *timers) {
   return best;
 }
 
+// Returns: the least deadline, or the begin of the slot with it.
 static csched_time find_first(const csched_timers *timers) {
   csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near);
   if (timer != NULL) return timer->deadline;
@@ -175,10 +176,9 @@ static csched_time find_first(const csched_timers *timers) {
   return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
 }
 
-// Counts and links `timer`. Returns: whether the wake has become earlier.
+// Does: counts and links `timer`. Returns: whether `wake` has become earlier.
 static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time deadline) {
-  csched_time floor =
-      csched_load_relaxed(&timers->floor); // W9: the loop's thread sees its own store; others may see an older one
+  csched_time floor = csched_load_relaxed(&timers->floor); // W9: only the loop's thread needs the latest value
   timer->deadline = deadline;
   if (CSCHED_UNLIKELY(deadline < floor)) {
     csched_time latest = wake_of(timer);
@@ -186,7 +186,7 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
     timer->deadline = deadline = timers->put_off = floor;
   }
   timer->order = ++timers->last_order;
-  put(timers, timer);
+  link_timer(timers, timer);
   if (deadline == CSCHED_FOREVER) return false;
   timers->pending++;
   if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
@@ -197,30 +197,31 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
   return true;
 }
 
-// Unlinks `timer`. It does not raise `wake`: settle and pop do.
+// Does: unlinks and uncounts `timer`. It does not raise `wake`: reset_if_empty and csched_timers_pop_ do.
 static void remove_timer(csched_timers *timers, csched_timer *timer) {
-  take_timer(timers, timer);
+  unlink_timer(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return;
   timers->pending--;
   if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
 }
 
-// Resets `first` and `wake` when the last timer has left.
-static void settle(csched_timers *timers) {
+// Does: resets `first` and `wake` after the last timer was removed.
+static void reset_if_empty(csched_timers *timers) {
   if (timers->pending != 0) return;
-  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer is left
+  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer waits
   set_wake(timers, CSCHED_FOREVER);
 }
 
-// Removes `timer`: the caller owns it from here on.
+// Does: removes `timer`, which the caller owns from then on.
 static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
   remove_timer(timers, timer);
   csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
-  settle(timers);
+  reset_if_empty(timers);
 }
 
+// Returns: whether `timer` waits in `timers`, whose lock the caller holds.
 static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
-  return csched_load_relaxed(&timer->owner) == timers; // W6: it is set to `timers`, and reset, under their lock only
+  return csched_load_relaxed(&timer->owner) == timers; // W6: changed from or to `timers` only under this lock
 }
 
 // MARK: for loops
@@ -236,26 +237,25 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   bool is_cancelled = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
-    added = CSCHED_TIMER_LATE;                   // W9: passes
+    added = CSCHED_TIMER_LATE;                   // W9: becomes a plain job
   } else if (!timers->is_closed) {               // W7: else refused
-    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8
+    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8: before the fence
     timer->leeway = leeway;
-    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST
-                                                  : CSCHED_TIMER_ADDED; // W4: notified, also of a cancelled timer
-    csched_fence_light_();                                              // W8: light side
+    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: notified
+    csched_fence_light_();                                                                         // W8: light side
     is_cancelled = csched_job_is_cancelled_(&timer->job);
-    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by the add
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: removed by the add
   }
   csched_lock_unlock(&timers->lock);
-  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only releases it
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only calls `release`
   return added;
 }
 
 bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
   csched_lock_lock(&timers->lock);
-  csched_time first = csched_load_relaxed(&timers->first); // W9: under the lock
-  bool passes =
-      deadline < first && timers->put_off < first && csched_load_relaxed(&timers->telling) == 0; // W9: late timers
+  csched_time first = csched_load_relaxed(&timers->first);     // W9: under the lock
+  bool passes = deadline < first && timers->put_off < first && // W9: no timer before it waits,
+                csched_load_relaxed(&timers->telling) == 0;    // W9: or is being delivered
   if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
   csched_lock_unlock(&timers->lock);
   return passes;
@@ -266,11 +266,11 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (waits_in(timers, timer) && deadline < timers->passed) {
     remove_locked(timers, timer);
-    added = CSCHED_TIMER_LATE; // W9: passes
+    added = CSCHED_TIMER_LATE; // W9: becomes a plain job
   } else if (waits_in(timers, timer)) {
-    remove_timer(timers, timer); // W8: keeps its owner
+    remove_timer(timers, timer); // W8: the owner stays set
     added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
-    settle(timers);
+    reset_if_empty(timers);
   }
   csched_lock_unlock(&timers->lock);
   return added;
@@ -283,10 +283,10 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   } // W2: order
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
-  if (timer != NULL) remove_locked(timers, timer);          // W5: by the pop
-  csched_store_relaxed(&timers->first, find_first(timers)); // W4: raised
+  if (timer != NULL) remove_locked(timers, timer);          // W5: removed by the pop
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: `first` is raised
   if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
-    set_wake(timers, find_wake(timers)); // W4: raised
+    set_wake(timers, find_wake(timers)); // W4: `wake` is raised
   csched_lock_unlock(&timers->lock);
   return timer;
 }
@@ -306,40 +306,42 @@ size_t csched_timers_count_(csched_timers *timers, bool with_never) {
   return count;
 }
 
-typedef struct looking {
+// A count of the timers of `target`: at most `left` more timers are checked; `first` is the least deadline.
+typedef struct timer_search {
   const struct csched_target *target;
   size_t left, count;
   csched_time first;
-} looking;
+} timer_search;
 
-static bool look_at_timer(looking *looking, const csched_timer *timer) {
-  if (looking->left == 0) return false;
-  looking->left--;
-  if (timer->target != looking->target) return true;
-  looking->count++;
-  if (timer->deadline < looking->first) looking->first = timer->deadline;
+// Returns: false, without a check of `timer`, at the end of the search.
+static bool search_timer(timer_search *search, const csched_timer *timer) {
+  if (search->left == 0) return false;
+  search->left--;
+  if (timer->target != search->target) return true;
+  search->count++;
+  if (timer->deadline < search->first) search->first = timer->deadline;
   return true;
 }
 
-static bool look_at_all_locked(csched_timers *timers, looking *looking) {
+static bool search_all_locked(csched_timers *timers, timer_search *search) {
   csched_timer *each;
   RB_FOREACH(each, csched_timer_tree, &timers->near)
-  if (!look_at_timer(looking, each)) return false;
-  TAILQ_FOREACH(each, &timers->never, node) if (!look_at_timer(looking, each)) return false;
+  if (!search_timer(search, each)) return false;
+  TAILQ_FOREACH(each, &timers->never, node) if (!search_timer(search, each)) return false;
   for (int i = 0; i < CSCHED_WHEEL_LEVELS; i++)
     for (int j = 0; j < CSCHED_WHEEL_SLOTS; j++)
-      LIST_FOREACH(each, &timers->slots[i][j].timers, node) if (!look_at_timer(looking, each)) return false;
+      LIST_FOREACH(each, &timers->slots[i][j].timers, node) if (!search_timer(search, each)) return false;
   return true;
 }
 
 bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
                              csched_time *first) {
-  looking looking = {.target = target, .left = most, .first = CSCHED_FOREVER};
+  timer_search search = {.target = target, .left = most, .first = CSCHED_FOREVER};
   csched_lock_lock(&timers->lock);
-  bool is_whole = look_at_all_locked(timers, &looking);
+  bool is_whole = search_all_locked(timers, &search);
   csched_lock_unlock(&timers->lock);
-  *count = looking.count;
-  *first = looking.first;
+  *count = search.count;
+  *first = search.first;
   return is_whole;
 }
 
@@ -355,7 +357,7 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timers->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timers->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // an unlock would look for sleepers, which are in the parent
+  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // not unlocked: an unlock would wake sleepers, which are in the parent
   if (!are_orphaned) return;
   timers->is_closed = true;
   timers->first = timers->wake = CSCHED_FOREVER;
@@ -365,11 +367,11 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 
 // Requires: this thread has made the job DROPPING. Returns: whether `timer` waited, and this call has removed it.
 static bool withdraw(csched_timer *timer) {
-  csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8
-  if (timers == NULL) return false;                           // not added yet, or being delivered, or never to wait
+  csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8: after the fence
+  if (timers == NULL) return false;                           // not added yet, being delivered, or a plain job (W9)
   csched_lock_lock(&timers->lock);
   bool is_here = waits_in(timers, timer);
-  if (is_here) remove_locked(timers, timer); // W5: by the canceller
+  if (is_here) remove_locked(timers, timer); // W5: removed by the canceller
   csched_lock_unlock(&timers->lock);
   return is_here;
 }
@@ -385,12 +387,12 @@ void csched_timer_end_cancel_(csched_timer *timer) {
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
   csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: otherwise its queue may be freed
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else its queue may be freed
   return result;
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // its run may have been unwound (job.c, J7)
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // the run may have been unwound (job.c, J7)
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

@@ -1,10 +1,10 @@
-// What SchedulerExecutors needs of C: Dispatch's main queue in our main loop.
+// C functions for SchedulerExecutors: runs Dispatch's main queue in our main loop.
 // Depends on: CScheduler. Private.
 #ifndef CSCHED_EXECUTORS_H
 #define CSCHED_EXECUTORS_H
 
-/// Does: has our main loop run what is submitted to Dispatch's main queue, from now on, as Foundation's run loop does: by the same two functions
-/// of Dispatch. Does nothing where Dispatch has none of them, and while it is our main loop's host. Returns: 0, or an errno value. Thread: the main one.
+/// Does: makes our main loop run the blocks of Dispatch's main queue from now on, with the two functions that Foundation's run loop uses. Without
+/// these functions, does nothing. While Dispatch hosts our main loop, the loop runs no blocks. Returns: 0, or an errno value. Thread: main.
 int csched_executors_serve_main_queue_(void);
 
 #endif

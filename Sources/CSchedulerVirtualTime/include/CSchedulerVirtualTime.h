@@ -1,4 +1,4 @@
-// What SchedulerVirtualTime needs and Swift does not have: something that runs before main, a variable of a thread, a plain thread, and stderr. Private.
+// C functions for SchedulerVirtualTime: a constructor that runs before main, a thread-local variable, a plain thread, and stderr. Private.
 #ifndef CSCHEDULER_TESTING_H
 #define CSCHEDULER_TESTING_H
 
@@ -7,16 +7,16 @@
 /// Does: writes `text` to the standard error. Thread: any.
 void csched_testing_warn_(const char *text);
 
-/// Returns: what the calling thread set last, NULL at first. Thread: any.
+/// Returns: the calling thread's scope, NULL at first. Thread: any.
 void *csched_testing_scope_(void);
 
-/// Does: sets it for the calling thread. Thread: any.
+/// Does: sets the calling thread's scope. Thread: any.
 void csched_testing_set_scope_(void *scope);
 
-/// Does: starts a thread that calls `body(context)` and ends. Returns: 0, and in `*thread` what csched_testing_join_ takes; else a positive errno.
+/// Does: starts a thread that calls `body(context)` and ends. Returns: 0, and a handle for csched_testing_join_ in `*thread`; else a positive errno.
 int csched_testing_start_(uintptr_t *thread, void (*body)(void *context), void *context);
 
-/// Does: waits until the thread has ended. Once for each thread.
+/// Does: waits until the thread has ended. Call it once for each thread.
 void csched_testing_join_(uintptr_t thread);
 
 #endif

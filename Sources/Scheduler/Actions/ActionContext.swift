@@ -1,13 +1,13 @@
-// A cancellation context for a running action, and for the actions that are scheduled through it. The core's cancellation (cancellation.c) has
-// the tree. This file has the scheduled actions and the memory.
+// A cancellation context for a running action and for the child actions scheduled through it. cancellation.c maintains the tree of contexts.
+// This file adds the scheduled actions and the memory.
 //
 // Invariants
 //   AX1  A handler is called as CN1 of cancellation.c says. Its closure is released after the call, or when the handler is removed.
-//   AX2  An action scheduled through a context never starts after a disposal of that context, or of a context above it, has returned: the action
-//        checks before it starts. The handler of its own context releases its captures.
-//   AX3  The tree keeps an ended context only while it has children (CN4). A child of a context that has left the tree retains that context.
-//        Releasing a chain of contexts needs no stack.
-//   AX4  A waiter finds the work in progress, whichever thread disposed it: `scheduled` stays until the end.
+//   AX2  An action scheduled through a context never starts after a disposal of that context, or of an ancestor, has returned: the action checks
+//        before it starts. A handler in the action's own context disposes the action, which releases its captures.
+//   AX3  The tree retains an ended context only while it has children (CN4). A child of a context that has left the tree retains that context.
+//        Releasing a chain of contexts does not recurse.
+//   AX4  `disposeAndWait` finds each running action, also if another thread disposed it: `scheduled` is set until the action ends.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
 //   that has ended", "an action may dispose itself, and a handler its action and others", "a wait returns after the action and what it scheduled, also after another disposal".
@@ -15,7 +15,7 @@
 
 internal import CScheduler
 
-/// Tells a running action whether it is cancelled, and cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+/// Lets a running action check whether it is cancelled, and cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
 ///
 /// ```swift
 /// let download = workers.schedule { context in
@@ -27,38 +27,38 @@ internal import CScheduler
 /// ```
 ///
 /// 1. Cancellation is a request: an action that has started runs to its end.
-/// 2. An action scheduled through the context is cancelled with it, also when the context's own action has ended, and so on down the tree.
-///    An action scheduled in any other way is independent.
-/// 3. You may use the context on any thread, and keep it. After the end of the action no handler is called. Then only the context's own
-///    ``dispose()`` cancels what is scheduled through it.
-/// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it, except those that the calling thread
-///    is inside. Actions of a tree that wait for each other must not call it.
+/// 2. Disposing a context also cancels the actions that were scheduled through it, and their own children, also when the context's action has
+///    ended. An action scheduled in any other way is independent.
+/// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Then only the context's own
+///    ``dispose()`` cancels the actions scheduled through it.
+/// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
+///    thread is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
-  /// The node of the core's tree, in memory that does not move.
+  /// The context's node in the core's tree, at a fixed address.
   private struct Node {
     var cancellation = csched_cancellation()
-    /// Disposes the scheduled action.
-    var handler = csched_cancel_handler()
+    var handler = csched_cancel_handler()  // the handler that disposes `scheduled`
     let context: Unmanaged<ActionContext>
   }
 
   private let counted = CountedDisposable()
   // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-  /// The disposable of the submitted action, until the end.
+  /// The disposable of the submitted action, until the action has ended.
   private let scheduled = Protected<(any Disposable)?>(nil)
-  /// The parent context, if it has already left the tree: then this reference alone keeps it.
+  /// The parent context, only if it had left the tree when this context was made. Otherwise the tree retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
+  /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
-    _ = Unmanaged.passRetained(self)  // the tree's reference, until the node is gone
+    _ = Unmanaged.passRetained(self)  // the tree's reference, until the node leaves the tree
     let isHeld = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
       let context = ActionContext.of(gone!)
       context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
     }
-    if !isHeld { self.parent.write(parent) }  // AX3: keep a parent that has left the tree
+    if !isHeld { self.parent.write(parent) }  // AX3: retain a parent that has left the tree
   }
 
   deinit { node.deallocate() }
@@ -78,7 +78,7 @@ public final class ActionContext: Disposable {
   /// Cancels the action, and the actions scheduled through this context.
   public func dispose() { csched_cancellation_cancel(cancellation) }
 
-  /// Cancels the same actions, and waits for those that have started: see rule 4.
+  /// Cancels like ``dispose()``, and waits for the cancelled actions that have started: see rule 4.
   public func disposeAndWait() {
     dispose()
     var all: [ActionContext] = []
@@ -98,7 +98,8 @@ public final class ActionContext: Disposable {
   ///
   /// - Parameter handler: called at most once, on the thread that disposes.
   /// - Returns: a disposable that removes the handler. After its disposal no call starts, but a call on another thread may be in progress. Use
-  ///   ``Disposable/disposeAndWait()`` to wait for its end before you free what it uses. The end of the action removes all handlers.
+  ///   ``Disposable/disposeAndWait()`` to wait for the end of that call before you free what the handler uses. The end of the action removes all
+  ///   handlers.
   @discardableResult
   public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Disposable {
     let added = DisposalHandler(handler)
@@ -106,13 +107,13 @@ public final class ActionContext: Disposable {
     return added
   }
 
-  /// Schedules `action` on `scheduler` as a child of this action: it is cancelled with it. If this action is already disposed, the child is
-  /// cancelled at once.
+  /// Schedules `action` on `scheduler` as a child of this action: disposing this context cancels the child. If this context is already disposed,
+  /// the child is cancelled at once.
   ///
   /// - Parameters:
   ///   - scheduler: where the child runs; it may differ from this action's scheduler.
   ///   - action: what to run. It is given its own context.
-  /// - Returns: a disposable that cancels only the child, and what is scheduled through the child's context.
+  /// - Returns: a disposable that cancels only the child, and the actions scheduled through the child's context.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
@@ -133,7 +134,7 @@ public final class ActionContext: Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
-  /// Submits a closure that calls `action`. If the context is disposed during the submission, the submitted closure is disposed here.
+  /// Calls `submit` with a closure that calls `action`. If the context is disposed during the submission, disposes the submitted closure.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
@@ -148,7 +149,7 @@ public final class ActionContext: Disposable {
         running.context.end()
       })
     disposeWhenCancelled()
-    withExtendedLifetime(running) {}  // AX3: so the last end comes after this
+    withExtendedLifetime(running) {}  // AX3: a dropped closure ends the context here, not earlier
     return self
   }
 
@@ -164,22 +165,22 @@ public final class ActionContext: Disposable {
     csched_cancellation_add(cancellation, handler)
   }
 
-  /// Called after the action, and when the submitted closure is released.
+  /// Ends the context. Called after the action, and again when the submitted closure is released.
   fileprivate func end() {
     let last = scheduled.exchange(nil)
     withExtendedLifetime(last) { csched_cancellation_end(cancellation) }
   }
 
-  /// Held by the submitted closure, so that a drop ends the context.
+  /// An object that only the submitted closure retains. Its release ends the context, also when the closure is dropped.
   private final class Running: Sendable {
     let context: ActionContext
     init(_ context: ActionContext) { self.context = context }
     deinit { context.end() }
   }
 
-  /// A closure that is called once, or removed before.
+  /// A closure that the context's disposal calls once, unless the handler is removed before.
   private final class DisposalHandler: Disposable, @unchecked Sendable {
-    // Unchecked: the calling thread uses `body`; then only the release does, which happens once, after the call.
+    // Unchecked: only the disposing thread calls `body`, and only `release`, once and after the call, clears it.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()
@@ -213,11 +214,11 @@ public final class ActionContext: Disposable {
 }
 
 extension ImmediateSchedulerType {
-  /// Schedules `action` with a context that tells it, while it runs, whether it is cancelled.
+  /// Schedules `action` with a context, by which it can check whether it is cancelled while it runs.
   ///
   /// - Parameter action: what to run. It checks the context to see whether it should end.
-  /// - Returns: a disposable that cancels the action. Before the start it works as for any action. During the run it cancels the context.
-  ///   At any time it cancels what was scheduled through the context.
+  /// - Returns: a disposable that cancels the action. Before the action starts, it works as for any action. During the run it cancels the context.
+  ///   At any time it cancels the actions scheduled through the context.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }

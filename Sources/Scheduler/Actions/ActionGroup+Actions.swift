@@ -1,5 +1,3 @@
-// Actions that are scheduled through a group.
-
 extension ActionGroup {
   /// Schedules `action` on `scheduler` as a member of this group. The member leaves the group when it has run or was dropped.
   ///
@@ -24,9 +22,9 @@ extension ActionGroup {
   /// guard requests.wait(for: .seconds(5)) else { return requests.cancelAll() }
   /// ```
   ///
-  /// 1. An action is in the group from its submission until it has run or was dropped or disposed. A delayed action is in it while it waits; a
-  ///    periodic one until it is disposed; a recursive one until it has no further step.
-  /// 2. ``cancelAll()`` disposes all members that have not started. A periodic action has no further tick.
+  /// 1. An action is a member from its submission until it has run or was dropped or disposed. A delayed action is a member while it waits, a
+  ///    periodic action until it is disposed, and a recursive action until it has no further step.
+  /// 2. ``cancelAll()`` disposes all members that have not started, and ends periodic actions.
   /// 3. ``Schedulers/current`` is `scheduler` inside the actions.
   ///
   /// Schedulers themselves do not count their actions. A count costs each action two operations on a word that all threads contend for, and a
@@ -38,14 +36,14 @@ extension ActionGroup {
     }
   }
 
-  /// Makes `action` a member. The closure that `submit` schedules holds the member until the action ends.
+  /// Makes `action` a member. The closure that `submit` schedules retains the member until the action ends.
   func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Disposable)
     -> any Disposable
   {
     admit(ActionMember(of: self, action)) { member in submit { member.run() } }
   }
 
-  /// Calls `submit` to schedule a closure that holds `member` until it ends.
+  /// Calls `submit`, which schedules a closure that retains `member`, and adds the member to the list for `cancelAll`.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Disposable) -> any Disposable {
     let scheduled = submit(member)
     members.append(member, cancelledBy: scheduled)

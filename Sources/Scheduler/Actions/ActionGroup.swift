@@ -9,15 +9,15 @@ internal import CScheduler
 /// guard group.wait(for: .seconds(5)) else { return group.cancelAll() }
 /// ```
 ///
-/// 1. An action that is scheduled through the group is in it from then until it has run and its captures are released, or it was dropped.
+/// 1. An action scheduled through the group is a member from its submission until it has run and its captures are released, or it was dropped.
 ///    Other work enters and leaves with ``enter()`` and ``leave()``.
-/// 2. A waiter, or a notified action, sees everything that was done before each leave. An empty group may be entered again; earlier waiters
-///    return all the same.
-/// 3. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler`` and on the main thread, the wait
-///    blocks the scheduler: the work in the group must run elsewhere.
+/// 2. A waiter, or a notified action, sees everything that was done before each leave. An empty group may be entered again; threads that
+///    already wait return all the same.
+/// 3. While a pool thread waits, another thread replaces it in the pool. On the thread of a ``ThreadScheduler`` and on the main thread, the wait
+///    blocks the scheduler: the members must run elsewhere.
 /// 4. A leave without an enter stops the process with a message. So does the release of a group that has been entered and not left.
 ///
-/// In a child process of fork, no thread waits; the count is kept.
+/// In a child process of fork, the count stays as it was, and no thread waits.
 public final class ActionGroup: Sendable {
   // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let group = UnsafeMutablePointer<csched_group>.allocate(capacity: 1)
@@ -32,8 +32,8 @@ public final class ActionGroup: Sendable {
   /// guard ready.wait(for: .seconds(5)) else { throw LoadError.tooSlow }
   /// ```
   ///
-  /// If the queue drops an action, its `leave()` is not called: the group stays entered, and its release stops the process. An action that is
-  /// scheduled with ``schedule(on:_:)`` leaves the group also when it is dropped.
+  /// If the queue drops an action of this example, its `leave()` is not called: the group stays entered, and its release stops the process. An
+  /// action that is scheduled with ``schedule(on:_:)`` leaves the group also when it is dropped.
   ///
   /// - Parameter entered: the initial count, from 0 to 2^31 - 1; other values stop the process with a message.
   public init(entered: Int = 0) {
@@ -87,7 +87,7 @@ public final class ActionGroup: Sendable {
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
         notice.give(to: group)
-        if resumption.isOver { notice.takeBack(from: group) }  // the cancellation handler ran first
+        if resumption.isOver { notice.takeBack(from: group) }  // cancelled before the notice was added
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
@@ -108,8 +108,8 @@ public final class ActionGroup: Sendable {
     try await withDeadline(deadline, clock: clock, isolation: isolation) { try await waitForAll() }
   }
 
-  /// Schedules `action` on `scheduler` once, when the group is empty. If it is empty already, schedules it at once; otherwise the last thread to
-  /// leave does. Several actions are scheduled in the order of the calls.
+  /// Schedules `action` on `scheduler` once, when the group is empty. If the group is empty already, this call schedules the action. Otherwise the
+  /// last call of ``leave()`` does. Several actions are scheduled in the order of the calls.
   ///
   /// - Parameters:
   ///   - scheduler: where `action` runs.
@@ -119,7 +119,7 @@ public final class ActionGroup: Sendable {
   }
 }
 
-/// A call that a group makes once, when it is empty, unless the call is removed before.
+/// A closure that a group calls once, when the group is empty, unless the notice is removed before.
 private final class GroupNotice: @unchecked Sendable {
   // Unchecked: a lock of the C core guards the memory and its membership in the group.
   private struct Memory {
@@ -141,7 +141,7 @@ private final class GroupNotice: @unchecked Sendable {
     UnsafeMutableRawPointer(memory).assumingMemoryBound(to: csched_group_notice.self)
   }
 
-  /// Adds the call to the group. Call this once. The group retains the notice until it is called or removed.
+  /// Adds the notice to the group. Call this once. The group retains the notice until it has called or removed it.
   func give(to group: UnsafeMutablePointer<csched_group>) {
     memory.pointee.owner = .passRetained(self)
     csched_group_call_(group, core) {
@@ -150,6 +150,7 @@ private final class GroupNotice: @unchecked Sendable {
     }
   }
 
+  /// Removes the notice from the group, unless the group has called it.
   func takeBack(from group: UnsafeMutablePointer<csched_group>) {
     if csched_group_take_back(group, core) { memory.pointee.owner!.release() }
   }

@@ -1,24 +1,22 @@
 internal import CScheduler
 
-/// The outcome of a submitted action: it ran, was disposed, or was dropped. Shared by the action and its disposable.
+/// The outcome of a submitted action: it ran, was disposed, or was dropped. The action and its disposable share this object.
 package final class ActionOutcome: Sendable {
-  /// Events that are reported through `note`. A drop is reported through `onDrop`.
+  /// The events that are reported to `note`. A drop is reported to `onDrop` instead.
   package enum Event: Sendable { case ran, disposed }
 
   private enum Phase {
-    /// The action may start or be disposed.
-    case open
+    case open  // the action may start or be disposed
     case running, disposed
-    /// The action has run or was dropped.
-    case over
+    case over  // the action has run or was dropped
   }
 
   private struct State {
     var phase = Phase.open
-    var isSubmitted = false
-    /// The submission ran inside a drop, so a refusal may have been deferred.
+    var isSubmitted = false  // the submission has returned
+    /// The submission ran inside a drop, so the drop after a refusal may have been deferred until after the submission.
     var isSubmittedInDrop = false
-    /// Called on a drop. Cleared when a drop is no longer possible.
+    /// Called on a drop. Nil when a drop is no longer possible.
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
@@ -40,22 +38,23 @@ package final class ActionOutcome: Sendable {
     ReportingDisposable(submit(ReportingAction(self)), self)
   }
 
-  /// Called after the submission.
+  /// Called when the submission has returned.
   func endSubmission() {
     let isInDrop = csched_swift_is_in_drop_()
     state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
   }
 
-  /// Returns whether the action may start. If so, notes `.ran`.
+  /// Returns whether the action may start. If so, reports `.ran`.
   func claimRun() -> Bool {
     guard claim(.running) else { return false }
     note(.ran)
     return true
   }
 
-  /// Returns whether the action was disposed before it started. The caller notes `.disposed` after the action has been released.
+  /// Returns whether the disposal came before the start. If so, the caller reports `.disposed` after the action has been released.
   func claimDisposal() -> Bool { claim(.disposed) }
 
+  /// Sets the phase if the action is open. Returns whether it was open: only one of start and disposal wins.
   private func claim(_ phase: Phase) -> Bool {
     var needless: (@Sendable (SchedulerError) -> Void)?  // released outside the lock
     return state.withLock { state in
@@ -66,7 +65,7 @@ package final class ActionOutcome: Sendable {
     }
   }
 
-  /// Called when the run has ended or the action was dropped. Reports a drop to `onDrop`.
+  /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was disposed, reports a drop.
   func end() {
     var why = CSCHED_DROP_STOPPED
     let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED
@@ -81,7 +80,7 @@ package final class ActionOutcome: Sendable {
   }
 }
 
-/// The part of the action that only the scheduler's closure holds. Its release ends the action, run or dropped.
+/// Runs the action. Only the scheduler's closure retains this object, so its release means that the action has run or was dropped.
 package final class ReportingAction: Sendable {
   private let outcome: ActionOutcome
 
@@ -97,12 +96,12 @@ package final class ReportingAction: Sendable {
   }
 }
 
-/// Disposes the action, and notes `.disposed` if the action had not started.
+/// Disposes the action, and reports `.disposed` if the action had not started.
 final class ReportingDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let outcome: ActionOutcome
   private let disposed = Protected(false)
-  // Kept after the disposal, so that every `disposeAndWait` finds the action to wait for. Only deinit takes it.
+  // Set until deinit, also after the disposal, so that every `disposeAndWait` can wait for the action.
   nonisolated(unsafe) private var inner: (any Disposable)?
 
   init(_ disposable: any Disposable, _ outcome: ActionOutcome) {
@@ -111,7 +110,7 @@ final class ReportingDisposable: DisposalNode {
   }
 
   deinit {
-    if disposed.read() { return }  // a walk that is about to dispose `inner` may be releasing this object
+    if disposed.read() { return }  // a DisposalWalk may hold `inner` now, and dispose it
     DisposalWalk.release { walk in
       if let inner = inner.take() { walk.push(inner) }
     }

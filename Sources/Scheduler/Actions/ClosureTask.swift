@@ -1,9 +1,8 @@
 internal import CScheduler
 
-/// A closure that is queued in the C core, with or without a delay; the value cancels it. It allocates nothing besides the captures.
-///
-/// It is a task of the core, and the closure lies in the task's memory (`task.h` has the contract). If the closure returns a disposable,
-/// a ``ReturningAction`` holds that.
+/// The token of a closure that is queued in the C core, with or without a delay. Disposing the token cancels the closure.
+/// The closure is stored in the memory of a task of the core (`task.h` has the contract), so nothing is allocated besides the captures. If the
+/// closure returns a disposable, a ``ReturningAction`` holds the disposable.
 struct ClosureTask: Disposable, @unchecked Sendable {
   // Unchecked: a pointer is not Sendable, but the core accepts the value on any thread.
   let task: csched_task
@@ -21,8 +20,8 @@ struct ClosureTask: Disposable, @unchecked Sendable {
       self.origin = origin
     }
 
-    /// Stores the address of the closure's code, with bit 0 set, where the core's recorder reads it. `held` begins with the closure, and is in the
-    /// memory of `job`.
+    /// Stores the address of the closure's code, with bit 0 set, in `job.context`, where the core's event recorder reads it. `held` is in the memory
+    /// of `job`, and its first word is that address.
     @inline(__always)
     static func tell(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
       job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
@@ -32,7 +31,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     @inline(__always)
     func call() { if origin.isMarked { origin.run(work.call) } else { work.call() } }
 
-    /// Releases the closure. Then notifies the drop observers, unless the action was cancelled.
+    /// Releases the closure without a call. Then notifies the drop observers, unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
       let origin = origin
       _ = consume work  // release the captures before any notification
@@ -45,8 +44,8 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
   init(_ task: csched_task = csched_task()) { self.task = task }
 
-  /// Makes a task for `core` that runs `work`, inside `marker` if there is one. `action` is notified of a drop. If `core` and `marker` are nil, drop
-  /// observers are not notified. If `reportsRefusal` is false, they are not notified of a refusal: the submitter reports it.
+  /// Makes a task for `core` that runs `work`, inside `marker` if there is one. A drop notifies `action`, and the drop observers unless `core` and
+  /// `marker` are nil. If `reportsRefusal` is false, a refusal does not notify the observers, because the submitter reports it.
   init(
     _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside marker: TargetCore? = nil,
     of action: ReturningAction? = nil, reportsRefusal: Bool = true
@@ -57,7 +56,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     if action == nil { Held.tell(task.job, held) }
   }
 
-  /// Makes a task that can be delayed. It retains `core`, and thereby the queue that it waits in, until it is over.
+  /// Makes a task that can be delayed. The task retains `core`, and thereby the queue in which it waits, until it is over.
   init(
     delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside marker: TargetCore?,
     of action: ReturningAction?
@@ -69,11 +68,11 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     core.beginKeeping()
   }
 
-  /// Submits the task to `target`, once. Returns whether it was accepted. If not, the closure has been dropped.
+  /// Submits the task to `target`; call this once. Returns whether `target` accepted it. If not, the closure has been dropped.
   @discardableResult
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool { csched_task_submit_(target, task) == 0 }
 
-  /// Submits a task that can be delayed, for an instant of `clock`. Returns whether it was accepted.
+  /// Submits a task that can be delayed, to run at `deadline` of `clock`. Returns whether `target` accepted it.
   func submit(
     to target: UnsafeMutablePointer<csched_target>, at deadline: csched_time, on clock: csched_clock,
     tolerance: csched_time
@@ -91,14 +90,14 @@ struct ClosureTask: Disposable, @unchecked Sendable {
   func disposeAndWait() {
     dispose()
     if csched_task_is_over(task) { return }
-    csched_pool_blocking_begin()
+    csched_pool_blocking_begin()  // a pool thread is replaced while it waits
     csched_task_cancel_and_wait(task)
     csched_pool_blocking_end()
   }
 }
 
 extension csched_task {
-  /// Makes a task whose memory for the closure (its room) is not initialised yet.
+  /// Makes a task. The caller initialises its room: the memory for the closure.
   @inline(__always)
   static func made(
     _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
@@ -107,7 +106,7 @@ extension csched_task {
     guard let job = task.job else {
       misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // not retained: its closure holds it
+    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // retained by its closure
     Counted.jobs(1)
     return task
   }
@@ -116,6 +115,7 @@ extension csched_task {
 // MARK: - Callbacks of the C core
 
 extension ClosureTask.Held {
+  // Return the content of a job's memory, by the size with which the task was made.
   fileprivate static func plain(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
     csched_task_room_(job).assumingMemoryBound(to: Self.self)
   }
@@ -124,7 +124,7 @@ extension ClosureTask.Held {
     csched_task_timer_room_(job).assumingMemoryBound(to: Self.self)
   }
 
-  /// Moves the content out of the task's memory and drops it.
+  /// Moves the content out of the task's memory and drops it. If bit 0 of `job.context` is clear, the context is the `ReturningAction`.
   fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
     let context = job!.pointee.context.flatMap { UInt(bitPattern: $0) & 1 == 0 ? $0 : nil }
     let action = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
@@ -133,7 +133,7 @@ extension ClosureTask.Held {
 }
 
 private let plainType: JobType = {
-  // The core of a plain task may end before a deferred drop. (A timed task retains its core.)
+  // A plain task does not retain its core, so the C core retains it while a drop is deferred. (A timed task retains its core.)
   csched_swift_on_put_off_(
     { job in
       guard job!.pointee.type == plainType.pointer else { return nil }
@@ -156,11 +156,10 @@ private let timedType = JobType(
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
 /// The target core that an action was submitted to, and the scheduler marker that it runs inside, in one word.
-///
-/// The marker is owned. The core is not: it drops its queued actions before it ends, and only a drop reads it. Owning it would cost each
-/// action a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
+/// The marker is retained. The core is not: it drops its queued actions before it is freed, and only a drop reads the reference. Retaining it would
+/// cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
 struct ActionOrigin: ~Copyable {
-  /// The address; bit 0: it is a scheduler marker; bit 1: a refusal is not reported.
+  /// The address of the marker or the core. Bit 0: it is a marker. Bit 1: a refusal is not reported.
   private let bits: UInt
 
   init(_ core: TargetCore?, marker: TargetCore?, reportsRefusal: Bool = true) {
@@ -174,14 +173,14 @@ struct ActionOrigin: ~Copyable {
 
   deinit { if isMarked { reference!.release() } }
 
-  /// The core, if it is not owned. A deferred drop must retain it.
+  /// The core, if this value does not retain it. A deferred drop must retain it.
   var unowned: UnsafeMutableRawPointer? { isMarked ? nil : reference?.toOpaque() }
 
   private var reference: Unmanaged<TargetCore>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// Whether the address is a scheduler marker.
+  /// Whether the address is that of a scheduler marker.
   @inline(__always)
   var isMarked: Bool { bits & 1 != 0 }
 

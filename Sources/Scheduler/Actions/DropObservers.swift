@@ -2,16 +2,15 @@
 //
 // States of `present`: whether there is an observer; changed under the lock of `all`.
 // Invariants
-//   DR1  An action that is dropped after an observer was added is reported to it.
+//   DR1  An observer is notified of each action that is dropped after the observer was added.
 // Orderings
-//   present: relaxed; a thread that sees the addition by other means sees the word
+//   present: relaxed; if other synchronisation orders the addition before the drop, the dropping thread also sees `present` set
 // Checked by: "each drop is reported once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
 // Models: swift/actions/actions.swift. Not modelled: DR1.
 
 internal import CScheduler
 internal import Synchronization
 
-/// The observers of drops.
 enum DropObservers {
   typealias Handler =
     @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
@@ -20,7 +19,7 @@ enum DropObservers {
   private static let present = Atomic(false)
 
   /// Whether there are observers.
-  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: every observer
+  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: set if an observer was added
 
   static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
@@ -30,17 +29,18 @@ enum DropObservers {
 
   fileprivate static func remove(_ observer: DropObserver) { change { $0 = $0.filter { $0 !== observer } } }
 
+  /// Changes the list of observers and `present`. Releases the old list outside the lock.
   private static func change(_ body: (inout [DropObserver]) -> Void) {
     let before = all.withLock { observers in
       let before = observers
       body(&observers)
-      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: every observer
+      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: set if an observer was added
       return before
     }
-    _ = consume before  // released outside the lock
+    _ = consume before
   }
 
-  /// Notifies all observers of a drop of an action of `core`.
+  /// Notifies all observers that an action of `core` was dropped.
   static func tell(_ core: TargetCore, _ reason: SchedulerError) {
     let observers = all.read()
     if observers.isEmpty { return }
@@ -49,11 +49,11 @@ enum DropObservers {
   }
 }
 
-/// An observer. A thread that is inside the handler does not call it again, because that could recurse without end.
+/// One observer. Drops that its handler causes on the same thread do not call the handler again, because that could recurse without end.
 private final class DropObserver: Disposable {
   private struct State {
-    var handler: DropObservers.Handler?
-    var inside: [UInt] = []
+    var handler: DropObservers.Handler?  // nil after the disposal
+    var inside: [UInt] = []  // the threads that are inside the handler
   }
 
   private let counted = CountedDisposable()
@@ -76,7 +76,7 @@ private final class DropObserver: Disposable {
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
-    csched_swift_discards_end_(outer)  // before the thread counts as left: the handler does not observe its own drops
+    csched_swift_discards_end_(outer)  // runs deferred drops while `inside`: the handler must not see them
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 

@@ -1,11 +1,11 @@
-// The members of a group that have not ended: a list for `cancelAll`.
+// The list of a group's unfinished members, which `cancelAll` traverses.
 //
-// States, under the lock: the members that have not ended, in the order of submission. Each member has `hasEnded`, which is final, and the
-// disposable that cancels it, from its submission to its end.
+// States, under the lock: the list of unfinished members, in the order of submission. Each member has `hasEnded`, which is final, and, while it is
+// listed, the disposable that cancels it.
 // Invariants
-//   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. Its memory stays while it is in.
-//   GM2  After a cancel has returned, no member that was in the list before starts. The cancel disposes each one itself, even if another
-//        thread does so too.
+//   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. A listed member is not freed.
+//   GM2  After cancelAll has returned, no member that was in the list at its call starts. It disposes each member itself, even if another thread
+//        does so too.
 //   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
 //   GM4  The disposable that cancels a member is released outside the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
@@ -14,19 +14,19 @@
 //   "all that has not begun is cancelled, and leaves the group".
 // Models: swift/groups/groups.swift.
 
-/// A list under one lock, in the order of submission. It retains each member's disposable but not the member. The links are in the members, so
-/// removal needs no search and insertion no allocation.
+/// An intrusive list under one lock, in the order of submission: removal needs no search, and insertion no allocation. The list retains the
+/// disposable that cancels each member, but not the member itself.
 final class GroupMembers: @unchecked Sendable {
   // Unchecked: `lock` guards all changes here and in the members.
   private let lock = InlineLock()
   @exclusivity(unchecked) private var first: Unmanaged<GroupMember>?
   @exclusivity(unchecked) private var last: Unmanaged<GroupMember>?
-  @exclusivity(unchecked) private var lastNumber: UInt64 = 0
+  @exclusivity(unchecked) private var lastNumber: UInt64 = 0  // the number of the newest member
 
   /// Appends `member`, unless it has ended.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     lock.withLock {
-      if member.hasEnded { return }  // GM1: ended already
+      if member.hasEnded { return }  // GM1: ended before it was added
       let added = Unmanaged.passUnretained(member)
       lastNumber += 1
       member.number = lastNumber
@@ -37,26 +37,27 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Marks `member` as ended and removes it. Returns its disposable, which the caller releases outside the lock.
+  /// Marks `member` as ended and unlinks it. Returns its disposable, which the caller releases outside the lock.
   func end(_ member: GroupMember) -> (any Disposable)? {
     lock.withLock {
       member.hasEnded = true
-      return takeOut(member)
+      return unlink(member)
     }
   }
 
-  /// Cancels the members that are in the list now. Each stays in it until it has ended, so a concurrent cancel finds it too.
+  /// Cancels the members that are in the list at the call. A cancelled member stays in the list until it has ended, so that a concurrent call
+  /// disposes it too.
   func cancelAll() {
     let last = lock.withLock { lastNumber }
     var number: UInt64 = 0
-    while let (next, cancelable) = find(after: number, upTo: last) {
+    while let (next, cancelable) = nextMember(after: number, upTo: last) {
       cancelable.dispose()  // GM2: dispose it, even if another thread does
       number = next
     }
   }
 
-  /// Returns the first member after `number`, up to `last`, and its disposable. Skipped members end by themselves.
-  private func find(after number: UInt64, upTo last: UInt64) -> (UInt64, any Disposable)? {
+  /// Returns the number and the disposable of the first member whose number is greater than `number` and at most `last`; nil if there is none.
+  private func nextMember(after number: UInt64, upTo last: UInt64) -> (UInt64, any Disposable)? {
     lock.withLock {
       var each = first
       while let member = each {
@@ -69,7 +70,8 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  private func takeOut(_ member: GroupMember) -> (any Disposable)? {
+  /// Removes `member` from the list. Returns its disposable; nil if the member is not in the list.
+  private func unlink(_ member: GroupMember) -> (any Disposable)? {
     guard let cancelable = member.cancelable.take() else { return nil }
     let (previous, next) = (member.previous, member.next)
     if let previous { previous._withUnsafeGuaranteedRef { $0.next = next } } else { first = next }
@@ -78,13 +80,12 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An action in a group that has not ended. Only the submitted closure holds it, so a drop ends it too.
+/// An unfinished action in a group. Only the submitted closure retains this object, so dropping the closure also ends the member.
 class GroupMember: @unchecked Sendable {
   // Unchecked: the lock of the group's list guards the changes.
   private let group: ActionGroup
   @exclusivity(unchecked) fileprivate var hasEnded = false
-  /// Set while the member is in the list.
-  @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?
+  @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?  // set while the member is in the list
   @exclusivity(unchecked) fileprivate var number: UInt64 = 0
   @exclusivity(unchecked) fileprivate var previous: Unmanaged<GroupMember>?
   @exclusivity(unchecked) fileprivate var next: Unmanaged<GroupMember>?
@@ -95,8 +96,7 @@ class GroupMember: @unchecked Sendable {
     group.enter()
   }
 
-  // No other thread reads `hasEnded` by now.
-  deinit { if !hasEnded { end() } }
+  deinit { if !hasEnded { end() } }  // no lock needed: no other thread has a reference
 
   /// Leaves the group, once.
   final func end() {
@@ -104,9 +104,9 @@ class GroupMember: @unchecked Sendable {
   }
 }
 
-/// A member that holds its action, and releases it before it leaves the group.
+/// A member that owns its action, and releases the action before it leaves the group.
 final class ActionMember: GroupMember, @unchecked Sendable {
-  // Unchecked, like the superclass: only the running thread uses `action`, and later the last holder.
+  // Unchecked: only the thread that runs the action, and later deinit, access `action`.
   @exclusivity(unchecked) private var action: (@Sendable () -> Void)?
 
   init(of group: ActionGroup, _ action: @escaping @Sendable () -> Void) {
@@ -122,10 +122,10 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     end()
   }
 
-  /// Calls the action and keeps it for the next tick.
+  /// Calls a periodic action, without releasing it.
   func tick() { action!() }
 
-  /// A separate function, so that the captures are released when it returns.
+  /// Not inlined, so that the captures are released when it returns.
   @inline(never)
   private func callOnce() { action.take()!() }  // GM3: releases the captures at its end
 }

@@ -1,14 +1,14 @@
-// A periodic action that can be suspended and resumed.
+// A periodic action that can be suspended and resumed. Each start or resumption submits one series of ticks to the scheduler.
 //
 // States, under the lock of its RepeatedCall
-//   ticking      the disposable of the ticks that are with the scheduler; nil: there are none
-//   number       the number of those ticks; ticks with earlier numbers are over
+//   ticking      the disposable of the submitted series; nil: no series is submitted
+//   number       the number of that series; ticks of earlier series do nothing
 //   suspensions  the number of calls of suspend() without a resume()
 // Invariants
 //   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
-//   PA2  The scheduler has ticks of one number at a time. Ticks suspended inside their own tick are cancelled at its end, unless resumed by then.
-//   PA3  While the action is suspended, the scheduler holds nothing of it. A drop that a suspension causes does not end the action.
-//   PA4  Any other drop or end by the scheduler ends the action.
+//   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end, unless resume() comes first.
+//   PA3  While the action is suspended, the scheduler retains nothing of it. A drop that a suspension causes does not end the action.
+//   PA4  Any other drop or end of the series by the scheduler ends the action.
 // Orderings: the lock's.
 // Checked by: "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
 //   "a periodic action may suspend itself", "a periodic action is suspended, resumed and disposed by several threads",
@@ -26,12 +26,12 @@
 /// polling.dispose()
 /// ```
 ///
-/// 1. While it is suspended, no tick starts, and its scheduler has no timer and no wakeup for it. It keeps its closure.
-/// 2. A pause does not move the ticks. Those whose time has passed at ``resume()`` are late, as if the last tick had taken until then. With
-///    ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With ``ActionTiming/Pace/catchingUp`` each is made up for. With
-///    ``ActionTiming/Pace/skipping`` none is. With ``ActionTiming/Pace/fixedDelay`` at most one was missed, which runs at once.
+/// 1. While the action is suspended, no tick starts, and the scheduler has no timer and no wakeup for it. The closure stays retained.
+/// 2. A pause does not change when ticks are due. At ``resume()``, ticks whose time has passed are late, as if the last tick had run until then.
+///    With ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With ``ActionTiming/Pace/catchingUp`` each of them runs. With
+///    ``ActionTiming/Pace/skipping`` none runs. With ``ActionTiming/Pace/fixedDelay`` at most one was missed, which runs at once.
 /// 3. ``dispose()`` releases the closure at once, suspended or not. Releasing a suspended action ends it.
-/// 4. It retains its scheduler. A member of a group is outside its group while it is suspended.
+/// 4. The action retains its scheduler. A member of a group is outside its group while it is suspended.
 ///
 /// All operations may be called on any thread, also inside the action.
 public final class PeriodicAction: Disposable {
@@ -42,12 +42,12 @@ public final class PeriodicAction: Disposable {
     var past: Past
   }
 
-  /// The data that decides when the next tick is due.
+  /// The past ticks, by which `resume` computes when the next tick is due.
   fileprivate struct Past {
-    /// When the first tick was due: the origin of the grid.
+    /// When the first tick was due. Later ticks are due at multiples of the period after it: the grid.
     let first: MonotonicTime
-    var count = 0
-    var last: (begin: MonotonicTime, end: MonotonicTime)?
+    var count = 0  // how many ticks have run
+    var last: (begin: MonotonicTime, end: MonotonicTime)?  // when the last tick started and ended
   }
 
   private let counted = CountedDisposable()
@@ -74,9 +74,10 @@ public final class PeriodicAction: Disposable {
     return started
   }
 
-  // MARK: Ticks with the scheduler
+  // MARK: Submitted ticks
 
-  /// Submits ticks to the scheduler with the timing that `decide` returns, unless the scheduler has ticks already.
+  /// Calls `decide` under the lock, and submits a new series of ticks with the timing that it returns. Submits nothing if `decide` returns nil, or
+  /// if a series is submitted already.
   private func submit(_ decide: (inout Schedule) -> ActionTiming?) {
     let ticking = SingleAssignmentDisposable()
     let begun = action.change { schedule, _ -> (ActionTiming, Int)? in
@@ -90,6 +91,7 @@ public final class PeriodicAction: Disposable {
     ticking.setDisposable(scheduler.schedule(timing) { ticks.tick() })
   }
 
+  /// Runs one tick of the series `number`, and records it.
   fileprivate func tick(_ number: Int) {
     let begin = scheduler.now
     guard run(number) else { return }
@@ -102,35 +104,35 @@ public final class PeriodicAction: Disposable {
     cancelled?.dispose()
   }
 
-  /// Enters and calls the action. Returns false if the tick's number is over or the action is suspended.
+  /// Calls the action. Returns false if the action is suspended or over, or if a new series has replaced `number`.
   private func run(_ number: Int) -> Bool {
-    // PA1: none while suspended
+    // PA1: no tick while suspended
     guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }
     call(self)
     return true
   }
 
-  /// Called when the scheduler has released the ticks of that number.
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: suspended: nothing kept
+  /// Called when the scheduler has released a series. Ends the action, unless `takeTicks` has removed that series.
+  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: end if still current
 
-  /// Removes the ticks and returns their disposable. The present number is then a new one.
+  /// Removes the current series and returns its disposable, which the caller disposes outside the lock.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
-    schedule.number += 1  // PA3: their drop is not the end
+    schedule.number += 1  // PA3: `ended` then ignores the release of this series
     return schedule.ticking.take()
   }
 
   // MARK: Suspension
 
-  /// Suspends further ticks, until ``resume()`` has been called as often. A tick that has started runs to its end.
+  /// Suspends further ticks, until ``resume()`` has been called as often as this. A tick that has started runs to its end.
   public func suspend() {
     let cancelled = action.change { schedule, isInside -> SingleAssignmentDisposable? in
       schedule.suspensions += 1
-      return isInside ? nil : Self.takeTicks(&schedule)  // PA2: else at the tick's end
+      return isInside ? nil : Self.takeTicks(&schedule)  // PA2: a running tick cancels the series at its end
     }
     cancelled?.dispose()
   }
 
-  /// Takes one ``suspend()`` back. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
+  /// Reverts one ``suspend()``. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
   public func resume() {
     let now = scheduler.now
     var isSuspended = true
@@ -156,7 +158,7 @@ public final class PeriodicAction: Disposable {
     action.awaitOthers()
   }
 
-  /// Ends the action if `isMeant` returns true. Returns the disposable of its ticks.
+  /// Ends the action if `isMeant` returns true. Returns the disposable of the current series, for the caller to dispose.
   private func finish(if isMeant: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
     var ticks: SingleAssignmentDisposable?
     action.finish { schedule in
@@ -168,7 +170,7 @@ public final class PeriodicAction: Disposable {
   }
 }
 
-/// The part that only the scheduler's closure holds: when it is released, the ticks have ended.
+/// One series of ticks. Only the scheduler's closure retains this object, so its release means that the series has ended.
 private final class SubmittedTicks: Sendable {
   private let action: PeriodicAction
   private let number: Int
@@ -184,7 +186,7 @@ private final class SubmittedTicks: Sendable {
 }
 
 extension ActionTiming {
-  /// The timing with which ticks continue at `now`, after a pause.
+  /// Returns the timing of the series that `resume` submits at `now`.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -195,15 +197,15 @@ extension ActionTiming {
 }
 
 extension ActionTiming.Repetition {
-  /// When the next tick that the pace does not skip is due, or was due.
+  /// Returns when the first tick after a pause is due, by the pace. The result may be in the past.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
     func onGrid(after instant: MonotonicTime) -> MonotonicTime {
       ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
         ?? MonotonicTime(nanoseconds: .max)
     }
     guard let last = past.last else {
-      let isLeftOut = pace == .skipping && past.first < now
-      return isLeftOut ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first
+      let isSkipped = pace == .skipping && past.first < now
+      return isSkipped ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first
     }
     return switch pace {
     case .fixedDelay: last.end.advanced(by: max(.zero, period))
@@ -215,12 +217,12 @@ extension ActionTiming.Repetition {
 }
 
 extension SchedulerType {
-  /// Runs `action` repeatedly, as `timing` says, and passes it the object that suspends, resumes and ends the ticks. Each tick costs two reads of
-  /// the clock and two locks more than with a closure without a parameter.
+  /// Runs `action` repeatedly with `timing`, and passes it the object that suspends, resumes and ends the ticks. Each tick costs two more clock
+  /// reads and two more lock operations than the overload whose closure takes no parameter.
   ///
   /// - Parameters:
   ///   - timing: when the ticks are due, and how late ticks are treated.
-  ///   - action: what each tick runs; it is given the same object that this returns.
+  ///   - action: what each tick runs; its argument is the object that this function returns.
   @discardableResult
   public func schedulePeriodic(
     _ timing: ActionTiming, action: @escaping @Sendable (PeriodicAction) -> Void
@@ -230,7 +232,7 @@ extension SchedulerType {
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick, and until the first one.
-  ///   - action: what each tick runs; it is given the same object that this returns.
+  ///   - action: what each tick runs; its argument is the object that this function returns.
   @discardableResult
   public func schedulePeriodic(
     _ period: Duration, action: @escaping @Sendable (PeriodicAction) -> Void

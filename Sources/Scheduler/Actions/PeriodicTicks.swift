@@ -1,10 +1,9 @@
 /// A periodic action that schedules each tick as a delayed action, for schedulers without periodic timers.
 final class PeriodicTicks: Disposable {
   private let counted = CountedDisposable()
-  /// A timing that repeats.
-  private let timing: ActionTiming
+  private let timing: ActionTiming  // has a repetition
   private let scheduler: any SchedulerType
-  private let pending = SerialDisposable()
+  private let pending = SerialDisposable()  // of the next tick
   private let action: RepeatedCall<@Sendable () -> Void, Void>
 
   private init(_ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
@@ -22,6 +21,7 @@ final class PeriodicTicks: Disposable {
     return ticks
   }
 
+  /// Schedules the tick that is due at `due` for `time` from now, plus jitter.
   private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
     let share = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
@@ -31,6 +31,7 @@ final class PeriodicTicks: Disposable {
       scheduler.schedule(.after(delay, tolerance: timing.tolerance)) { tick.run() })
   }
 
+  /// Runs the tick that was due at `due`, and schedules the next tick.
   fileprivate func tick(_ due: MonotonicTime) {
     let begin = scheduler.now
     guard run() else { return }
@@ -38,18 +39,18 @@ final class PeriodicTicks: Disposable {
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }
     action.leave { _ in }
-    // A refusal means that the scheduler was stopped, which ends a waiting tick as well. So no refusal is printed.
+    // The scheduler refuses only when it was stopped. A stop also ends a tick that waits, without a message. So this refusal is not printed.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
-  /// Enters and calls the action. Returns false if the action is over.
+  /// Calls the action. Returns false if the action is over.
   private func run() -> Bool {
     guard let call = action.enter() else { return false }
     call()
     return true
   }
 
-  /// Whether ticks would repeat forever at the same instant, because the scheduler's time does not advance by itself.
+  /// Whether ticks without a period would repeat forever at one instant, because the scheduler's time does not advance by itself.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
@@ -72,10 +73,10 @@ final class PeriodicTicks: Disposable {
   fileprivate func finish() { action.finish() }
 }
 
-/// A scheduled tick. Only the scheduler's closure holds it, so a drop ends it without a call.
+/// A scheduled tick. Only the scheduler's closure retains this object, so `deinit` without `run` means that the tick was dropped.
 private final class Tick: Sendable {
   private let due: MonotonicTime
-  // Taken when the tick starts; a scheduler starts it once.
+  // Cleared when the tick starts; a scheduler starts it once.
   nonisolated(unsafe) private var ticks: PeriodicTicks?
 
   init(_ due: MonotonicTime, of ticks: PeriodicTicks) {

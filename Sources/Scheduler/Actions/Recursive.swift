@@ -3,9 +3,9 @@ internal import CScheduler
 extension ImmediateSchedulerType {
   /// Schedules `action`, which can schedule itself again with a new state, any number of times, at once or later, on any thread.
   ///
-  /// Stack and memory stay constant for any number of steps: each step is an action of its own, and other work runs in between. If the
-  /// scheduler would run a step inside the step that asks for it, the new step waits until that one has ended. Disposing ends the
-  /// recursion: no step starts after that.
+  /// Stack and memory use stay constant for any number of steps. Each step is an action of its own, and other work runs in between. If the
+  /// scheduler would run a new step inside the step that requests it, the new step waits until the running step has ended. Disposing the result
+  /// ends the recursion: no step starts after the disposal.
   ///
   /// ```swift
   /// CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
@@ -22,7 +22,7 @@ extension ImmediateSchedulerType {
     _ state: State, action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   ) -> any Disposable {
     let recursion = Recursion(scheduler: self, body: RecursiveBody(action))
-    recursion.schedule(step(state, of: RecursionLife(recursion)))
+    recursion.schedule(step(state, of: RecursionLifetime(recursion)))
     return recursion
   }
 
@@ -37,72 +37,73 @@ extension ImmediateSchedulerType {
   }
 }
 
-/// The action of a recursion, apart from `Recursion`, so that `Recursion` is not generic. The caller's module cannot specialise code that is
-/// generic over the state, and the runtime would look it up again in each step (1 µs of 1.4).
+/// The user's closure. A class of its own, so that `Recursion` is not generic: the caller's module cannot specialise code that is generic over the
+/// state, and the runtime would look up its metadata in each step (1 µs of 1.4).
 private final class RecursiveBody<State: Sendable>: Sendable {
   let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// A step with its state, which is called with the recursion's body.
-private func step<State: Sendable>(_ state: State, of life: RecursionLife) -> Recursion.Step {
+/// Returns a closure that runs one step with `state`. Its argument is the `RecursiveBody`.
+private func step<State: Sendable>(_ state: State, of life: RecursionLifetime) -> Recursion.Step {
   { body in
     unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(step($0, of: life)) }
   }
 }
 
-/// Held by each step and by each closure that can ask for another one. Its release ends the recursion.
-private final class RecursionLife: Sendable {
+/// Retained by each step, and by each closure that can schedule another step. Its release ends the recursion.
+private final class RecursionLifetime: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
   deinit { recursion.dispose() }
 }
 
-/// A scheduled step. Only the scheduler's closure holds it, so a drop ends it without a call.
+/// A scheduled step. Only the scheduler's closure retains this object, so `deinit` without `begin` means that the step was dropped.
 private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
-  // Taken once by the thread that starts the step, and by deinit.
-  // An array, so that the recursion can take from it: a captured closure that is consumed is released too often (Swift 6.3).
+  // Accessed only by the thread that starts the step, and by deinit. Empty after the start.
+  // An array, not an optional: a captured closure that is consumed is released too often (Swift 6.3).
   nonisolated(unsafe) private var step: [Recursion.Step]
 
   init(_ step: @escaping Recursion.Step, number: UInt64, of recursion: Recursion) {
     (self.step, self.number, self.recursion) = ([step], number, recursion)
   }
 
-  deinit { if !step.isEmpty { recursion.forget(number) } }
+  deinit { if !step.isEmpty { recursion.removePending(number) } }
 
   func begin() {
-    guard recursion.forget(number) else { return }
+    guard recursion.removePending(number) else { return }
     var due: [Recursion.Step] = []
     swap(&due, &step)
-    recursion.take(&due)
+    recursion.runSteps(&due)
   }
 }
 
-/// A recursive action and its steps that are scheduled and have not started.
+/// A recursive action, with its pending steps: those that are scheduled and have not started.
 private final class Recursion: Disposable {
   private let counted = CountedDisposable()
   typealias Body = AnyObject & Sendable
   typealias Step = @Sendable (any Body) -> Void
 
-  /// A thread inside a step, with the steps it has asked for that would have run nested; or a thread that disposes.
+  /// A thread that is inside a step or inside `dispose`.
   private struct Inside {
     let thread: UInt
+    /// Steps that were scheduled during the thread's step and would have run nested in it. The thread runs them next.
     var next: [Step] = []
   }
 
   private struct Steps {
     /// The disposable of each pending step, by number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
-    var last: UInt64 = 0
+    var last: UInt64 = 0  // the number of the newest step
     var inside: [Inside] = []
     var isDisposed = false
-    var isAwaited = false
-    var body: (any Body)?
+    var isAwaited = false  // another thread waits until no thread is inside
+    var body: (any Body)?  // the user's closure; nil after the disposal
 
-    /// Removes a thread. Returns whether another thread waits for that.
-    mutating func leave(at index: Int) -> Bool {
+    /// Removes a thread from `inside`. Returns whether the caller must wake waiters.
+    mutating func removeThread(at index: Int) -> Bool {
       inside.remove(at: index)
       defer { isAwaited = false }
       return isAwaited
@@ -110,22 +111,22 @@ private final class Recursion: Disposable {
   }
 
   private let scheduler: (any ImmediateSchedulerType)?
-  /// Used in place of `scheduler` if the pending step must not retain it.
-  /// Changed only by the runtime, when the scheduler ends.
-  nonisolated(unsafe) private weak var lent: (any EndsByItself)?
-  /// On the immediate scheduler a nested step is known without submitting it.
+  /// Used in place of `scheduler` if a pending step must not retain the scheduler. Changed only by the runtime, when the scheduler is released.
+  nonisolated(unsafe) private weak var unretainedScheduler: (any EndsByItself)?
+  /// The immediate scheduler would run a step nested. So a step scheduled inside another one is added to `next`, without a submission.
   private let isImmediate: Bool
   private let steps: Protected<Steps>
   private let ends = Occurrence()
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
-    lent = scheduler as? any EndsByItself
-    self.scheduler = lent == nil ? scheduler : nil
+    unretainedScheduler = scheduler as? any EndsByItself
+    self.scheduler = unretainedScheduler == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
     steps = Protected(Steps(body: body))
     Counted.closures(1)
   }
 
+  /// Schedules `step`, unless the recursion is disposed.
   func schedule(_ step: @escaping Step) {
     let thread = csched_swift_thread_()
     let number: UInt64? = steps.withLock {
@@ -149,17 +150,18 @@ private final class Recursion: Disposable {
 
   private func submit(_ step: @escaping Step, _ number: UInt64) -> any Disposable {
     let scheduled = ScheduledStep(step, number: number, of: self)
-    return (scheduler ?? lent)?.schedule { scheduled.begin() } ?? NopDisposable()
+    return (scheduler ?? unretainedScheduler)?.schedule { scheduled.begin() } ?? NopDisposable()
   }
 
-  /// Removes the step with that number from the pending steps. Returns whether it was there.
+  /// Removes the step from the pending steps. Returns false if `dispose` has removed it.
   @discardableResult
-  fileprivate func forget(_ number: UInt64) -> Bool {
+  fileprivate func removePending(_ number: UInt64) -> Bool {
     steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // its disposable is released outside the lock
   }
 
-  /// Runs the steps in `due`, then those that would have run nested. Only `due` holds them: their captures are released inside the step.
-  fileprivate func take(_ due: inout [Step]) {
+  /// Runs the steps in `due`, then the steps that they scheduled nested. If this thread is inside a step already, defers `due` to the outer call.
+  /// Only `due` retains the steps, so their captures are released on this thread, before it leaves `inside`.
+  fileprivate func runSteps(_ due: inout [Step]) {
     let thread = csched_swift_thread_()
     let isOutermost = steps.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
@@ -179,7 +181,7 @@ private final class Recursion: Disposable {
       let isAwaited = steps.withLock {
         let here = $0.inside.firstIndex { $0.thread == thread }!
         swap(&due, &$0.inside[here].next)
-        return due.isEmpty && $0.leave(at: here)
+        return due.isEmpty && $0.removeThread(at: here)
       }
       if isAwaited { ends.happen() }
     }
@@ -200,7 +202,7 @@ private final class Recursion: Disposable {
     if body != nil { Counted.closures(-1) }
     _ = (consume tokens, consume body)
     let isAwaited = steps.withLock { steps in
-      steps.leave(at: steps.inside.lastIndex { $0.thread == thread }!)
+      steps.removeThread(at: steps.inside.lastIndex { $0.thread == thread }!)
     }
     if isAwaited { ends.happen() }
   }
@@ -210,7 +212,7 @@ private final class Recursion: Disposable {
     while let mark = markOfOthers() { ends.wait(since: mark) }
   }
 
-  /// Returns a mark to wait from, if other threads are inside and this one is not.
+  /// Returns the mark for `ends.wait`. Returns nil, so that the caller does not wait, if no thread is inside or this thread is.
   private func markOfOthers() -> UInt32? {
     let thread = csched_swift_thread_()
     return steps.withLock {

@@ -3,10 +3,10 @@
 // States, under the lock
 //   inside    the thread that calls or releases the closure; 0: none
 //   isOver    final
-//   owned     the owner's state, under the same lock
+//   owned     the owner's state, which the same lock guards
 // Invariants
-//   RC1  One thread at a time is inside. No thread enters once the call is over, or while the owner does not admit it.
-//   RC2  Once it is over, the closure is released outside the lock: by the thread inside, else by the thread that ends it, before that returns.
+//   RC1  One thread at a time is inside. No thread enters after the call is over, or if the owner's `isAdmitted` returns false.
+//   RC2  Once the call is over, the closure is released outside the lock: by the thread inside if there is one, else by `finish` before it returns.
 //   RC3  A waiter returns when no other thread is inside.
 // Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
 // Checked by: "ticks thread their state, and never overlap", "disposing releases the closure, and no tick begins after it",
@@ -16,12 +16,12 @@
 
 internal import CScheduler
 
-/// A closure that one thread at a time may call, until it is over.
+/// A closure that one thread at a time may call, until ``finish(if:)``.
 final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   private struct State {
     var call: Call?
     var inside: UInt = 0
-    var isAwaited = false
+    var isAwaited = false  // another thread waits until `inside` is 0
     var isOver = false
     var owned: Owned
   }
@@ -38,12 +38,13 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Changes the owner's state, unless the call is over: then returns `nil`. `body` is also given whether a thread is inside.
+  /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns nil instead.
   func change<Result>(_ body: (inout Owned, _ isInside: Bool) -> Result?) -> Result? {
     state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
   }
 
-  /// Enters, if the owner admits it. Returns the closure to call. The caller calls `leave` afterwards.
+  /// Enters, and returns the closure: the caller calls the closure, then `leave`. Returns nil if a thread is inside, if the call is over, or if
+  /// `isAdmitted` returns false.
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
       guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
@@ -52,7 +53,8 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Leaves, and returns what `last` returns under the lock. The caller must have released the closure.
+  /// Leaves. Releases the closure if the call is over. Calls `last` under the lock as the last step, and returns its result. Requires: the caller
+  /// has released its reference to the closure.
   @discardableResult
   func leave<Result>(_ last: (inout Owned) -> Result) -> Result {
     while true {
@@ -71,7 +73,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Ends the call, if `isMeant` returns true.
+  /// Ends the call for good, if `isMeant` returns true. Releases the closure here, or in `leave` if a thread is inside.
   func finish(if isMeant: (inout Owned) -> Bool = { _ in true }) {
     let isInside = state.withLock { state in
       guard !state.isOver, isMeant(&state.owned) else { return false }
@@ -85,10 +87,10 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
 
   /// Waits until no other thread is inside.
   func awaitOthers() {
-    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: waiting
+    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: until no other is inside
   }
 
-  /// Returns a mark to wait from, if another thread is inside.
+  /// Returns the mark for `ends.wait`, or nil if no other thread is inside.
   private func markOfAnother() -> UInt32? {
     state.withLock { state in
       guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }

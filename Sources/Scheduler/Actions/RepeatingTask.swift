@@ -1,14 +1,15 @@
 internal import CScheduler
 
-/// A closure that runs repeatedly on one timer of the core, which each run submits again (task.c, TK6).
+/// A closure that runs repeatedly in one task of the core. Each run resubmits the task for the next tick (task.c, TK6).
 struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held
   private let repetition: ActionTiming.Repetition
-  private var due: csched_time
-  /// In virtual time, `.max` after the first tick: `run` continues for the first tick, and not for later ones.
+  private var due: csched_time  // when the current tick was due, or the next tick is due
+  /// In virtual time, `.max` after the first tick: the clock's `run` waits for the first tick, and not for later ones.
   private var tolerance: csched_time
 
-  /// Submits a repeating task to `core`, inside the scheduler marker `marker` if there is one. Returns its token, and whether it was accepted.
+  /// Submits a repeating task to `core`. The closure runs inside the scheduler marker `marker` if there is one. Returns the task's token, and whether
+  /// `core` accepted the task.
   static func submit(
     _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside marker: TargetCore?,
     _ work: @escaping @Sendable () -> Void
@@ -27,17 +28,19 @@ struct RepeatingTask: ~Copyable {
     return (token, token.submit(to: core.target, at: first, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
   }
 
+  /// Returns when the first tick is due: a tick of `timeline` in virtual time, else an instant of the monotonic clock.
   private static func firstDue(_ timing: ActionTiming, on timeline: Timeline?) -> csched_time {
     if case .at(let due) = timing.start { return timeline?.instant(at: due).tick ?? due.nanoseconds }
     let delay = timing.delay(from: .now)
     return timeline?.instant(after: delay).tick ?? delay.deadline
   }
 
+  /// Returns the content of the task's memory.
   fileprivate static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<RepeatingTask> {
     csched_task_timer_room_(job).assumingMemoryBound(to: RepeatingTask.self)
   }
 
-  /// Runs the closure, and submits the task again.
+  /// Runs the closure, and resubmits the task for the next tick. Destroys the content if the task is over.
   fileprivate static func tick(_ job: UnsafeMutablePointer<csched_job>) {
     let each = of(job), core = TargetCore.kept(by: job)
     let begun = core.timeline?.tick ?? csched_now()
@@ -48,10 +51,11 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? each.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
-    // Any other error has dropped the task, like a waiting one: its scheduler was stopped meanwhile.
+    // After any other error the core has dropped the task, which destroys the content: the scheduler was stopped meanwhile.
     if error == CSCHED_TASK_UNWANTED_ { each.deinitialize(count: 1) }
   }
 
+  /// Advances `due` to the next tick and returns it. Returns nil if there is no next tick.
   private mutating func next(on core: TargetCore, begunAt begun: csched_time) -> csched_time? {
     if let timeline = core.timeline {
       tolerance = .max
@@ -62,7 +66,7 @@ struct RepeatingTask: ~Copyable {
     let now = csched_now()
     guard let next = repetition.next(after: due, begunAt: begun, endedAt: now, step: repetition.step)
     else { return nil }
-    // An overdue tick is delivered at once. If the core may run it inside this one, a timer of 20 µs keeps ticks from nesting.
+    // An overdue tick is delivered at once. If the core might run it nested in this tick, a delay of 20 µs prevents that.
     due = core.mayRunInside ? max(next, csched_time_after(now, 20_000)) : next
     return due
   }

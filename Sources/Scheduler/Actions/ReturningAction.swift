@@ -1,14 +1,14 @@
-// An action whose closure returns a disposable. Disposing the action disposes that too.
+// An action whose closure (its body) returns a disposable. Disposing the action also disposes the returned disposable.
 //
 // States: those of the task (task.c), and of the links, under `lock` · `disposed`: final, written under the lock
 //   `isOver`  final; `holder` stays nil
 //   disposed  final; `returned` stays nil
 // Invariants
 //   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed once; else never.
-//   Y2  When an action and the action it returned have both run, the first holds what the second returned, and the second is released.
+//   Y2  Let action A return action B. When both have run, A holds the disposable that B returned, and A has released B.
 //   Y3  An action that is over has no holder, so two actions never retain each other.
 //   Y4  A thread that sees the action disposed sees everything before that disposal.
-//   Y5  A waiter for an action that was disposed while it ran gets what the body returned, if it announced the wait before.
+//   Y5  If an action is disposed while its body runs, a waiter that announced its wait (beginWait) before gets the disposable that the body returns.
 // Orderings: the task's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: neither of two locks is taken inside
 //   the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
@@ -20,18 +20,16 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The links of an action: the disposable it holds, and the action that holds it.
+/// The links of an action A: the disposable that A holds, and the action that holds A. An action *holds* the disposable in its `returned`.
 struct ActionLinks {
-  /// The disposable that the body returned, or the one that has replaced it.
-  var returned: (any Disposable)?
-  /// The action that holds this one as its returned disposable. Only until this one is over, because the two would retain each other.
+  var returned: (any Disposable)?  // the disposable that the body returned, or the disposable that has replaced it (Y2)
+  /// The action whose `returned` is this action. Cleared when this action is over, because the two actions retain each other.
   var holder: ReturningAction?
-  /// Whether the body has run, or never will.
-  var isOver = false
-  /// For threads that wait for the end of the body, until it has ended.
+  var isOver = false  // whether the body has run, or will never run
+  /// Passes a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
   var late: LateReturn?
 
-  /// Ends without a result. Returns the holder, which the caller releases outside the lock.
+  /// Sets `isOver`. Returns the holder, which the caller releases outside the lock.
   mutating func end() -> ReturningAction? {
     isOver = true
     return holder.take()
@@ -40,10 +38,10 @@ struct ActionLinks {
 
 /// An action whose closure returns a disposable. Disposing it cancels the task and disposes what the closure returned.
 ///
-/// A chain of actions, each of which schedules the next and returns its disposable, stays flat. When an action has run, its holder takes over
-/// what it returned. So the first action always holds the last, and those between are released.
+/// In a chain, each action schedules the next action and returns its disposable. The chain stays flat: when an action has run, its returned
+/// disposable moves to its holder. So the first action holds the last action, and the actions between them are released.
 ///
-/// The closure holds the action, and ends with a call of ``settle(_:)``.
+/// The scheduler's closure retains the action, and ends with a call of ``settle(_:)``.
 package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // Unchecked: the compiler cannot see the access rules. `task` is written before it is submitted; `lock` guards `links`.
   private let counted = CountedDisposable()
@@ -70,12 +68,13 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     DisposalWalk.release { $0.push(returned) }
   }
 
-  /// Called when the closure has been released without a call.
+  /// Called when the scheduler has released the closure without a call.
   func drop() {
     let holder = withLinks { links, _ in links.end() }
     _ = consume holder
   }
 
+  /// Calls `body` under the lock, with the links and whether the action is disposed.
   @inline(__always)
   func withLinks<Result>(_ body: (inout ActionLinks, Bool) -> Result) -> Result {
     lock.withLock { body(&links, disposed.load(ordering: .relaxed)) }  // ordered by the lock
@@ -88,12 +87,12 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
-  // Speed only: most actions hold nothing, and need no walk (a fifth of the time of a timer and its cancellation).
+  // Speed only: most actions hold no disposable, and need no DisposalWalk (a fifth of the time of a timer and its cancellation).
   package func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
 
   package func detachChildren(into walk: inout DisposalWalk) { if let returned = detach() { walk.push(returned) } }
 
-  /// Cancels the task. Returns the disposable to be disposed with it, to the first caller only.
+  /// Marks the action as disposed and cancels the task. The first call returns the held disposable, for the caller to dispose; later ones nil.
   private func detach() -> (any Disposable)? {
     let (isFirst, returned) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
@@ -106,9 +105,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   // MARK: Chains
 
-  /// Ends the action: keeps what the body returned, and links the holder to it.
+  /// Ends the action with the disposable that its body returned. Stores `result` in this action, or in its holder if it has one. If the action is
+  /// disposed, disposes `result`.
   package func settle(_ result: any Disposable) {
-    // Without this a chain over the immediate scheduler would not stay flat.
+    // Unwraps an `EndedAction`. Otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
     let returned = type(of: result) == NopDisposable.self ? nil : EndedAction.end(of: result)
     let (isLate, holder) = withLinks { links, isDisposed in
       let holder = links.end(), late = links.late.take()
@@ -116,10 +116,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
       return (isDisposed, holder)
     }
     if isLate { returned?.dispose() }
-    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { hold(returned) }
+    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { becomeHolder(of: returned) }
   }
 
-  /// If this action still holds the finished `old`, makes it hold `next` instead. If it was disposed, it holds nothing: disposing it disposed
+  /// If this action holds the finished action `old`, makes it hold `next` instead. Does nothing if this action was disposed: disposing it disposed
   /// `old`, which disposed `next`.
   private func replace(_ old: ReturningAction, by next: (any Disposable)?) {
     let isReplaced = withLinks { links, _ in
@@ -127,13 +127,13 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
       links.returned = next
       return true
     }
-    if isReplaced { hold(next) }
+    if isReplaced { becomeHolder(of: next) }
   }
 
-  /// Makes this action the holder of `next`. If `next` has already run, takes over what it returned.
-  private func hold(_ next: (any Disposable)?) {
+  /// Sets the `holder` of `next`, if that is an action, to this action. If `next` has already run, holds the disposable that it returned instead.
+  private func becomeHolder(of next: (any Disposable)?) {
     guard let next = next as? ReturningAction else { return }
-    var other: ReturningAction? = self  // the previous holder is released outside the lock
+    var other: ReturningAction? = self  // after the swap: the previous holder, released outside the lock
     let (isOver, further) = next.withLinks { links, _ in
       if !links.isOver { swap(&links.holder, &other) }
       return (links.isOver, links.isOver ? links.returned : nil)
@@ -157,15 +157,14 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   }
 }
 
-/// Holds the token of a closure on a scheduler of another module.
-///
-/// A class, so that an action without a token compares one word. An optional existential in the action took a tenth more time.
+/// The disposable of a closure that is scheduled on a scheduler of another module.
+/// A class, so that checking for it compares one word. An optional existential in the action took a tenth more time.
 private final class ForwardedTask: Sendable {
   let token: any Disposable
   init(_ token: any Disposable) { self.token = token }
 }
 
-/// The part that only the scheduler's closure holds: a drop releases it without a call.
+/// The body of an action. Only the scheduler's closure retains this object, so its release ends the action, also after a drop.
 private final class ReturningBody: Sendable {
   private let body: @Sendable () -> any Disposable
   private let action: ReturningAction
@@ -195,7 +194,7 @@ final class EndedAction: DisposalNode {
     return kind == EndedAction.self ? returned as! EndedAction : EndedAction(returned)
   }
 
-  /// Returns the disposable that an `EndedAction` holds. Returns any other disposable itself.
+  /// Returns the disposable that `disposable` holds if it is an `EndedAction`; otherwise returns `disposable`.
   static func end(of disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, type(of: disposable) == EndedAction.self else { return disposable }
     let ended = disposable as! EndedAction

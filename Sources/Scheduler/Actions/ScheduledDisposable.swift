@@ -1,7 +1,7 @@
 // Disposes another disposable on a scheduler.
 //
-// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with a disposable in place of the closure. The winner
-// moves it into the action that it schedules.
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with the inner disposable in place of the closure. The thread
+// that sets `disposed` moves the inner disposable into the action that it schedules.
 // Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
 // Models: swift/disposables/once.swift, which models the same flag.
 
@@ -14,18 +14,18 @@ internal import Synchronization
 /// player.dispose()  // from any thread; the view is disposed on the main thread
 /// ```
 ///
-/// 1. The first ``dispose()`` schedules one action, which disposes the inner disposable; ``dispose()`` does not wait for it. On a scheduler
-///    that runs the action at once, the inner one has been disposed when ``dispose()`` returns.
-/// 2. ``isDisposed`` is true from that ``dispose()`` on, before the action is scheduled.
-/// 3. The inner disposable is never disposed anywhere else. If the scheduler drops the action, because it was stopped, the inner one is
-///    released without disposal: objects that belong to a thread are not touched on another.
+/// 1. The first ``dispose()`` schedules one action, which disposes the inner disposable; ``dispose()`` does not wait for the action. On a
+///    scheduler that runs the action at once, the inner disposable has been disposed when ``dispose()`` returns.
+/// 2. ``isDisposed`` is true from the first ``dispose()`` on, before the action is scheduled.
+/// 3. The inner disposable is never disposed anywhere else. If the scheduler drops the action, because it was stopped, the inner disposable is
+///    released without disposal: an object that belongs to a thread is not accessed on another thread.
 /// 4. The inner disposable is released when the action is over or dropped.
 ///
 /// The name is RxSwift's.
 public final class ScheduledDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Accessed only by the thread that won `disposed`, and by init and deinit.
+  // Accessed only by init, by the thread that set `disposed`, and by deinit.
   nonisolated(unsafe) private var inner: (any Disposable)?
   // Changed only by deinit.
   nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
@@ -51,7 +51,7 @@ public final class ScheduledDisposable: DisposalNode {
   /// The scheduler that the inner disposable is disposed on.
   public var scheduler: any ImmediateSchedulerType { held! }
 
-  /// Whether it has been disposed; the disposal of the inner disposable may still be pending.
+  /// Whether this has been disposed. The disposal of the inner disposable may still be pending.
   public var isDisposed: Bool {
     disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detachChildren
   }
@@ -70,7 +70,8 @@ public final class ScheduledDisposable: DisposalNode {
     }
   }
 
-  /// Returns whether an action of `scheduler` would run at once, with the same current scheduler: then no action is needed, and no stack.
+  /// Returns whether an action of `scheduler` would run at once, with the same current scheduler. Then `inner` joins the caller's DisposalWalk,
+  /// which needs no action and does not recurse.
   private static func isHere(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate

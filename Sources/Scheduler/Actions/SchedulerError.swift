@@ -1,5 +1,5 @@
-/// The reason why a scheduler could not do what was asked. Throwing functions throw this type. They also throw `CancellationError` in a
-/// cancelled task, and errors of your own closure.
+/// The reason why an operation of a scheduler failed. Throwing functions throw this type. They also throw `CancellationError` in a cancelled
+/// task, and errors of your own closure.
 ///
 /// ```swift
 /// do { try await thread.perform { save() } } catch SchedulerError.stopped { keep() }
@@ -9,9 +9,9 @@
 ///
 /// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these errors when the action ends without having started
 /// and without having been disposed. A disposed action is cancelled, not dropped, even if its scheduler ends at the same time. An action
-/// that has started is never dropped. A periodic action is dropped when its next tick is, a recursive one when its next step is.
+/// that has started is never dropped. A periodic action is dropped when its next tick is dropped, a recursive action when its next step is.
 public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The system's error number, which is positive, or one of the reasons below, which are not positive.
+  /// The system's error number, which is positive, or the number of a reason below, which is not.
   private let word: Int32
 
   private init(_ word: Int32) { self.word = word }
@@ -34,7 +34,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
   /// The wait could never end: the caller blocks the work that it would wait for. Wait on another thread.
   public static let deadlock = SchedulerError(-2)
 
-  /// The timeout passed before the end came.
+  /// The timeout passed before the operation ended.
   public static let timeout = SchedulerError(-3)
 
   /// The source completed without the requested element.

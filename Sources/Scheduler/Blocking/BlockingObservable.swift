@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// A source whose results a synchronous caller waits for. Each call subscribes, blocks the calling thread as ``RunLoopLock`` does, and
-/// disposes the subscription before it returns or throws.
+/// Lets synchronous code wait for the elements of an asynchronous source. Each call subscribes, blocks the calling thread as ``RunLoopLock`` does,
+/// and disposes the subscription before it returns or throws.
 ///
 /// ```swift
 /// let answer = try BlockingObservable<Answer>(timeout: .seconds(5)) { next, end in
@@ -18,8 +18,8 @@ internal import CScheduler
 /// An `AsyncSequence` has `toBlocking(timeout:needing:)`; publishers have it in `SchedulerCombine`. For RxBlocking's names and the names here,
 /// see `Documentation/Migration/RxSwift.md`.
 ///
-/// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less, only elements that come
-/// during the subscription count, and those from actions that ``CurrentThreadScheduler`` runs there; then the wait times out.
+/// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less, the call accepts only elements
+/// that arrive during the subscription, including those from actions that ``CurrentThreadScheduler`` runs there; then it times out.
 @frozen
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?
@@ -40,8 +40,8 @@ public struct BlockingObservable<Element: Sendable> {
   ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that queue fails at once
   ///     with ``SchedulerError/deadlock``. Without it such a wait ends only by the timeout.
   ///   - subscribe: starts the source, and returns a disposable that ends the subscription early. Each wait calls it once, on its own thread.
-  ///     The source calls `next` with each element, which returns whether more are wanted. Then it calls `end` at most once, with its error
-  ///     if it failed. The calls may come on any thread, one at a time, also before `subscribe` returns. Calls after the wait are ignored.
+  ///     The source calls `next` with each element; `next` returns whether more elements are wanted. Then the source calls `end` at most once, with
+  ///     its error if it failed. It may call them on any thread, one at a time, also before `subscribe` returns. Calls after the wait are ignored.
   @inlinable
   public init(
     timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
@@ -58,27 +58,27 @@ public struct BlockingObservable<Element: Sendable> {
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
-  /// Returns the first element, and disposes the source as soon as it has come. Returns `nil` if the source completes without one. Throws the
-  /// source's error, or ``SchedulerError/timeout``.
+  /// Returns the first element, and disposes the source as soon as that element arrives. Returns `nil` if the source completes without an element.
+  /// Throws the source's error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
 
-  /// Returns the last element when the source has completed, or `nil` if there was none. Throws its error, or ``SchedulerError/timeout``.
+  /// Returns the last element when the source has completed, or `nil` if there was none. Throws the source's error, or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
   /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements``; ``SchedulerError/moreThanOneElement`` as
-  /// soon as a second element comes; the source's error; or ``SchedulerError/timeout``.
+  /// soon as a second element arrives; the source's error; or ``SchedulerError/timeout``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
   ///
-  /// - Parameter predicate: called once for each element, on the thread that the element comes on, until a second match is found. An error
-  ///   that it throws ends the wait, and is thrown.
+  /// - Parameter predicate: called once for each element, on the thread that delivers the element, until a second match is found. An error that
+  ///   it throws ends the wait, and is thrown.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
@@ -104,6 +104,7 @@ public struct BlockingObservable<Element: Sendable> {
   /// Returns all elements, and the error that ended the source.
   package func gatherAll() -> (elements: [Element], error: (any Error)?) { gather(.all) }
 
+  /// Subscribes, waits until the sink has its outcome, and returns the elements and the error.
   @inlinable
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
@@ -117,8 +118,8 @@ public struct BlockingObservable<Element: Sendable> {
   }
 }
 
-/// Whether the caller's wait would block work of `scheduler`: it is a serial queue that has an action on this thread's stack, or it targets
-/// such a queue.
+/// Returns whether the caller's wait would block work of `scheduler`: this thread is inside an action of `scheduler`, if that is a serial queue,
+/// or of a serial queue that it targets.
 @usableFromInline
 func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core

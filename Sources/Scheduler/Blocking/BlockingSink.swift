@@ -1,9 +1,9 @@
-// Gathers the events of a source until a blocking wait has what it wants, or times out.
+// Collects the elements of a source for a blocking wait, until the wait has enough elements, the source ends, or the wait times out.
 //
 // States of `state.outcome`, under the lock: nil; then the final outcome.
 // Invariants
 //   O1  There is one outcome: the end or the timeout.
-//   O2  Events after the outcome change nothing; elements and predicate are not kept here.
+//   O2  Events after the outcome change nothing. The elements and the predicate are not retained here after the wait.
 //   O3  The source is disposed once, before the wait ends.
 //   O4  The waiter sees everything that came before the outcome.
 // Orderings: the lock's.
@@ -11,21 +11,17 @@
 //   "nothing of the source, the elements or the predicate stays, also when the handler does".
 // Models: swift/blocking/blocking_sink.swift.
 
-/// Takes a source's events until it has what is wanted, then disposes the source and wakes the waiter.
-///
-/// Inlinable into the waiter's module, which knows the element's type: looking up generic types takes longer than the rest.
-///
-/// The outcome is set once, under the lock, by an event or by the timeout.
+/// Receives a source's elements and its end. When it has enough elements, or at the end, it disposes the source and wakes the waiter.
+/// Inlinable into the waiter's module, which knows the element's type: looking up generic types would take longer than the rest.
 @usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
 
-  /// Which elements are kept.
+  /// Which elements are stored.
   @usableFromInline enum Wanted: Equatable, Sendable {
     case all
-    /// The first ones; the source is disposed as soon as that many have come.
+    /// The given number of elements; the source is disposed as soon as that many have arrived.
     case first(Int)
-    /// The last one.
     case last
   }
 
@@ -36,8 +32,8 @@ final class BlockingSink<Element: Sendable>: Sendable {
 
   @usableFromInline struct State: Sendable {
     @usableFromInline var elements: [Element] = []
-    @usableFromInline var outcome: Outcome?
-    @usableFromInline var predicate: Predicate?
+    @usableFromInline var outcome: Outcome?  // how the source ended, or the timeout; set once
+    @usableFromInline var predicate: Predicate?  // nil after the outcome
 
     @usableFromInline init(predicate: Predicate?) { self.predicate = predicate }
   }
@@ -54,7 +50,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     state = Protected(State(predicate: predicate))
   }
 
-  /// Takes an element. Returns whether more are wanted.
+  /// Receives an element. Returns whether more elements are wanted.
   @inlinable @discardableResult
   func next(_ element: Element) -> Bool {
     let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
@@ -65,37 +61,39 @@ final class BlockingSink<Element: Sendable>: Sendable {
       end(error)
       return false
     }
-    var replaced: [Element] = [], over: Predicate?  // released outside the lock
+    var replaced: [Element] = [], oldPredicate: Predicate?  // swapped in under the lock, released outside it
     let (isWanted, isEnough) = state.withLock { state in
       guard state.outcome == nil else { return (false, false) }
       if wanted == .last { swap(&replaced, &state.elements) }
       state.elements.append(element)
       guard case .first(state.elements.count) = wanted else { return (true, false) }
       state.outcome = .completed
-      swap(&over, &state.predicate)
+      swap(&oldPredicate, &state.predicate)
       return (false, true)
     }
-    (replaced, over) = ([], nil)
+    (replaced, oldPredicate) = ([], nil)
     if isEnough { finish() }
     return isWanted
   }
 
-  /// Takes the end of the source, with the error if there is one.
+  /// Receives the end of the source, with the error if there is one.
   @inlinable
   func end(_ error: (any Error)?) {
     if settle(error.map { .failed($0) } ?? .completed) { finish() }
   }
 
+  /// Disposes the source and wakes the waiter.
   @inlinable
   func finish() {
     subscription.dispose()
     lock.stop()
   }
 
-  /// Makes the timeout the outcome. Returns false if there is an outcome already; the wait then continues until the source has been disposed.
+  /// Sets the timeout as the outcome. Returns false if there is an outcome already: the wait then continues until `finish` has disposed the source.
   @inlinable
   func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 
+  /// Sets the outcome. Returns false if there is an outcome already.
   @inlinable
   func settle(_ outcome: Outcome) -> Bool {
     var predicate: Predicate?  // released outside the lock

@@ -32,13 +32,13 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// let page = try runAndWait(timeout: .seconds(5)) { await download(url) }
 /// ```
 ///
-/// It runs in a task on the pool's threads, as do actors without their own executor. So you may wait on any thread, also on threads of
-/// Swift's own executor and of the pool. The task is cancelled at the timeout.
+/// The function runs in a task on the pool's threads, and so do actors without their own executor that it calls. So you may wait on any thread,
+/// also on threads of Swift's own executor and of the pool. The task is cancelled at the timeout.
 ///
-/// A wait that must deadlock throws ``SchedulerError/deadlock``: an operation of the main actor, on the main thread; or one that needs a
-/// serial queue, in an action of that queue, if `scheduler` names it. Other deadlocks are not detected, and end only by the timeout: an
-/// operation that goes to the main actor later, or to an actor whose method is waiting here; and one that starts an unstructured task
-/// while all threads of Swift's own executor are blocked.
+/// Two kinds of deadlock throw ``SchedulerError/deadlock`` at once: an operation of the main actor, called on the main thread; and an operation
+/// that needs a serial queue, called in an action of that queue, if `scheduler` names the queue. Other deadlocks are not detected, and end only by
+/// the timeout. Examples: an operation that calls the main actor later, or an actor whose method waits here; and an operation that starts an
+/// unstructured task while all threads of Swift's own executor are blocked.
 ///
 /// - Parameters:
 ///   - timeout: how long to wait; `nil` waits without limit. With zero or less it throws ``SchedulerError/timeout`` at once.

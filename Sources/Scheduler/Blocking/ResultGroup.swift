@@ -6,11 +6,11 @@
 /// for await page in pages { show(try page.get()) }
 /// ```
 ///
-/// 1. Each scheduled action gives one result, which is taken once: its return value, or the error that it threw. An action that was disposed
-///    before it started gives `CancellationError`; one that its scheduler dropped gives ``SchedulerError/stopped``.
-/// 2. ``next()`` waits for a result, and returns `nil` when no result is left and no action is unfinished. You may schedule more then.
-/// 3. A caller that takes a result sees what its action did. Any number of threads and tasks may take results; each gets different ones.
-/// 4. Results that are not taken are released with the group. Releasing the group cancels nothing.
+/// 1. Each scheduled action produces one result: its return value, or the error that it threw. An action that was disposed before it started
+///    produces `CancellationError`. An action that its scheduler dropped produces ``SchedulerError/stopped``.
+/// 2. ``next()`` waits for a result. It returns `nil` when no result remains and no action is unfinished. You may schedule more actions then.
+/// 3. Each result is returned once. Any number of threads and tasks may call ``next()``. The caller sees everything that the action did.
+/// 4. Results that no caller has received are released with the group. Releasing the group cancels nothing.
 ///
 /// Similar to Tokio's `JoinSet`. If you need no results, use an ``ActionGroup``.
 public final class ResultGroup<Value: Sendable>: Sendable {
@@ -18,26 +18,25 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public typealias Element = Result<Value, any Error>
 
   private struct State: Sendable {
-    /// The number of actions that have not ended.
-    var pending = 0
+    var pending = 0  // the number of actions that have not ended
     var results: ArraySlice<Element> = []
-    /// Waiting tasks, first come, first served; only while there are no results.
+    /// Waiting tasks, first come, first served. Empty while there are results.
     var waiters = FairList<Waiter>()
   }
 
   private let state = Protected(State())
-  private let changed = UnfairLock.Condition()
+  private let changed = UnfairLock.Condition()  // threads in `next` wait for it
   fileprivate let members = ActionGroup()
 
   /// Creates an empty group.
   public init() {}
 
-  /// Schedules `action` on `scheduler` as a member whose result is taken from this group.
+  /// Schedules `action` on `scheduler` as a member of this group. ``next()`` returns its result.
   ///
   /// - Parameters:
   ///   - scheduler: where it runs.
   ///   - action: what to run. Its return value or error is one result of the group.
-  /// - Returns: a disposable that cancels the action; ``cancelAll()`` cancels it too. An action that has started runs to its end, and gives
+  /// - Returns: a disposable that cancels the action; ``cancelAll()`` cancels it too. An action that has started runs to its end, and produces
   ///   its result.
   @discardableResult
   public func schedule(
@@ -51,27 +50,28 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Cancels all actions that have not started: each gives a `CancellationError`. Running actions continue to their end. Later actions are not
-  /// cancelled.
+  /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions continue to their end. Actions scheduled
+  /// later are not cancelled.
   public func cancelAll() { members.cancelAll() }
 
   /// The number of actions that have not ended.
   public var pendingCount: Int { state.read { $0.pending } }
 
-  /// Whether all actions have ended and all results have been taken.
+  /// Whether all actions have ended and all results have been returned.
   public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
 
-  /// Gives `result` to the task that has waited longest. If no task waits, keeps it.
+  /// Ends one action. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. After the last action, resumes
+  /// all other waiters with nil.
   fileprivate func end(with result: Element) {
     let (next, others, isLast) = state.withLock { state in
       state.pending -= 1
       var next: Waiter?
       while next == nil, let first = state.waiters.popFirst() {
-        if first.claim() { next = first }  // else its task was cancelled
+        if first.claim() { next = first }  // false: the task was cancelled
       }
       if next == nil { state.results.append(result) }
       let isLast = state.pending == 0
-      var others: [Waiter] = []  // no result will come for them
+      var others: [Waiter] = []  // waiters for which no result remains
       while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
       return (next, others, isLast)
     }
@@ -80,11 +80,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     if isLast { changed.broadcast() } else if next == nil { changed.signal() }
   }
 
-  /// A waiting task.
+  /// A task that waits in `next`.
   private final class Waiter: @unchecked Sendable {
-    // Unchecked, because of `entry`: the group's state guards it.
+    // Unchecked, because of `entry`: the lock of the group's state guards it.
     private let resumption = Resumption<Element?>()
-    @exclusivity(unchecked) var entry: Int?
+    @exclusivity(unchecked) var entry: Int?  // the key in `waiters`, while listed
 
     var isOver: Bool { resumption.isOver }
     func claim() -> Bool { resumption.claim() }
@@ -96,10 +96,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   // MARK: Taking results
 
-  /// Waits for the next result, and takes it. Returns `nil` when no action is unfinished and no result is left. Blocks the thread.
+  /// Waits for the next result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result remains. Blocks
+  /// the thread.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next() -> Element? {
-    state.withLock(on: changed, when: Self.isDecided) { $0.results.popFirst() }
+    state.withLock(on: changed, when: Self.canReturn) { $0.results.popFirst() }
   }
 
   /// As ``next()``, but waits at most `timeout`.
@@ -108,7 +109,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(for timeout: Duration) throws(SchedulerError) -> Element? {
-    try inTime(state.withLock(on: changed, for: timeout, when: Self.isDecided) { $0.results.popFirst() })
+    try orTimeout(state.withLock(on: changed, for: timeout, when: Self.canReturn) { $0.results.popFirst() })
   }
 
   /// As ``next()``, but waits at most until `deadline`.
@@ -117,25 +118,26 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(until deadline: MonotonicTime) throws(SchedulerError) -> Element? {
-    try inTime(state.withLock(on: changed, until: deadline, when: Self.isDecided) { $0.results.popFirst() })
+    try orTimeout(state.withLock(on: changed, until: deadline, when: Self.canReturn) { $0.results.popFirst() })
   }
 
   /// Whether `next` can return: there is a result, or no action is unfinished.
-  private static func isDecided(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
+  private static func canReturn(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
 
-  private func inTime(_ found: Element??) throws(SchedulerError) -> Element? {
+  /// Returns the result of a timed wait. Throws `timeout` if the wait timed out, which gives nil.
+  private func orTimeout(_ found: Element??) throws(SchedulerError) -> Element? {
     guard let found else { throw .timeout }
     return found
   }
 
-  /// Suspends the task until the next result, and takes it. Returns `nil` when no action is unfinished and no result is left, and as soon as the
-  /// task is cancelled. Cancelling the task does not cancel the actions.
+  /// Suspends the task until there is a result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result
+  /// remains, and as soon as the task is cancelled. Cancelling the task does not cancel the actions.
   ///
   /// - Parameter isolation: the caller's isolation, which is kept.
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
-      await waiter.outcome(isolation: isolation) { wait(waiter) }
+      await waiter.outcome(isolation: isolation) { enqueue(waiter) }
     } onCancel: {
       if waiter.claim() { waiter.finish(.success(nil)) }
       state.withLock { state in
@@ -161,11 +163,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Adds `waiter` to the waiting tasks, or gives it a result at once.
-  private func wait(_ waiter: Waiter) {
+  /// Adds `waiter` to the waiting tasks. If `next` can return, finishes `waiter` instead.
+  private func enqueue(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
-      guard Self.isDecided(state) else {
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // else cancelled already
+      guard Self.canReturn(state) else {
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // true: cancelled already
         return nil
       }
       return waiter.claim() ? .some(state.results.popFirst()) : nil
@@ -180,7 +182,6 @@ extension ResultGroup: AsyncSequence {
   public func makeAsyncIterator() -> some AsyncIteratorProtocol<Element, Never> { ResultIterator(group: self) }
 }
 
-/// Takes results of a group.
 private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   let group: ResultGroup<Value>
 
@@ -191,13 +192,12 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   }
 }
 
-/// An action that gives one result: at the end of its run, or when it is released without a run.
+/// A member of a ResultGroup. It reports one result: at the end of its run, or when it is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
-  // Unchecked, like the superclass.
+  // Unchecked, as its superclass is.
   private let results: ResultGroup<Value>
   let token = ResultToken()
-  /// Set until the action has run.
-  @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?
+  @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
 
   init(of results: ResultGroup<Value>, _ action: @escaping @Sendable () throws -> Value) {
     self.results = results
@@ -219,7 +219,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
     end()
   }
 
-  /// A separate function, so that the captures are released before the result is taken.
+  /// Not inlined, so that the captures are released before the result is reported.
   @inline(never)
   private func callOnce() -> Result<Value, any Error> {
     let action = action.take()!

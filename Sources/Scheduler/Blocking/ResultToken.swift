@@ -2,9 +2,8 @@
 //
 // States
 //   isOver  false; then true, which is final, from a disposal or the end of the run
-//
 // Invariants
-//   RT1  A thread that sees the token over sees everything before the disposal, or what the run did.
+//   RT1  A thread that reads `isOver` as true sees everything before the disposal, or everything that the run did.
 // Orderings
 //   isOver: release when it is set, acquire when it is read
 // Assumes: `follow` is called before another thread has the token.
@@ -13,12 +12,11 @@
 
 internal import Synchronization
 
-/// Cancels an action of a ``ResultGroup``. It does not retain the member, whose release reports a drop.
+/// Cancels an action of a ``ResultGroup``. It does not retain the member, because the member's release reports a drop.
 final class ResultToken: Disposable {
   private let counted = CountedDisposable()
-  /// Whether it is disposed or over.
   private let isOver = Atomic(false)
-  /// Written once, before another thread has the token.
+  /// The disposable of the scheduled action. Written once, before another thread has the token.
   nonisolated(unsafe) private var scheduled: (any Disposable)?
 
   func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }

@@ -1,14 +1,14 @@
-// Blocks a thread until it is stopped, and runs the thread's loop meanwhile.
+// Blocks a thread until `stop` is called, and runs the thread's loop meanwhile.
 //
 // States, under the lock
 //   `hasBegun`, `isStopped`, `isClosed`: final, in any order, except that `isClosed` implies `hasBegun`
-//   `loop`, `activation`: set while the thread in the run serves that loop
+//   `loop`, `activation`: set while the waiting thread runs that loop
 // Invariants
-//   RL1  A stop ends its own run and no other, whether it comes before, during or after it.
-//   RL2  Accepted actions are performed before the run returns, in order; refused ones are released.
-//   RL3  The loop and its activation are used under the lock only. The references here are cleared before they end.
+//   RL1  stop() ends the run of its own lock and no other run, whether it is called before, during or after that run.
+//   RL2  Accepted actions are performed before the run returns, in order; refused actions are released.
+//   RL3  Other threads use `loop` and `activation` under the lock only. Both are cleared before the loop and the activation are freed.
 //   RL4  The waiter sees everything before the stop.
-//   RL5  The timeout is never early; a stop in time is no timeout.
+//   RL5  The timeout is never early. If stop() comes before the timeout, run() does not report a timeout.
 //   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
@@ -17,7 +17,7 @@
 
 internal import CScheduler
 
-/// Blocks the thread that runs it until it is stopped, and meanwhile runs the thread's other work.
+/// Blocks the thread that calls ``run()`` until ``stop()`` is called, and meanwhile runs the thread's other work.
 ///
 /// ```swift
 /// let lock = RunLoopLock(timeout: .seconds(1))
@@ -27,34 +27,29 @@ internal import CScheduler
 ///
 /// 1. On the main thread it runs the actions of ``MainScheduler``; on a ``ThreadScheduler``'s thread it runs that thread's actions and timers.
 ///    It does not run Dispatch's main queue, a `RunLoop`, or jobs of the main actor.
-/// 2. On a pool thread, another thread takes its place. On any other thread it runs only what is dispatched to this lock.
-/// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have ended. A stop ends its own
-///    wait and no other, however late it comes.
-/// 4. Inside an action of ``CurrentThreadScheduler`` it sets the trampoline aside. Actions scheduled there during the wait run at once, as
-///    they do outside. Actions that were pending before the wait run after it.
+/// 2. While a pool thread waits, another thread replaces it in the pool. On any other thread the wait runs only actions dispatched to this lock.
+/// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have ended. ``stop()`` ends the wait
+///    of its own lock and no other wait, however late it comes.
+/// 4. Inside an action of ``CurrentThreadScheduler``, actions scheduled there during the wait run at once, as they do outside such an action.
+///    Actions that were pending before the wait run after the wait.
 /// 5. An action of a ``SerialScheduler`` that waits blocks its queue: work of that queue cannot end the wait.
 public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
-  /// An action, and the task that was submitted to the loop to perform it.
+  /// An action, and the task that was submitted to the loop to wake it (nil: no loop ran).
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
-  // Unchecked, because of the pointers: they are used under the lock only, and cleared before what they point to is freed.
+  // Unchecked, because of the pointers: see RL3.
   private struct State: @unchecked Sendable {
-    /// `run` was called.
-    var hasBegun = false
-    /// `stop` was called.
-    var isStopped = false
-    /// The wait has ended, and accepts no more actions.
-    var isClosed = false
-    /// The target whose job called `run`; `nil` if no job did.
-    var enclosingTarget: UnsafeMutablePointer<csched_target>?
+    var hasBegun = false  // `run` was called
+    var isStopped = false  // `stop` was called
+    var isClosed = false  // the wait has ended, and accepts no more actions
+    var enclosingTarget: UnsafeMutablePointer<csched_target>?  // the target whose job called `run`; `nil` if no job did
     var loop: OpaquePointer?
-    /// The run of the loop, by which `stop` ends it.
-    var activation: UnsafeMutablePointer<csched_activation>?
+    var activation: UnsafeMutablePointer<csched_activation>?  // this lock's run of the loop: `stop` ends only this run
     private var actions: [Dispatched?] = []
-    private var next = 0
+    private var next = 0  // the index of the first action in `actions` that has not been performed
 
     var count: Int { actions.count - next }
 
@@ -81,13 +76,13 @@ public final class RunLoopLock: Sendable {
 
   deinit { Counted.closures(-state.withLock { $0.count }) }
 
-  /// Performs `action` on the thread in ``run()``, before that returns, in the order of the calls. Call this on any thread, before or during
-  /// the run. As in an action of ``CurrentThreadScheduler``, actions that `action` schedules there run after it.
+  /// Performs `action` on the thread in ``run()``, before ``run()`` returns, in the order of the calls. Call this on any thread, before or during
+  /// the run. If `action` schedules actions on ``CurrentThreadScheduler``, they run after `action`.
   ///
-  /// ``Schedulers/current`` is the same inside `action` as at the wait. If there is none, it is ``MainScheduler/instance`` on the main thread,
-  /// and ``CurrentThreadScheduler`` on any other.
+  /// Inside `action`, ``Schedulers/current`` is the scheduler that was current at the call of ``run()``. If there was none, it is
+  /// ``MainScheduler/instance`` on the main thread, and ``CurrentThreadScheduler`` on any other thread.
   ///
-  /// Returns whether the action was accepted. After the wait has ended it is not, and `action` is released without a call.
+  /// Returns whether the action was accepted. After the wait has ended, no action is accepted, and `action` is released without a call.
   ///
   /// - Parameter action: what to run, on the thread of the wait.
   @discardableResult
@@ -99,8 +94,8 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. After a
-  /// stop that comes first, `run` performs the dispatched actions and returns. A stop after the end does nothing.
+  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. If it is called before ``run()``,
+  /// ``run()`` performs the dispatched actions and returns. After the wait it does nothing.
   public func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -108,7 +103,7 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Waits for ``stop()``. Throws ``SchedulerError/timeout`` if that has not come in time.
+  /// Waits for ``stop()``. Throws ``SchedulerError/timeout`` if ``stop()`` is not called in time.
   ///
   /// You may call this once; a second call stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
@@ -118,8 +113,8 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Waiting
 
-  /// Performs `first` as if dispatched, and waits. At the timeout `givesUp` returns whether to end the wait; if false, it continues until the
-  /// stop. Returns whether the wait was stopped.
+  /// Performs `first` like a dispatched action, and waits. At the timeout, calls `givesUp`: true ends the wait, false continues it until the stop.
+  /// Returns whether the wait was stopped.
   @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
@@ -128,20 +123,20 @@ public final class RunLoopLock: Sendable {
     }
     if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
-    var aside = csched_trampoline_aside()
-    csched_trampoline_set_aside(&aside)
-    defer { csched_trampoline_put_back(&aside) }
+    var savedTrampoline = csched_trampoline_aside()
+    csched_trampoline_set_aside(&savedTrampoline)
+    defer { csched_trampoline_put_back(&savedTrampoline) }
     state.withLock { $0.enclosingTarget = csched_target_current() }
     inTrampoline(first)
     var isOver = false
-    if let loop = Self.loopHere() { isOver = serve(loop, until: deadline, givesUp: givesUp) }
-    if !isOver { serveAlone(until: deadline, givesUp: givesUp) }
+    if let loop = Self.loopHere() { isOver = wait(in: loop, until: deadline, givesUp: givesUp) }
+    if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }
     state.withLock { $0.isClosed = true }
     while performNext() {}
     return isStopped
   }
 
-  /// The loop that this thread can run, if it has one.
+  /// Returns the loop that belongs to this thread; nil if there is none.
   private static func loopHere() -> OpaquePointer? {
     guard MainCore.isHere else { return csched_loop_current() }
     MainCore.shared.requireMain("run")
@@ -150,8 +145,9 @@ public final class RunLoopLock: Sendable {
 
   private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Runs the loop until the wait is over, or the loop is closed. Returns whether the wait is over.
-  private func serve(_ loop: OpaquePointer, until deadline: csched_time, givesUp: () -> Bool) -> Bool {
+  /// Publishes `loop` to `dispatch` and `stop`, performs the actions that were dispatched before, and runs the loop. Returns true when the wait is
+  /// over, false if the loop was closed first.
+  private func wait(in loop: OpaquePointer, until deadline: csched_time, givesUp: () -> Bool) -> Bool {
     var activation = csched_activation()
     return withUnsafeMutablePointer(to: &activation) { activation in
       csched_activation_init(activation, loop)
@@ -166,22 +162,23 @@ public final class RunLoopLock: Sendable {
     }
   }
 
+  /// Runs the loop until the stop or the timeout. Returns true when the wait is over, false if the loop was closed first.
   private func run(
     _ loop: OpaquePointer, _ activation: UnsafeMutablePointer<csched_activation>, until deadline: csched_time,
     givesUp: () -> Bool
   ) -> Bool {
     var deadline = deadline
-    var isForAnother = false
+    var outerRunMustEnd = false
     csched_pool_blocking_begin()
     defer {
       csched_pool_blocking_end()
-      if isForAnother { csched_loop_end_run(loop) }
+      if outerRunMustEnd { csched_loop_end_run(loop) }
     }
     while true {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        isForAnother = true  // a stop of the loop is for the outer run
+        outerRunMustEnd = true  // csched_loop_end_run was called for the outer run: repeat the call after this wait
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
         deadline = csched_time.max
@@ -190,19 +187,19 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Waits on an own loop, to which no other code submits.
-  private func serveAlone(until deadline: csched_time, givesUp: () -> Bool) {
+  /// Waits in a new loop, to which only this lock submits. For threads without a loop.
+  private func waitInOwnLoop(until deadline: csched_time, givesUp: () -> Bool) {
     var created: OpaquePointer?
     guard csched_loop_create(&created) == 0, let loop = created else {
       misuse("RunLoopLock.run", "no memory for a loop")
     }
     defer { csched_loop_destroy(loop) }
-    _ = serve(loop, until: deadline, givesUp: givesUp)
+    _ = wait(in: loop, until: deadline, givesUp: givesUp)
   }
 
   // MARK: Performing
 
-  /// Performs the next action so that waits inside it find and serve the loop.
+  /// Performs the next action inside `loop`: a wait that the action starts then runs the same loop.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
@@ -212,6 +209,7 @@ public final class RunLoopLock: Sendable {
     }
   }
 
+  /// Submits a task to the loop that performs the next dispatched action.
   @discardableResult
   private func submitNext(to loop: OpaquePointer) -> ClosureTask {
     let task = ClosureTask { self.performNext() }
@@ -219,16 +217,17 @@ public final class RunLoopLock: Sendable {
     return task
   }
 
+  /// Performs the next dispatched action. Returns false if there is none.
   @discardableResult
   private func performNext() -> Bool {
     guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
-    wake?.dispose()  // otherwise it would stay in the loop after the wait
+    wake?.dispose()  // RL6: the task may still wait in the loop
     return true
   }
 
-  /// Calls `body` inside the target that the wait is inside; if there is none, inside the thread's own scheduler. Then runs the actions that
-  /// `body` scheduled on ``CurrentThreadScheduler``, inside that scheduler.
+  /// Calls `body` with the current scheduler of the call of `run`; if there was none, with the thread's own scheduler. Then runs the actions that
+  /// `body` scheduled on ``CurrentThreadScheduler``.
   private func inTrampoline(_ body: () -> Void) {
     let isOutermost = csched_trampoline_enter()
     let trampoline = CurrentThreadScheduler.instance.core

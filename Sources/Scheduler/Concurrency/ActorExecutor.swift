@@ -1,7 +1,6 @@
-/// A scheduler's executor for actors. Tasks that prefer the scheduler use the scheduler itself.
-///
-/// A job does not say whether it comes from an actor or from a task, so each has its own executor. If a task that prefers an executor ran
-/// as if isolated to it, the runtime would enqueue the task again at its start and after each suspension, behind later jobs.
+/// A scheduler's executor for actors. For tasks that prefer the scheduler, the scheduler itself is the executor.
+/// A job does not show whether an actor or a task enqueued it, so actors and tasks need separate executors. If a task that only prefers an executor
+/// ran isolated to it, the runtime would enqueue the task again at its start and after each suspension, behind later jobs.
 final class ActorExecutor: SerialExecutor, @unchecked Sendable {
   // Unchecked, because of the unowned reference. It never changes, and the scheduler owns this object.
   private unowned(unsafe) let scheduler: SchedulerTarget

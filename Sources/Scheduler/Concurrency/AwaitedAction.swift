@@ -1,16 +1,16 @@
 internal import CScheduler
 
-/// An action that a task waits for. Only the scheduler's closure retains it, so its `deinit` detects that the action was dropped.
+/// An action that a task waits for. Only the scheduler's closure retains this object, so `deinit` without a run means that the action was dropped.
 final class AwaitedAction<Value>: @unchecked Sendable {
-  // Unchecked, because only the thread that has claimed the outcome takes `body`.
+  // Unchecked, because only the thread that has claimed the resumption reads and clears `body`.
   private let resumption: Resumption<Value>
   private var body: (() throws -> Value)?
   private let target: UnsafeMutablePointer<csched_target>?
 
   /// - Parameters:
-  ///   - resumption: the outcome that the task waits for.
+  ///   - resumption: the resumption that receives the outcome of the action.
   ///   - body: the function that ``run()`` calls.
-  ///   - scheduler: the scheduler that the action is submitted to, if its job only runs the action.
+  ///   - scheduler: the scheduler that the action is submitted to, if resuming the task is the last step of the scheduler's job.
   init(
     _ resumption: Resumption<Value>, _ body: (() throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
   ) {
@@ -31,6 +31,7 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     if resumption.claim() { resumption.finish(takeOutcome(), lastOf: target) }
   }
 
+  /// Calls and releases the body. Returns its result or error.
   private func takeOutcome() -> Result<Value, any Error> {
     guard let body = body.take() else { return .failure(SchedulerError.stopped) }
     return Result { try withRefusalLine(body) }
@@ -50,7 +51,7 @@ extension ImmediateSchedulerType {
       token.dispose()
     }
     defer { timer?.cancel() }
-    // No frame of the task retains the action or its captures: they are released on the thread that runs it.
+    // No frame of the task retains the action. So the thread that runs the action also releases its captures.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
@@ -60,7 +61,7 @@ extension ImmediateSchedulerType {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
     }
-    return value  // no other reference to it remains
+    return value  // the only reference to the value
   }
 
   /// Calls `body` as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
@@ -84,8 +85,8 @@ extension ImmediateSchedulerType {
   public func perform<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {
-    let lent = PriorityDonation(to: self)
-    defer { lent?.takeBack() }
+    let donation = PriorityDonation(to: self)
+    defer { donation?.takeBack() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 
@@ -126,18 +127,18 @@ extension ImmediateSchedulerType {
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {
-    let lent = PriorityDonation(to: self)
-    defer { lent?.takeBack() }
+    let donation = PriorityDonation(to: self)
+    defer { donation?.takeBack() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 }
 
-/// A donation of a task's priority to the pool priority that it waits for, until ``takeBack()``: see `csched_target_lend`.
+/// A donation of a waiting task's priority to a scheduler on a pool, until ``takeBack()``: see `csched_target_lend`.
 struct PriorityDonation {
   private let scheduler: SchedulerTarget  // retains the target
   private let priority: csched_priority
 
-  /// Donates the current task's priority. Returns nil unless `scheduler` is on a pool, with a lower priority.
+  /// Donates the current task's priority. Returns nil, and donates nothing, unless `scheduler` is on a pool with a lower priority.
   init?(to scheduler: some ImmediateSchedulerType) {
     guard let target = scheduler.unwrapped as? SchedulerTarget else { return nil }
     self.scheduler = target
@@ -145,5 +146,6 @@ struct PriorityDonation {
     guard csched_target_lend(target.core.target, priority) else { return nil }
   }
 
+  /// Ends the donation.
   func takeBack() { csched_target_take_back(scheduler.core.target, priority) }
 }

@@ -1,4 +1,4 @@
-/// A blocking call that a task waits for. It is made exactly once: by the action that retains it, or by the thread that drops the action.
+/// A blocking call that a task waits for. It is made exactly once: by the action that retains this object, or by the thread that drops the action.
 private final class BlockingCall: Sendable {
   private let body: Protected<(@Sendable () -> Void)?>
 

@@ -1,14 +1,12 @@
-/// A buffer of elements for the tasks that iterate over a sequence. It keeps elements that arrive while no task waits.
-///
-/// It replaces `AsyncStream`, which resumes its task inside the job that yields: see ``Resumption``.
+/// A buffer between a source and the tasks that iterate over its sequence. It stores elements that arrive while no task waits.
+/// `AsyncStream` is not used, because it resumes its task inside the job that yields: see ``Resumption``.
 final class ElementBuffer<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: ArraySlice<Element> = []
-    /// Empty while there are elements.
+    /// The waiting tasks, oldest first. Empty while there are elements.
     var waiters: ArraySlice<Resumption<Element?>> = []
-    var isOver = false
-    /// The error that the next call throws after the last element.
-    var error: (any Error)?
+    var isOver = false  // the source has ended
+    var error: (any Error)?  // the error that the next call throws after the last element
 
     /// Returns the result of a call of `next`, or `nil` if the call must wait.
     mutating func take() -> Result<Element?, any Error>? {
@@ -22,13 +20,13 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   private let capacity: Int
   private let source = SingleAssignmentDisposable()
 
-  /// - Parameter capacity: how many elements to keep. When the buffer is full, the oldest is removed.
+  /// - Parameter capacity: how many elements to store. When the buffer is full, the oldest element is removed.
   init(capacity: Int = .max) { self.capacity = capacity }
 
   /// Disposes `source` when the sequence ends, or at once if it has ended.
   func follow(_ source: any Disposable) { self.source.setDisposable(source) }
 
-  /// Gives `element` to the task that has waited longest, or buffers it. Does nothing after the end.
+  /// Resumes the task that has waited longest with `element`, or stores `element` if no task waits. Does nothing after the end.
   func put(_ element: Element) {
     let waiter: Resumption<Element?>? = state.withLock { state in
       guard !state.isOver else { return nil }
@@ -40,7 +38,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     waiter?.finish(.success(element))
   }
 
-  /// Ends the sequence after the buffered elements, and disposes the source.
+  /// Ends the sequence after the stored elements, and disposes the source. The first waiting task, or the next call of `next`, throws `error`.
   func end(throwing error: (any Error)? = nil) {
     let waiters: ArraySlice<Resumption<Element?>> = state.withLock { state in
       guard !state.isOver else { return [] }
@@ -55,7 +53,8 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     source.dispose()
   }
 
-  /// Suspends the task until there is an element, and takes it. Returns `nil` at the end. Cancelling the task ends the sequence.
+  /// Suspends the task until there is an element, removes it from the buffer, and returns it. Returns `nil` at the end. Cancelling the task ends the
+  /// sequence.
   func next(isolation: isolated (any Actor)? = #isolation) async throws -> Element? {
     if let taken = state.withLock({ $0.take() }) { return try taken.get() }
     let resumption = Resumption<Element?>()

@@ -1,5 +1,5 @@
 extension ThreadScheduler: SerialExecutor, TaskExecutor {
-  /// Runs a job of a task or an actor on the thread, in one order with the actions. Swift's runtime calls it.
+  /// Enqueues a job of a task or an actor on the thread, first in, first out with the actions. Swift's runtime calls this.
   ///
   /// ```swift
   /// actor Database {
@@ -11,8 +11,7 @@ extension ThreadScheduler: SerialExecutor, TaskExecutor {
   ///
   /// 1. Inside the job, ``Schedulers/current`` is this scheduler. The job is not an action, so it is never cancelled or dropped.
   /// 2. A stopped thread, by either policy, accepts jobs until it ends, and runs them last. For later jobs see ``ThreadScheduler/LateJobPolicy``.
-  /// 3. The task's priority makes no difference.
-  /// 4. It allocates nothing.
+  /// 3. The task's priority is ignored. Enqueueing allocates nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .thread).submit() }
 
   /// Returns the executor for an actor's `unownedExecutor`.
@@ -23,15 +22,15 @@ extension ThreadScheduler: SerialExecutor, TaskExecutor {
     core.exclusiveRoot === other.core.exclusiveRoot
   }
 
-  /// Stops the process with a message unless the caller is isolated to this scheduler: on its thread, or in a late job of it.
+  /// Stops the process with a message unless the caller is isolated to this scheduler: on its thread, or in one of its late jobs.
   public func checkIsolated() { requireIsolated() }
 
-  /// Returns whether the caller is on the thread, or in a late job of it.
+  /// Returns whether the caller is on the thread, or in one of its late jobs.
   public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
 }
 
 extension SerialScheduler: SerialExecutor, TaskExecutor {
-  /// Runs a job of a task or an actor in the queue, in one order with the actions. Swift's runtime calls it.
+  /// Enqueues a job of a task or an actor in the queue, first in, first out with the actions. Swift's runtime calls this.
   ///
   /// ```swift
   /// actor Cache {
@@ -44,14 +43,13 @@ extension SerialScheduler: SerialExecutor, TaskExecutor {
   /// 1. Inside the job, ``Schedulers/current`` is this queue. The body of ``sync(_:)`` is isolated to the queue as a job is.
   /// 2. If the target has been stopped, a job runs where the target's late jobs run: see ``ThreadScheduler/LateJobPolicy``. If the pool was shut
   ///    down, jobs of a queue on it continue one at a time, in order, on the next pool.
-  /// 3. The task's priority makes no difference: the queue's counts.
-  /// 4. It allocates nothing.
+  /// 3. The job has the queue's priority; the task's priority is ignored. Enqueueing allocates nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .serial).submit() }
 
-  /// Returns the executor for an actor's `unownedExecutor`. Those of the queue's thread, and of queues on that thread, count as the same.
+  /// Returns the executor for an actor's `unownedExecutor`. It counts as the same executor as those of the queue's thread and of queues on it.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
 
-  /// Returns whether work of the two queues never runs concurrently: they are on the same thread, one targets the other, or both target a third.
+  /// Returns whether work of the two queues never runs concurrently: both are on one thread, one targets the other, or both target a third queue.
   public func isSameExclusiveExecutionContext(other: SerialScheduler) -> Bool {
     core.exclusiveRoot === other.core.exclusiveRoot
   }
@@ -59,19 +57,21 @@ extension SerialScheduler: SerialExecutor, TaskExecutor {
   /// Stops the process with a message unless the caller is isolated to this queue.
   public func checkIsolated() { requireIsolated() }
 
-  /// Returns whether the caller is in this queue, or in work that never runs beside it: on its thread, or in a queue below or above it.
+  /// Returns whether the caller is in this queue, or in work that never runs concurrently with it: on its thread, or in a queue that it targets or
+  /// that targets it.
   public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
 }
 
 extension MainScheduler: SerialExecutor, TaskExecutor {
-  /// Runs a job of a task or an actor on the main thread, never at once, in one order with the actions. Swift's runtime calls it.
+  /// Enqueues a job of a task or an actor on the main thread, first in, first out with the actions. It never runs the job at once. Swift's runtime
+  /// calls this.
   ///
-  /// The main actor keeps its own executor, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a
-  /// time, in order, on the pool. If another thread shuts down, they first wait until the main thread has finished its part of the shutdown.
-  /// The task's priority makes no difference. It allocates nothing, unless another main loop is the host.
+  /// The main actor has its own executor, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a
+  /// time, in order, on the pool. If another thread shuts down, the jobs first wait until the main thread has finished its part of the shutdown.
+  /// The task's priority is ignored. Enqueueing allocates nothing, unless another main loop is the host.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .main).submit() }
 
-  /// Returns the executor for an actor's `unownedExecutor`. Those of the other main scheduler, and of queues on both, count as the same.
+  /// Returns the executor for an actor's `unownedExecutor`. The executors of both main schedulers, and of queues on them, count as the same.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
 
   /// Returns true: both are on the main thread.
@@ -99,12 +99,13 @@ extension MainScheduler {
 }
 
 extension ConcurrentScheduler: TaskExecutor {
-  /// Runs a job of a task on the pool, with this scheduler's priority. Swift's runtime calls it.
+  /// Enqueues a job of a task on the pool, with this scheduler's priority. Swift's runtime calls this.
   ///
   /// ```swift
   /// let thumbnail = await Task(executorPreference: ConcurrentScheduler(priority: .low)) { await decode(image) }.value
   /// ```
   ///
-  /// Inside the job, ``Schedulers/current`` is this scheduler. A pool that was shut down passes its jobs to the next pool. It allocates nothing.
+  /// Inside the job, ``Schedulers/current`` is this scheduler. After a shutdown of the pool, the job runs on the next pool. Enqueueing allocates
+  /// nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .concurrent).submit() }
 }

@@ -1,9 +1,10 @@
-// Runs the jobs of Swift's own executors on the shared pool and in the main loop.
+// Implements Swift's own executors with the shared pool and the main loop.
 //
 // Invariants
-//   GJ1  A thread that finds the pool's schedulers finds them complete. In a fork child, which has no pool threads, the first caller makes new ones.
+//   GJ1  A thread that loads `currentPool` sees its schedulers complete. In a fork child, where the pool's threads do not exist, the first caller
+//        makes a new pool.
 // Orderings
-//   present: the release of the thread that made the schedulers pairs with the acquire of a thread that finds them
+//   currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
 // Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
 // Models: none. Not modelled: GJ1.
 
@@ -13,10 +14,10 @@ internal import Synchronization
 /// The implementation of Swift's own executors in the module `SchedulerExecutors`. The shared pool runs all tasks and actors without an executor.
 /// The main loop runs the main actor.
 package enum GlobalJobs {
-  /// The number of jobs enqueued, if `Diagnostics.isOn`.
+  /// The number of jobs enqueued so far. Counted only if `Diagnostics.isOn`.
   package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0))
 
-  /// Whether these are Swift's executors. Once they are, the pool and the main loop cannot be shut down.
+  /// Whether these executors are installed as Swift's own. From then on the pool and the main loop cannot be shut down.
   package static var isInstalled: Bool { csched_main_loop_is_kept_() }
 
   package static func install() { csched_main_loop_keep_() }
@@ -33,7 +34,7 @@ package enum GlobalJobs {
     TaskJob(job, on: MainScheduler.instance, .ofMainActor).submit()
   }
 
-  /// Submits `job` as the functions above do, to run at an instant and never earlier. `continuous` is by the clock that counts system sleep.
+  /// Submits `job` to the pool, to run at `instant` of the monotonic clock or later. With `continuous`, the clock counts system sleep.
   package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: MonotonicTime, tolerance: Duration) {
     submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
   }
@@ -73,7 +74,7 @@ package enum GlobalJobs {
 
   private static let isStopped = Protected(false), isRunning = Protected(false)
 
-  /// Whether ``runMain()`` runs or has run. Then no other main loop may take its place.
+  /// Whether ``runMain()`` runs or has run. If so, no other library may host the main loop.
   static var ownsMain: Bool { isRunning.read() }
 
   /// Runs the main loop until ``stopMain()``. If a run ends for another reason, the loop runs again.
@@ -105,7 +106,7 @@ package enum GlobalJobs {
 
   // MARK: Pool
 
-  /// A pool's schedulers. They are never released, because counting references is slow for an object with weak references.
+  /// The shared pool's schedulers, one for each priority. They are never released, because weak references make their reference counts slow.
   private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
     private let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
@@ -117,6 +118,7 @@ package enum GlobalJobs {
     /// Whether this is a fork child in which the pool's threads do not exist.
     var isOrphaned: Bool { core.isOrphaned }
 
+    /// Returns the scheduler for a task's raw priority; 0 means none.
     @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
       switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
       case .high: high
@@ -127,25 +129,26 @@ package enum GlobalJobs {
     }
   }
 
-  /// The current pool.
-  private static let present = Atomic<Unmanaged<Pool>?>(nil)
-  private static let making = Protected(())
+  private static let currentPool = Atomic<Unmanaged<Pool>?>(nil)
+  /// Held while a pool is made.
+  private static let makingLock = Protected(())
 
   /// Returns the scheduler for a task's priority, by the table of `SchedulerPriority(_:)`. 0 means no priority. A fork child has its own pool.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
-    let pool = present.load(ordering: .acquiring) ?? makePool()  // GJ1: pairs with makePool; carries them
+    let pool = currentPool.load(ordering: .acquiring) ?? makePool()  // GJ1: acquire; pairs with makePool
     return pool._withUnsafeGuaranteedRef {
       if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }
       return $0[priority]
     }
   }
 
+  /// Returns the current pool. Makes one if there is none, or if a fork has orphaned it.
   @inline(never) private static func makePool() -> Unmanaged<Pool> {
-    making.withLock { _ in
-      let pool = present.load(ordering: .relaxed)  // GJ1: under the lock
+    makingLock.withLock { _ in
+      let pool = currentPool.load(ordering: .relaxed)  // GJ1: under the lock
       if let pool, !pool._withUnsafeGuaranteedRef({ $0.isOrphaned }) { return pool }
       let made = Unmanaged.passRetained(Pool())
-      present.store(made, ordering: .releasing)  // GJ1: pairs with pool
+      currentPool.store(made, ordering: .releasing)  // GJ1: release; pairs with pool
       return made
     }
   }

@@ -1,11 +1,12 @@
-// Submits a task's job as a node of the core (node.h), without memory of its own.
+// Submits a job of a Swift task as a node of the core (node.h), stored inside the job itself.
 //
-// Swift 6.3 gives an executor two words in each job. With other toolchains, and with SCHEDULER_WITHOUT_SPI, a job lies in a task of the core.
+// Swift 6.3 reserves two words in each job for its executor. Other toolchains, and builds with SCHEDULER_WITHOUT_SPI, use a task of the core
+// (task.h) for each job.
 //
 // Invariants
-//   JW1  A thread that finds a scheduler's table of types finds it complete. If two threads make a table, the second uses the first's.
+//   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second frees its own and uses the first.
 // Orderings
-//   entries: the release of the thread that made the table pairs with the acquire of a thread that finds it
+//   entries: the release in `make`, which publishes the table, pairs with the acquire in `pointer`
 // Checked by: "jobs of many threads come to a scheduler that has had none".
 // Models: swift/executors/late_jobs.swift.
 
@@ -18,8 +19,8 @@
     /// The offset of the words in a job: after the object header.
     private static var offset: Int { 16 }
 
-    /// Submits the job as a node to the core of its scheduler. Returns false, and does nothing, if `core` is another core, or if the runtime
-    /// has the words elsewhere.
+    /// Submits the job as a node to its scheduler's core. Returns false, and does nothing, if `core` is not the scheduler's own core, or if the
+    /// runtime's two words are not at the expected offset.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.pointer(of: self) else { return false }
@@ -30,7 +31,7 @@
       }
     }
 
-    /// Whether the runtime has the words at the expected offset.
+    /// Whether the runtime's two words are at the expected offset and large enough for a node.
     fileprivate var hasWordsInPlace: Bool {
       ExecutorJob(job).withUnsafeExecutorPrivateData {
         $0.baseAddress == Self.address(of: job) + Self.offset && $0.count >= MemoryLayout<csched_node>.size
@@ -45,6 +46,7 @@
       unsafeBitCast(UnsafeMutableRawPointer(node) - offset, to: UnownedJob.self)
     }
 
+    /// Restores the job from its node: the node's type identifies the scheduler and the kind.
     fileprivate init(_ node: UnsafeMutablePointer<csched_node>) {
       let entry = UnsafeRawPointer(node.pointee.type!).assumingMemoryBound(to: JobTypes.Entry.self)
       self.init(Self.job(of: node), on: entry.pointee.scheduler, entry.pointee.kind)
@@ -55,7 +57,7 @@
       runInTag()
     }
 
-    /// Runs one of Swift's own jobs (``Kind/ofAll``). These are the most frequent, and need no lookup.
+    /// Runs a job of kind ``Kind/ofAll``. These jobs are the most frequent, and need no lookup of the scheduler.
     fileprivate static func runOfAll(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
       runOfAll(job(of: node))
@@ -67,9 +69,9 @@
     }
   }
 
-  /// The node types of a scheduler's jobs, made with its first job: one for each kind. A type also identifies the scheduler.
+  /// The table of a scheduler's node types, one for each kind of job, made with the scheduler's first job. A node's type identifies the scheduler.
   struct JobTypes: ~Copyable, @unchecked Sendable {
-    // Unchecked, because of the pointer: its memory never changes, and lives as long as this value.
+    // Unchecked, because of the pointer. The table never changes, and lives as long as this value.
     fileprivate struct Entry {
       let type: csched_node_type
       let scheduler: Unmanaged<SchedulerTarget>
@@ -77,14 +79,15 @@
     }
     private let entries = Atomic<UnsafeMutablePointer<Entry>?>(nil)
 
-    deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread has it
+    deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread reads the table now
 
-    /// Returns the node type of `job`, a job of this scheduler, or nil if the runtime has the words elsewhere. Only `make` checks that.
+    /// Returns the node type of `job`, a job of this scheduler. Returns nil if the runtime's words are not at the expected offset (see `make`).
     @inline(__always) fileprivate func pointer(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
       guard let made = entries.load(ordering: .acquiring) ?? make(for: job) else { return nil }  // JW1: pairs with make
       return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
     }
 
+    /// Makes and publishes the table. Returns nil if the runtime's words are not at the expected offset.
     @inline(never) private func make(for job: TaskJob) -> UnsafeMutablePointer<Entry>? {
       guard job.hasWordsInPlace else { return nil }
       let made = UnsafeMutablePointer<Entry>.allocate(capacity: TaskJob.Kind.allCases.count)
@@ -104,7 +107,7 @@
     }
   }
 #else
-  /// No node types: jobs are tasks of the core.
+  /// Empty: each job uses a task of the core.
   struct JobTypes: Sendable {}
 
   extension TaskJob {

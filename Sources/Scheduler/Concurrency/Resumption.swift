@@ -1,26 +1,26 @@
 internal import CScheduler
 
-/// The outcome of something that a task waits for. It may come before the wait. Only the first outcome counts.
-///
-/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. So a thread does not resume a task inside a
-/// job that the handler may wait for. A job of the pool resumes it: the worker runs that job after it has left the queue.
+/// Suspends one task until an outcome is reported. The outcome may be reported before the wait. Only the first outcome counts.
+/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. The handler may itself wait for a running job.
+/// So a thread inside a job does not resume the task: a separate job of the pool does, after the thread has left the queue.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
-  // Unchecked, because an outcome need not be Sendable. `finish` retains no reference to it, and only the task takes it.
+  // Unchecked, because an outcome need not be Sendable. `finish` retains no reference to the outcome, and only the task receives it.
   private enum State {
-    case early
+    case early  // no outcome, and the task does not wait yet
     case waiting(CheckedContinuation<Void, Never>)
+    /// The outcome is known. The task still waits, and `resume` must be called.
     case due(CheckedContinuation<Void, Never>, Result<Success, any Error>)
-    /// Has the outcome until the task has taken it.
-    case over(Result<Success, any Error>?)
+    case over(Result<Success, any Error>?)  // the outcome; nil after the task has received it
   }
 
   private let state = Protected(State.early)
   private let isClaimed = Protected(false)
 
-  /// Returns whether the caller is the first to claim this. A caller claims it when it must be the one to finish it, before it has the outcome.
+  /// Returns whether the caller is the first to claim this resumption. Threads that compete to run and finish an action claim it first: only the
+  /// winner calls `finish`.
   func claim() -> Bool { !isClaimed.exchange(true) }
 
-  /// Whether there is an outcome.
+  /// Whether an outcome has been reported.
   var isOver: Bool {
     state.read {
       switch $0 {
@@ -30,8 +30,8 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     }
   }
 
-  /// Suspends the task until there is an outcome, and takes it, so that no other reference to its value remains. Call it once. It calls `begin`
-  /// before the task is suspended, unless there is an outcome already.
+  /// Suspends the task until there is an outcome. Then returns the value or throws the error, and retains no reference to the value. Call this once.
+  /// Calls `begin` before the task is suspended, unless an outcome has been reported already.
   func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void = {}) async throws -> sending Success {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
@@ -46,16 +46,16 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
       $0 = .over(nil)
       return outcome
     }
-    nonisolated(unsafe) let outcome = taken!
+    nonisolated(unsafe) let outcome = taken!  // the task continues only in the state `over`
     return try outcome.get()
   }
 
-  /// Resumes the task with `outcome`, at once or when it starts to wait. A second call does nothing.
+  /// Reports `outcome`. Resumes the task if it waits; otherwise its later wait returns at once. A second call does nothing.
   ///
   /// - Parameters:
   ///   - outcome: the result or error of the wait.
-  ///   - target: the target whose job calls this as its last action, if there is one.
-  ///   - isAlwaysElsewhere: whether a job of the pool must resume the task, even if this thread holds nothing.
+  ///   - target: the target whose job calls this as its last step, if there is one.
+  ///   - isAlwaysElsewhere: whether a job of the pool must resume the task, even if this thread is inside no job.
   func finish(
     _ outcome: consuming Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
     elsewhere isAlwaysElsewhere: Bool = false
@@ -76,6 +76,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     if isDue { resumeOutside(lastOf: target, isAlwaysElsewhere) }
   }
 
+  /// Resumes the task, if its outcome is known and it waits.
   override func resume() {
     let continuation: CheckedContinuation<Void, Never>? = state.withLock {
       guard case .due(let continuation, let outcome) = $0 else { return nil }
@@ -86,13 +87,13 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   }
 }
 
-/// A resumption without the type of its outcome.
+/// The superclass of ``Resumption``, without the type of the outcome: the core's callbacks cannot be generic.
 class PendingResumption: @unchecked Sendable {
-  // Unchecked, because its subclass is: see there.
+  // Unchecked, as the subclass is.
   func resume() {}
 
-  /// Resumes the task on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise a job of the
-  /// pool resumes it, even if that job is dropped.
+  /// Resumes the task on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise submits a job
+  /// that resumes the task when it runs or is dropped.
   final func resumeOutside(lastOf current: UnsafeMutablePointer<csched_target>?, _ isAlwaysElsewhere: Bool) {
     var target: UnsafeMutablePointer<csched_target>?
     let holding = csched_swift_holds_(current, &target)

@@ -8,8 +8,8 @@ extension SchedulerPriority {
   /// | `.low`, `.utility`, and above | ``low`` | `.low` |
   /// | `.background`, and all others below `.low` | ``background`` | `.background` |
   ///
-  /// A job of a task runs with the priority of its scheduler, as an action does. The task's own priority does not count there, and neither does its
-  /// escalation: a waiting job keeps its position in the queue, on any scheduler.
+  /// A job of a task runs with the priority of its scheduler, as an action does. The scheduler ignores the task's own priority and its escalation:
+  /// a waiting job does not change its position in the queue.
   ///
   /// - Parameter priority: a task's priority.
   public init(_ priority: TaskPriority) {

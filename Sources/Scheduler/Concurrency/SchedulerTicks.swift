@@ -5,8 +5,8 @@ extension SchedulerType {
   /// for try await tick in scheduler.ticks(every: .seconds(1)) { show(tick) }
   /// ```
   ///
-  /// 1. Each iteration counts from its first `next()`. No timer runs between two calls of `next()`. The timing's rule for late ticks applies to
-  ///    ticks that were due in between.
+  /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`. The timing's rule for late
+  ///    ticks applies to ticks that were due in between.
   /// 2. If the task is cancelled, the sequence ends.
   /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``.
   ///
@@ -16,7 +16,7 @@ extension SchedulerType {
     SchedulerTicks(scheduler: self, timing: timing)
   }
 
-  /// Returns a sequence with a tick in every `period`: see ``ticks(_:)``. Missed ticks become one.
+  /// Returns a sequence with a tick in every `period`: see ``ticks(_:)``. Several missed ticks become one tick.
   ///
   /// - Parameters:
   ///   - period: the time between ticks, and before the first tick.
@@ -39,14 +39,13 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> Iterator { Iterator(scheduler: scheduler, timing: timing) }
 
-  /// One iteration.
   struct Iterator: AsyncIteratorProtocol {
     let scheduler: any SchedulerType
     let timing: ActionTiming
-    /// The instants at which the last tick was due, and at which it came.
+    /// When the last tick was due, and when `next` returned it.
     private var last: (due: MonotonicTime, came: MonotonicTime)?
     private var isOver = false
-    /// Makes the jitter of this iteration different from that of others.
+    /// Makes the jitter of this iteration different from the jitter of other iterations.
     private let salt = UnsafeRawPointer(bitPattern: UInt.random(in: 1...UInt.max))
 
     init(scheduler: any SchedulerType, timing: ActionTiming) {
@@ -58,7 +57,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
 
     mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
       guard !isOver else { return nil }
-      isOver = true  // reset when the tick comes
+      isOver = true  // reset at the tick; an error or a cancellation ends the iteration
       let now = scheduler.now
       let due =
         last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
@@ -74,7 +73,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
       return due
     }
 
-    /// Adds the timing's jitter to `due`. The latest instant stays unchanged.
+    /// Adds the timing's jitter to `due`, except in virtual time. The latest instant stays unchanged.
     private func jittered(_ due: MonotonicTime) -> MonotonicTime {
       guard let repetition = timing.repetition, !scheduler.isVirtual else { return due }
       return MonotonicTime(nanoseconds: repetition.jittered(due.nanoseconds, of: salt))

@@ -13,7 +13,7 @@ extension SchedulerType {
     }
   }
 
-  /// Suspends the task until the action that `submit` schedules has run. In virtual time the task counts as asleep meanwhile.
+  /// Suspends the task until the action that `submit` schedules has run. Until then the task counts as asleep in virtual time.
   func asleep(
     isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) async throws {
@@ -24,12 +24,12 @@ extension SchedulerType {
       if isFirst { resumption.finish(.failure(CancellationError())) }
     }
     try await withTaskCancellationHandler {
-      // The closure names `isolation`, so it runs on the actor. Outside the actor, tasks would fall asleep in any order.
+      // This closure captures `isolation`, so it runs on that actor. Otherwise the actor's tasks would fall asleep in any order.
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
         sleeper.begin()
-        // Another thread may have advanced the clock past the instant before the task counted as asleep.
+        // Another thread may have advanced the clock past the instant before the task counted as asleep. Then the task does not sleep.
         guard isDue(), resumption.claim() else { return }
         waking.dispose()
         sleeper.wake()
@@ -100,7 +100,7 @@ public struct SchedulerClock: Clock {
   }
 }
 
-/// Wakes a sleeping task, once. Its `deinit` detects that the action was dropped.
+/// Wakes a sleeping task, once. Only the waking action retains this object, so `deinit` without `wake` means that the action was dropped.
 private final class Waker: Sendable {
   private let sleeper: Sleeper
   private let resumption: Resumption<Void>

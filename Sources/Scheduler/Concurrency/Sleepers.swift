@@ -1,14 +1,15 @@
 internal import CScheduler
 
-/// The tasks that are asleep in virtual time, and the tasks that wait until a given number is asleep.
+/// The tasks that sleep in one virtual time, and the watchers: tasks that wait until a given number of tasks is asleep.
 final class Sleepers: Sendable {
   private struct State {
-    /// Keyed by number, in the order in which they fell asleep.
+    /// Sleeping tasks. Keys increase in the order in which the tasks fell asleep.
     var asleep: [UInt64: Sleeper] = [:]
-    var nextNumber: UInt64 = 0
-    var isOver = false
+    var nextNumber: UInt64 = 0  // the last key given out
+    var isOver = false  // sleeping in this virtual time has ended: new sleeps are cancelled
     var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
 
+    /// Removes and returns the watchers whose count has been reached.
     mutating func takeSatisfied() -> [Resumption<Bool>] {
       let satisfied = watchers.filter { $0.count <= asleep.count }.map(\.resumption)
       watchers.removeAll { $0.count <= asleep.count }
@@ -20,22 +21,22 @@ final class Sleepers: Sendable {
 
   var count: Int { state.withLock { $0.asleep.count } }
 
-  /// Adds `sleeper` if `settle` accepts its number. Returns false if sleeping here has ended.
-  fileprivate func add(_ sleeper: Sleeper, _ settle: (UInt64) -> Bool) -> Bool {
-    let (isIn, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
+  /// Adds `sleeper`, unless `accept` rejects its number because it has woken already. Returns false if sleeping here has ended.
+  fileprivate func add(_ sleeper: Sleeper, _ accept: (UInt64) -> Bool) -> Bool {
+    let (maySleep, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
       if $0.isOver { return (false, []) }
       $0.nextNumber += 1
-      guard settle($0.nextNumber) else { return (true, []) }
+      guard accept($0.nextNumber) else { return (true, []) }
       $0.asleep[$0.nextNumber] = sleeper
       return (true, $0.takeSatisfied())
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
-    return isIn
+    return maySleep
   }
 
   fileprivate func remove(_ number: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: number) } }
 
-  /// Cancels all sleeps, in the order in which they started, and each later one.
+  /// Ends sleeping here: cancels all sleeps, in the order in which they started, and each later sleep.
   func end() {
     let asleep = state.withLock {
       $0.isOver = true
@@ -47,7 +48,7 @@ final class Sleepers: Sendable {
   /// Finishes `watcher` as soon as `count` tasks are asleep.
   func watch(_ watcher: Resumption<Bool>, until count: Int) {
     let satisfied = state.withLock {
-      if !watcher.isOver { $0.watchers.append((count, watcher)) }  // else it was cancelled first
+      if !watcher.isOver { $0.watchers.append((count, watcher)) }  // a cancelled watcher is not added
       return $0.takeSatisfied()
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
@@ -59,47 +60,48 @@ final class Sleepers: Sendable {
   }
 }
 
-/// A task that sleeps. It counts as asleep from `begin()` to `wake()`, and not at all if it wakes first.
-///
-/// The submission of its waking action determines where it counts. That submission reaches the virtual time on the same thread, through any
-/// schedulers that forward it.
+/// One sleep of a task. The task counts as asleep from `begin()` to `wake()`, and not at all if `wake()` comes first.
+/// The action that wakes the task is submitted inside ``noted(_:)``. Schedulers may forward that submission, but it reaches the virtual time on the
+/// same thread. There ``submitted(to:)`` records the virtual time in which the task sleeps.
 final class Sleeper: Sendable {
   private enum Phase: Equatable { case early, asleep(UInt64), awake }
   private let phase = Protected(Phase.early)
-  private let sleepers = Protected<Sleepers?>(nil)
+  private let sleepers = Protected<Sleepers?>(nil)  // where the task counts as asleep; nil: not in virtual time
   private let onCancel: @Sendable () -> Void
 
   /// Creates a sleeper that calls `onCancel` when its sleep is cancelled.
   init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
-  /// Calls `submit`, which submits the waking action, and marks the thread meanwhile.
+  /// Calls `submit`, which submits the waking action. Until it returns, this sleeper is the thread's noted sleeper.
   func noted<Result>(_ submit: () -> Result) -> Result {
     let before = csched_swift_note_sleeper_(Unmanaged.passUnretained(self).toOpaque())
     defer { _ = csched_swift_note_sleeper_(before) }
     return submit()
   }
 
-  /// Whether this thread submits a waking action: it is inside ``noted(_:)``.
+  /// Whether this thread is inside ``noted(_:)``, so that its next submission is a waking action.
   static var isNoted: Bool { csched_swift_sleeper_() != nil }
 
-  /// Makes the sleeper that this thread submits for, if any, count among `sleepers`.
+  /// Makes the thread's noted sleeper, if there is one, count among `sleepers`.
   static func submitted(to sleepers: Sleepers) {
     guard let noted = csched_swift_sleeper_() else { return }
     Unmanaged<Sleeper>.fromOpaque(noted).takeUnretainedValue().sleepers.write(sleepers)
   }
 
+  /// Counts the task as asleep. Cancels the sleep if sleeping in its virtual time has ended.
   func begin() {
     guard let sleepers = sleepers.read() else { return }  // not in virtual time
-    let isIn = sleepers.add(self) { number in
+    let maySleep = sleepers.add(self) { number in
       phase.withLock { phase in
         guard phase == .early else { return false }
         phase = .asleep(number)
         return true
       }
     }
-    if !isIn { cancel() }
+    if !maySleep { cancel() }
   }
 
+  /// Ends the sleep without cancelling it: the task no longer counts as asleep.
   func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.read()?.remove(number) } }
 
   func cancel() {

@@ -1,13 +1,11 @@
 internal import CScheduler
 
-/// A job of a task or an actor, and the scheduler that is its executor.
-///
-/// In a queue it lies in two words of the runtime's own job, or in the memory of a task of the core (task.h), so nothing is allocated. A job that
-/// a queue drops continues: see ``LateJobs``.
+/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing. Its queue entry is two words of the
+/// runtime's own job (JobWords.swift), or a pooled task of the core (task.h). A job that a queue drops is resubmitted elsewhere: see ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
-  // Unchecked, because the reference is not counted. Swift requires the submitter to keep an executor until the job has run.
-  /// The role in which the scheduler received the job: as an actor's executor; as the executor that a task prefers; or as one of Swift's own
-  /// executors, for tasks that prefer none or for the main actor (``GlobalJobs``).
+  // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
+  /// The role in which the scheduler received the job. `ofActor`: an actor's executor. `thread` to `concurrent`: the executor that a task prefers.
+  /// `ofAll`, `ofMainActor`: one of Swift's own executors, for tasks without a preference and for the main actor (``GlobalJobs``).
   enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofAll, ofMainActor }
 
   let job: UnownedJob
@@ -24,10 +22,10 @@ struct TaskJob: @unchecked Sendable {
     self.kind = kind
   }
 
-  /// The four words in the core's memory.
+  /// The job as stored in a task of the core: four words.
   private struct Held {
     let job: TaskJob
-    /// The core that the job was submitted to. It lives until the job has been run or dropped.
+    /// The core that the job was submitted to, not retained. It lives until the job has been run or dropped.
     let core: Unmanaged<TargetCore>
 
     static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Held> {
@@ -41,19 +39,19 @@ struct TaskJob: @unchecked Sendable {
   /// Submits the job to the core of its scheduler.
   func submit() { executor._withUnsafeGuaranteedRef { submit(to: $0.core) } }
 
-  /// Submits the job to `core`, which takes it back if it does not run it.
+  /// Submits the job to `core`. If `core` refuses or drops the job, ``TargetCore/takeBack(_:wasRefused:)`` resubmits it.
   func submit(to core: TargetCore) {
-    let held = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
+    let reference = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
-    // The job may end the task with the last reference to the scheduler before the submission has returned. The shared pool's core stays.
-    let mayEnd = kind != .concurrent || !core.isShared
-    if mayEnd { _ = held.retain() }
+    // The job may run at once on another thread and release the last reference to the scheduler. The shared pool's core is never released.
+    let needsRetain = kind != .concurrent || !core.isShared
+    if needsRetain { _ = reference.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }
-    if mayEnd { held.release() }
+    if needsRetain { reference.release() }
     if isOnMain { MainCore.shared.submitted() }
   }
 
-  /// Submits one of Swift's own jobs (``Kind/ofAll``): its scheduler is on a pool, and is never released.
+  /// Submits a job of kind ``Kind/ofAll``. Its scheduler is on a pool and is never released, so its core needs no retain here.
   @inline(__always) func submitOfAll() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -61,6 +59,7 @@ struct TaskJob: @unchecked Sendable {
     }
   }
 
+  /// Submits the job in a task of the core, where the runtime's job has no words for a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
@@ -68,8 +67,8 @@ struct TaskJob: @unchecked Sendable {
     csched_task_submit_(core.target, task)
   }
 
-  /// Submits the job to the core of its scheduler for an instant of `clock`. If the system has no descriptor for that clock, the job waits by the
-  /// monotonic clock, which does not count system sleep.
+  /// Submits the job to its scheduler's core, to run at `deadline` on `clock`. If the system has no timer descriptor for `clock`, the job waits on
+  /// the monotonic clock, which does not count system sleep.
   func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
     let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))
     let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
@@ -79,13 +78,14 @@ struct TaskJob: @unchecked Sendable {
     core.beginKeeping()
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
       if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
-      let now = csched_clock_now(clock), left = deadline > now ? deadline - now : 0
+      let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
-        at: csched_time_after(csched_now(), Int64(clamping: left)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
+        at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
     }
     if core.isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
   }
 
+  /// Returns where a delayed task of the core stores its `TaskJob`.
   private static func delayed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<TaskJob> {
     csched_task_timer_room_(job).assumingMemoryBound(to: TaskJob.self)
   }
@@ -94,17 +94,19 @@ struct TaskJob: @unchecked Sendable {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer at a time.")
   }
 
-  /// Runs the job inside its scheduler's core, on a thread to which that core did not deliver it.
+  /// Runs the job with its scheduler as the current one, on a thread that serves another core.
   func runLate() {
     let core = scheduler.core
     core.run { runInTag() }
   }
 
+  /// Runs the job inside its scheduler's marker, if the scheduler has one. Requires: the thread is inside the scheduler's core.
   func runInTag() {
     guard let marker = executor._withUnsafeGuaranteedRef({ $0.marker }) else { return resume() }
     marker.run { resume() }
   }
 
+  /// Calls the runtime to run the job on the executor that its kind requires.
   private func resume() {
     executor._withUnsafeGuaranteedRef { scheduler in
       switch kind {
@@ -114,7 +116,7 @@ struct TaskJob: @unchecked Sendable {
       case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
       case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
       case .ofAll: Self.runOfAll(job)
-      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may replace ours
+      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may replace it
       }
     }
   }
@@ -127,10 +129,10 @@ struct TaskJob: @unchecked Sendable {
 
   fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
     let held = Held.of(job).move()
-    let isAtHome = held.job.executor._withUnsafeGuaranteedRef {
+    let isOnOwnCore = held.job.executor._withUnsafeGuaranteedRef {
       held.core.toOpaque() == Unmanaged.passUnretained($0.core).toOpaque()
     }
-    if isAtHome { held.job.runInTag() } else { held.job.runLate() }
+    if isOnOwnCore { held.job.runInTag() } else { held.job.runLate() }
   }
 
   fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
@@ -142,7 +144,7 @@ struct TaskJob: @unchecked Sendable {
 
   fileprivate static func dropDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
     let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayed(job).move()
-    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // else submit(at:) continues
+    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // after a refusal, submit(at:) retries
   }
 
   fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
@@ -159,5 +161,5 @@ private let delayedType = JobType(
     run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
 
-/// The runtime's generic executor: a job that runs on it is isolated to nothing, and its task prefers no executor.
+/// The runtime's generic executor, for a job that is not isolated and whose task prefers no executor.
 private let noExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

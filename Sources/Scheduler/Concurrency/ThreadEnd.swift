@@ -1,18 +1,17 @@
 /// The work at a thread's end: it releases the values confined to the thread, and resumes the tasks that wait for the end.
 final class ThreadEnd: Sendable {
   private struct State {
-    var isOver = false
-    /// The values have been released, and no more will be made.
-    var areReleased = false
-    var last = 0
-    /// The functions that release the values, keyed in the order in which the values were made.
+    var isOver = false  // `finish` was called
+    var areReleased = false  // the values have been released, and no more will be made
+    var last = 0  // the last key given out
+    /// The functions that release the values. Keys increase in the order in which the values were made.
     var values: [Int: @Sendable () -> Void] = [:]
     var waiting: [Resumption<Void>] = []
   }
 
   private let state = Protected(State())
 
-  /// Makes the thread call `release` at its end, after its last job. Returns the key for ``remove(_:)``.
+  /// Registers `release`, which the thread calls at its end, after its last job. Returns the key for ``remove(_:)``.
   func add(_ release: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.last += 1
@@ -23,7 +22,7 @@ final class ThreadEnd: Sendable {
 
   func remove(_ key: Int) {
     let release = state.withLock { $0.values.removeValue(forKey: key) }
-    _ = consume release  // outside the lock
+    _ = consume release  // released outside the lock
   }
 
   /// Whether the values have been released, because the thread has ended or is about to.
@@ -39,6 +38,7 @@ final class ThreadEnd: Sendable {
     for (_, release) in values.sorted(by: { $0.key > $1.key }) { release() }
   }
 
+  /// Resumes the waiting tasks. Called last on the thread.
   func finish() {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }
@@ -51,7 +51,7 @@ final class ThreadEnd: Sendable {
   /// Suspends the task until ``finish()`` has been called.
   func wait(isolation: isolated (any Actor)?) async {
     let resumption = Resumption<Void>()
-    // No error: `finish` only reports success.
+    // `try?` hides no error: `finish` only reports success.
     try? await resumption.outcome(isolation: isolation) {
       let isOver = state.withLock { state in
         if !state.isOver { state.waiting.append(resumption) }

@@ -13,7 +13,7 @@ extension ThreadScheduler {
     stop(policy)
     // In a fork child the join below stops the process.
     if !thread.isOrphaned { await thread.end.wait(isolation: isolation) }
-    joinBlocking()  // short: the thread has submitted this task's resumption as its last step
+    joinBlocking()  // returns soon: resuming this task was the thread's last step
   }
 
   /// Stops the thread, and suspends the task until it has ended, until `deadline` at the latest. The stop goes on after that.
@@ -31,11 +31,11 @@ extension ThreadScheduler {
     try await awaitEnd(Deadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
   }
 
-  /// Makes a value on the thread, and keeps it there: see ``ThreadScheduler/Confined``.
+  /// Makes a value on the thread, and confines it to the thread: see ``ThreadScheduler/Confined``.
   ///
   /// - Parameter make: makes the value, as an action of this scheduler, after the actions that were scheduled earlier. If it throws, each use throws
   ///   that error. Its captures need not be `Sendable`, because they are transferred to the thread.
-  /// - Returns: a handle for the value. The call does not wait for the value.
+  /// - Returns: a handle for the value. The call does not wait until the value is made.
   public func confine<Value>(_ make: sending @escaping () throws -> Value) -> ThreadScheduler.Confined<Value> {
     ThreadScheduler.Confined(to: self, consume make)
   }

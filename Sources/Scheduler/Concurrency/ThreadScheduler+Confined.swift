@@ -7,8 +7,8 @@ extension ThreadScheduler {
   /// let found = try await database.perform { database in database.search("a") }
   /// ```
   ///
-  /// 1. The value is released on the thread: by an action after the last reference to this object is released, or at the thread's end, after the
-  ///    last action and the last job of a task. At the thread's end, values made later are released first.
+  /// 1. The value is released on the thread: by an action when the last reference to this object is released, or at the thread's end, after the
+  ///    last action and the last job of a task. At the thread's end, the newest value is released first.
   /// 2. A use after the release throws ``SchedulerError/stopped``.
   /// 3. This object retains the scheduler.
   /// 4. In a child of `fork` the value's thread does not exist. A use stops the process with a message. The value is not released in the child.
@@ -16,7 +16,7 @@ extension ThreadScheduler {
     /// The scheduler of the value's thread.
     public let scheduler: ThreadScheduler
     private let box: ConfinedBox<Value>
-    private let key: Int
+    private let key: Int  // of the release in `ThreadEnd`
 
     init(to scheduler: ThreadScheduler, _ make: sending @escaping () throws -> Value) {
       let box = ConfinedBox(consume make)
@@ -71,9 +71,9 @@ extension ThreadScheduler {
   }
 }
 
-/// The body of one use. No frame of the task retains it, so its captures are released on the thread.
+/// The body of one use. No frame of the task retains the body, so its captures are released on the thread.
 private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
-  // Unchecked, because the compiler does not see that only the action takes the body.
+  // Unchecked, because the compiler does not see that only the action accesses the body.
   private var body: ((inout Value) throws -> Outcome)?
 
   init(_ body: sending @escaping (inout Value) throws -> Outcome) { self.body = body }
@@ -85,12 +85,13 @@ private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
 private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that all callers are on the thread.
   private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
-  private var make: (() throws -> Value)?
+  private var make: (() throws -> Value)?  // nil after `fill`
   private var isInUse = false
   private var isReleased = false
 
   init(_ make: sending @escaping () throws -> Value) { self.make = make }
 
+  /// Makes the value, unless `release` came first.
   func fill() {
     if let make = make.take() { value = Result(catching: make) }
   }
@@ -101,10 +102,11 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
     value = .failure(SchedulerError.stopped)
   }
 
+  /// Calls `body` with the value. During the call the box is empty.
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
-    value = .failure(SchedulerError.stopped)  // the body gets the only reference
+    value = .failure(SchedulerError.stopped)  // so `taken` is the only reference to the value
     isInUse = true
     defer {
       isInUse = false

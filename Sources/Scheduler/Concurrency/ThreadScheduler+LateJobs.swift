@@ -32,13 +32,15 @@ extension Schedulers {
     }
     return AnonymousDisposable {
       let handler = lateHandlers.withLock { $0.all.removeValue(forKey: key) }
-      _ = consume handler  // outside the lock
+      _ = consume handler  // released outside the lock
     }
   }
 
+  /// Calls the handlers, in the order in which they were added.
   static func tellOfLateJob(on scheduler: ThreadScheduler) {
     for (_, handler) in lateHandlers.read().all.sorted(by: { $0.key < $1.key }) { handler(scheduler) }
   }
 }
 
+/// The handlers by key; `last` is the last key given out.
 private let lateHandlers = Protected((last: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]()))

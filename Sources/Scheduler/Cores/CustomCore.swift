@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A target whose work is delivered by a user's closure.
+/// The core of a ``CustomScheduler``: a user's closure, `enqueue`, delivers its work.
 final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
@@ -20,7 +20,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
 
   override var mayRunInside: Bool { true }
 
-  /// The pool whose timers serve delayed actions. It is retained as long as those actions can be cancelled.
+  /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action needs the pool.
   fileprivate var timekeeper: PoolCore {
     pool.withLock { pool in
       let found = pool ?? PoolCore.shared(.high)
@@ -29,6 +29,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
     }
   }
 
+  /// Passes the job to the user's closure.
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>) {
     let delivery = Delivery(job, to: self)
     enqueue { delivery.perform() }
@@ -39,10 +40,9 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job on its way to the place where the user's closure runs work. If `perform` is never called, `deinit` drops the job.
+/// A job between its submission and its run: the user's closure must call `perform` once. If it never does, `deinit` drops the job.
 private final class Delivery: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable. The contract of the closure is to call `perform` once. The lock detects closures that call it
-  // twice.
+  // Unchecked: `lock` guards `job`, so that a second call of `perform` is detected on any thread.
   private let lock = InlineLock()
   @exclusivity(unchecked) private var job: UnsafeMutablePointer<csched_job>?
   private let core: CustomCore
@@ -68,7 +68,7 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
     CustomCore.of(target).deliver(job!)
     return 0
   }
-  // The pool's timers wait for the deadline, and then deliver here.
+  // The pool's timer submits to this target at the deadline.
   type.deliver_at = { target, timer, deadline, tolerance in
     let base = CustomCore.of(target).timekeeper.target
     return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)

@@ -1,14 +1,13 @@
 internal import CScheduler
 
-/// Owns a limited target of the C core. The limited target retains this object while it has work.
+/// Owns a limited target of the C core (limit.c), which runs at most `most` actions of its base at a time. It retains this object while it has work.
 final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// The target that runs the actions.
+  /// The core that runs the actions.
   let base: TargetCore
-  /// The maximum number of actions that run at a time.
   let most: Int
   private let limit: OpaquePointer
-  /// The target of its barriers, made at first use. Guarded by the lock.
+  /// The core of the barriers, made at first use. Guarded by the lock.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
   init(name: String, on base: TargetCore, to most: Int) {
@@ -47,8 +46,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// The C core's barrier target, which is part of a limited target and lives as long. To keep it, retain the `LimitCore`. Work in the limited target
-/// does that already.
+/// The core of the C core's barrier target, which is part of a limited target. Its users retain the `LimitCore` to keep it alive; queued barriers
+/// are work of the limited target, which retains the `LimitCore` too.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   fileprivate unowned(unsafe) let limit: LimitCore

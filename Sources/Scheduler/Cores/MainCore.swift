@@ -1,15 +1,14 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The core of the main thread's schedulers. They share one loop, which another library's main loop may host.
+/// The core of the main thread's schedulers, with the main loop. Another library's main loop may be the host: then it runs this loop on request.
 final class MainCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   static let shared = MainCore()
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
   private let hasHost = Atomic(false)
-  /// The number of runs that were requested from the host and have not started.
-  private let asked = Atomic(0)
+  private let requestedRuns = Atomic(0)  // the number of runs that were requested from the host and have not started
 
   private init() {
     guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
@@ -18,9 +17,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     atEndOfProcess { MainCore.shared.reportUnrun() }
   }
 
-  /// Reports actions that no run of the main loop has reached. Called at the end of the process, on the thread that ends it.
-  ///
-  /// The actions are counted and not released, because releasing their captures would run code of the program at its end.
+  /// Reports the actions of the main loop that never ran. Called at process exit, on the exiting thread. Does not release the actions, because
+  /// releasing their captures would run user code at exit.
   private func reportUnrun() {
     var queued = 0, delayed = 0
     guard csched_loop_count_unrun_(loop, markType.pointer, &queued, &delayed) else { return }
@@ -32,7 +30,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       since. Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
       RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
       """)
-    _ = MainScheduler.instance  // passed to the handlers
+    _ = MainScheduler.instance  // makes the scheduler that the observers receive
     for _ in 0..<(DropObservers.areThere ? queued + delayed : 0) { DropObservers.tell(self, .stopped) }
   }
 
@@ -45,7 +43,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Whether the caller is on the main thread, or on the thread on which a host runs the loop.
   static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
-  /// Whether the caller is on the loop's thread, and no action waits or runs there.
+  /// Whether the caller is on the loop's thread, and no action waits or runs in the loop.
   static var isFree: Bool {
     let loop = shared.loop
     // The first call on the main thread attaches the loop to it.
@@ -53,7 +51,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return csched_loop_is_free_(loop)
   }
 
-  /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main one.
+  /// Attaches the loop to the calling thread if needed. On any thread but the main thread, stops the process with a message.
   func requireMain(_ function: String) {
     if !Self.isHere {
       misuse(
@@ -64,7 +62,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Called after a run on the main thread that left no work. If the loop is closed, no action can run there, so late jobs may continue elsewhere.
+  /// Called after a run of the loop that left no work. If the loop is closed, no action can run there any more, so its late jobs may run elsewhere.
   @inline(__always)
   static func endIfClosed() {
     let target = shared.target
@@ -73,10 +71,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
 
   // MARK: hosts
 
-  /// Makes another library's main thread call `work`. Calls from one thread must keep their order.
+  /// Submits `work` to another library's main loop. Work that one thread submits must run in order.
   typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-  /// Gives the loop to `host`. Returns false if the loop has a host, or if the library's global executors own the main thread.
+  /// Makes `host` run the loop. Returns false if the loop has a host already, or if `GlobalJobs` owns the main thread.
   func enter(_ host: @escaping Host) -> Bool {
     if GlobalJobs.ownsMain { return false }
     let isFirst = self.host.withLock { present in
@@ -91,35 +89,33 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return true
   }
 
-  /// Asks the host, if there is one, to run the work that has been submitted so far.
-  ///
-  /// Each submission asks for its own run, which ends at a marker job behind it. The host's queue keeps the runs in order. Between two runs the
-  /// host's own work may run, and the order between both kinds of work is kept. A closed loop accepts no marker. Then the run executes all ready
-  /// work, because earlier work may have no marker.
+  /// Requests a run of the loop from the host, if there is one. Called after each submission to the main loop.
+  /// Each submission is followed by a marker job, and its run ends at that marker. So work of the host that was submitted between two actions also
+  /// runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = HostMark(), isMarked = mark.submit(to: target)
-    asked.add(1, ordering: .relaxed)
+    requestedRuns.add(1, ordering: .relaxed)
     host {
-      let core = MainCore.shared, isPromised = core.asked.subtract(1, ordering: .relaxed).newValue > 0
+      let core = MainCore.shared, hasLaterRun = core.requestedRuns.subtract(1, ordering: .relaxed).newValue > 0
       let hasMore = core.inHost { loop in
-        isMarked ? csched_loop_run_through_(loop, mark.job, isPromised) : csched_loop_run_ready(loop, 64) == 64
+        isMarked ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
       }
       if !hasMore { MainCore.endIfClosed() } else if !isMarked { core.submitted() }
     }
   }
 
-  /// Runs the delayed work that is due. Requests separate runs for the rest.
+  /// Runs the delayed work that is due. The host calls this at the deadline of the next timer. Requests another run if work remains.
   func runDue() {
     let hasMore = inHost { loop in
       let hasMore = csched_loop_run_through_(loop, nil, false)
-      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request: no run here is to be ended
+      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request, which must not end a later run
       return hasMore
     }
-    if hasMore { submitted() }  // submitted without a request for a run: in C, or through a queue on the loop
+    if hasMore { submitted() }  // C code, or a queue on the loop, submits without requesting a run
   }
 
-  /// Calls `body` with the loop, on the thread that is the main one in the host.
+  /// Calls `body` with the loop attached to the host's main thread, which is the caller.
   func inHost<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     csched_loop_attach(loop)
     defer { if !csched_is_main_thread() { csched_loop_detach(loop) } }
@@ -127,7 +123,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job without work, which marks the end of the work submitted before it. It owns its memory, because the host's run checks it after it may have
+/// A marker: a job that does nothing, submitted behind an action. The host's run owns a reference, because it checks the job after the job may have
 /// run.
 private final class HostMark: @unchecked Sendable {
   // Unchecked, because of the pointer. Only the core changes the job.
@@ -136,7 +132,7 @@ private final class HostMark: @unchecked Sendable {
 
   init() { csched_job_init(job, markType.pointer, Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// Returns whether it was accepted.
+  /// Returns whether `target` accepted the marker.
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
     Counted.jobs(1)
     _ = Unmanaged.passRetained(self)  // balanced in the job's `release`

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// One priority of a pool: of the shared pool, or of a ``WorkerPool``.
+/// The core for one priority of a pool: of the shared pool, or of a ``WorkerPool``.
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
-  /// Keeps the C core's memory alive after a shutdown. Later submissions are then refused safely.
+  /// Retained, so that the C pool is not freed while a submission may use it: after a shutdown it refuses submissions.
   private let pool: OwnedPool
 
   fileprivate init(_ priority: SchedulerPriority, of pool: OwnedPool) {
@@ -13,30 +13,29 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     super.init(csched_pool_target(pool.pool, priority.core))
   }
 
-  /// How many actions of the pool run at a time.
+  /// How many actions of the pool run at a time, at most.
   var workers: Int { csched_pool_worker_count(pool.pool) }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
 
   override var isOrphaned: Bool { csched_pool_is_orphaned(pool.pool) }
 
-  /// Whether it belongs to the shared pool, which lives until a shutdown.
   override var isShared: Bool { pool.isShared }
 
-  /// Returns another priority of the same pool. On a shared pool: of the present shared pool.
+  /// Returns the core for another priority of the same pool. For the shared pool, returns that of the present shared pool.
   func sibling(_ priority: SchedulerPriority) -> PoolCore {
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
 
-  // MARK: the present pool
+  // MARK: the present shared pool
 
   private struct Pools {
     var present: OwnedPool?
-    /// Pools that a fork has orphaned. They are never freed: a job that called fork continues in the child.
+    /// Pools of the parent of this fork child. They are never freed: a pool's job that called fork continues in the child.
     var orphaned: [OwnedPool] = []
 
-    /// Returns the present pool. A pool that a fork has orphaned is moved to `orphaned`.
-    mutating func find() -> OwnedPool? {
+    /// Returns the present pool; nil if there is none. A pool that a fork has orphaned is moved to `orphaned`.
+    mutating func current() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
         present = nil
@@ -47,10 +46,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private static let pools = Protected(Pools())
 
-  /// Returns that priority of the present pool. Starts the pool if needed; a child of `fork` starts a new one.
+  /// Returns the core for `priority` of the present pool. Starts a pool if there is none, as in a child of `fork`.
   private static func started(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
     try pools.withLock { pools throws(SchedulerError) in
-      if pools.find() == nil {
+      if pools.current() == nil {
         pools.present = try OwnedPool(name: "scheduler", isShared: true)
       }
       return pools.present!.core(priority)
@@ -60,7 +59,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// Starts the pool if it has not been started.
   static func prepare() throws(SchedulerError) { _ = try started(.default) }
 
-  /// Returns that priority of the present pool. If the system has no thread to give, the caller retries with pauses.
+  /// Returns the core for `priority` of the present pool. If the system has no thread, retries with pauses, then stops the process with a message.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
     for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
@@ -76,11 +75,11 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// The number of threads of the present pool.
   static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
-  /// Ends the present pool, and waits until its threads have ended. A later caller of `shared` gets a new pool.
+  /// Stops the present pool, and waits until its threads have ended. A later call of `shared` starts a new pool.
   static func shutDown(_ policy: csched_stop_policy) {
     let ending = pools.withLock { pools in
       defer { pools.present = nil }
-      return pools.find()
+      return pools.current()
     }
     guard let ending else { return }
     csched_pool_stop(ending.pool, policy)
@@ -88,15 +87,15 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// Owns a pool of the C core, and one `PoolCore` for each priority. These retain this object until the pool's threads have ended. A thread inside a
-/// target finds the `PoolCore` there, where it is unretained. So the last owner is never a thread of the pool.
+/// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until `join` has seen all threads of
+/// the pool end. So a target's unretained `owner` stays valid for those threads, and no thread of the pool releases the last reference.
 final class OwnedPool: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; what it points to may be used from any thread.
+  // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer
   let isShared: Bool
   private let cores = Protected<[PoolCore]>([])
 
-  /// Zeros mean the defaults of the C core (pool.h).
+  /// Creates a pool and starts its first thread. 0 means the default of the C core (pool.h).
   init(
     name: String, workers: Int = 0, maxThreads: Int = 0, stackSize: Int = 0, isShared: Bool = false
   ) throws(SchedulerError) {
@@ -115,16 +114,16 @@ final class OwnedPool: @unchecked Sendable {
     cores.write(SchedulerPriority.allCases.map { PoolCore($0, of: self) })
   }
 
-  /// Returns one of its priorities; `nil` after its threads have ended.
+  /// Returns the core for `priority`; nil after `join`.
   func living(_ priority: SchedulerPriority) -> PoolCore? { cores.read().first { $0.priority == priority } }
 
-  /// Returns one of its priorities. Requires that its threads have not ended.
+  /// Returns the core for `priority`. Requires: `join` has not returned 0.
   func core(_ priority: SchedulerPriority) -> PoolCore { living(priority)! }
 
   /// Waits until the threads of a stopped pool have ended. Returns an errno value: `EDEADLK` on a thread of the pool.
   func join() -> Int32 {
     let error = csched_pool_join(pool)
-    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // no thread is inside their targets
+    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // no pool thread is inside a core any more
     return error
   }
 

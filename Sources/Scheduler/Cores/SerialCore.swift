@@ -1,12 +1,12 @@
 internal import CScheduler
 
-/// Owns a serial queue of the C core. The queue retains this object while it has work.
+/// Owns a serial queue of the C core. The queue retains this object while work is queued or runs.
 final class SerialCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let serial: OpaquePointer
-  /// The queue's target.
+  /// The core on which the queue runs its work.
   let base: TargetCore
-  /// The scheduler of the target, retained because its release may end the target's thread or pool.
+  /// The scheduler of `base`, retained because its release may end the thread or pool of `base`.
   private let baseScheduler: AnyObject?
 
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {

@@ -1,15 +1,14 @@
 internal import CScheduler
 
-/// A target of the C core to which actions are submitted. Their scheduler is found through it.
-///
-/// It lives as long as the C structure. The scheduler may be released earlier, while outstanding work still runs. Then a request for the current
-/// scheduler makes a new one on the same core.
+/// The Swift owner of a target of the C core, to which schedulers submit their actions. `Schedulers.current` uses it to find the scheduler.
+/// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads the
+/// current scheduler, the core makes a new one.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; its target may be used from any thread. `lock` guards mutable state.
+  // Unchecked, because of `target`, which any thread may use. `lock` guards mutable state.
   let target: UnsafeMutablePointer<csched_target>
-  /// Whether it is the main loop or has it as its base. The main loop's host must be notified of submissions.
+  /// Whether this target is the main loop or a queue on the main loop. The main loop's host must be notified of submissions.
   final let isOnMain: Bool
-  /// The virtual time for delays here; `nil`: the monotonic clock counts them.
+  /// The virtual time of this target; `nil`: delays use the monotonic clock.
   final let timeline: Timeline?
   let lock = InlineLock()
   /// The scheduler's name, for messages.
@@ -31,7 +30,7 @@ class TargetCore: @unchecked Sendable {
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
-  /// Whether its threads belong to the parent of this process. A submission here would stop the process.
+  /// Whether this process is a fork child, and the core's threads exist only in the parent. A submission then stops the process.
   var isOrphaned: Bool { false }
 
   /// Makes a new scheduler on this core. Each kind of core overrides it.
@@ -39,36 +38,35 @@ class TargetCore: @unchecked Sendable {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Prevents the core's own thread, if it has one, from stopping while a delayed action waits. Each call needs one call of ``letGo()``.
-  ///
-  /// It uses a count of the core. Retaining the scheduler would cost more: weak references to it make its reference count slow (60 of 280 ns for a
-  /// timer and its cancellation).
+  /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at zero. Each call needs one call of
+  /// ``letGo()``. A delayed action does not retain the scheduler, because weak references make the scheduler's reference count slow (60 of 280 ns
+  /// for a timer and its cancellation).
   func use() {}
 
   /// Ends one ``use()``.
   func letGo() {}
 
-  /// Whether a delivery may run the job before it returns.
+  /// Whether a submission may run the job before it returns.
   var mayRunInside: Bool { false }
 
-  /// Whether it is shared by the process, and remains after all its schedulers are released.
+  /// Whether the whole process shares this core, so that it outlives its schedulers.
   var isShared: Bool { false }
 
   /// Whether its actions never run concurrently.
   var isExclusive: Bool { false }
 
-  /// The lowest exclusive target below this one. Late jobs go there, and both share one isolation.
+  /// The last exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
   var exclusiveRoot: TargetCore { self }
 
   /// Whether the caller is isolated to this target.
   var isolatesHere: Bool { csched_target_is_inside(target) }
 
-  /// Called for each late job (a task's job that a stopped target did not run) that continues elsewhere.
+  /// Called before each late job (a task's job that a stopped target did not run) is submitted to the late queue.
   func noteLate(_ job: TaskJob) {}
 
   final func withLate<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
 
-  /// Makes `scheduler` the value of ``Schedulers/current`` here, unless there is one. Returns the published scheduler.
+  /// Makes `scheduler` the public scheduler of this core, which ``Schedulers/current`` returns, unless there is one. Returns the public scheduler.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
@@ -81,12 +79,12 @@ class TargetCore: @unchecked Sendable {
   /// The public scheduler of this core, if it has not been released.
   final var livingScheduler: (any ImmediateSchedulerType & AnyObject)? { lock.withLock { publicScheduler } }
 
-  /// The public scheduler of this core. Makes a new one if the first was released.
+  /// The public scheduler of this core. Makes a new one if the previous one was released.
   final var scheduler: any ImmediateSchedulerType & AnyObject {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Retains the core and its thread for a task that may be delayed, until ``endKeeping(_:_:)``.
+  /// Retains the core and counts a user of it, for a task that may be delayed, until ``endKeeping(_:_:)``.
   final func beginKeeping() {
     use()
     _ = Unmanaged.passRetained(self)
@@ -108,7 +106,7 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, inside `marker` if there is one. Pass `isReported` if the caller reports a refusal itself.
+  /// Submits `work`, which runs inside `marker` if there is one. Pass `isReported` if the caller reports a refusal itself.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of action: ReturningAction? = nil,
@@ -122,14 +120,14 @@ class TargetCore: @unchecked Sendable {
     return (task, isAccepted)
   }
 
-  /// Submits internal work of the library, whose drop is not reported. In a child of `fork` the work is discarded if the thread is the parent's.
+  /// Submits internal work of the library, whose drop is not reported. Does nothing if the core is orphaned by a fork.
   final func submitOwn(_ work: @escaping @Sendable () -> Void) {
     guard !isOrphaned else { return }
     ClosureTask(work).submit(to: target)
     if isOnMain { MainCore.shared.submitted() }
   }
 
-  /// Submits `work` for an instant of `clock`.
+  /// Submits `work`, to run at `deadline` of `clock`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
@@ -144,7 +142,7 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Submits `work` for an instant of the core's virtual time.
+  /// Submits `work`, to run at an instant of the core's virtual time.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
@@ -159,7 +157,7 @@ class TargetCore: @unchecked Sendable {
       }, at: instant.tick, inside: marker, of: action)
   }
 
-  /// Submits `work` as `timing` says.
+  /// Submits `work` with `timing`: once or repeatedly.
   final func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside marker: TargetCore?
   ) -> ClosureTask {
@@ -179,7 +177,7 @@ class TargetCore: @unchecked Sendable {
     }
   }
 
-  /// Submits `work` for `delay` from now.
+  /// Submits `work`, to run after `delay`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
@@ -203,8 +201,8 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Called after each refusal. A debug build prints the first one of each core, if neither the caller nor a handler of ``Schedulers/onDrop(_:)``
-  /// receives it.
+  /// Called after each refusal. A debug build prints one line for the first refusal of each core, unless the caller or a handler of
+  /// ``Schedulers/onDrop(_:)`` reports the refusal.
   final func noteRefusal() {
     #if DEBUG
       if DropObservers.areThere || csched_swift_are_refusals_reported_() { return }

@@ -5,15 +5,13 @@ internal import Synchronization
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
-  /// The number of schedulers and delayed actions that use the thread.
-  private let users = Atomic<Int>(0)
+  private let users = Atomic<Int>(0)  // the number of schedulers and delayed actions that use the thread: see `use`
   private let lateJobs: ThreadScheduler.LateJobPolicy
-  /// The work to do at the thread's end.
   let end = ThreadEnd()
-  /// The thread's identity while it does this work, because its loop no longer identifies it.
+  /// The thread's identity during `threadEnds`, when its loop no longer identifies it; otherwise 0.
   private let ending = Atomic<UInt>(0)
 
-  /// The reference that the thread releases at its end.
+  /// The thread's reference to this object, which its `at_end` callback releases.
   private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   init(
@@ -24,7 +22,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     let held = Held.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
-    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // an invalid processor number
+    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // .max: invalid, which csched_thread_start reports
     let error = numbers.withUnsafeBufferPointer { numbers in
       name.withCString { name in
         var options = csched_thread_options(
@@ -52,23 +50,23 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ThreadScheduler(core: self) }
 
-  override func use() { users.add(1, ordering: .relaxed) }  // the caller is a user, or retains the core
+  override func use() { users.add(1, ordering: .relaxed) }  // relaxed: the caller is a user, or retains the core
 
-  /// Ends one ``use()``. Without users the thread stops.
+  /// Ends one ``use()``. The last one stops the thread, which runs its outstanding work.
   override func letGo() {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
   /// Whether the caller is on the thread.
   var isHere: Bool {
-    // Relaxed: only the thread itself can find its own identity.
+    // Relaxed: only this thread itself stores its identity, so no other thread can read an equal value.
     csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
   }
 
   override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
 
-  /// Does the last work on the thread. It runs a bounded number of rounds of late jobs, since tasks may make more for ever. Then it releases the
-  /// values confined to the thread.
+  /// Does the last work on the thread: runs late jobs, then releases the values confined to the thread. The number of rounds is bounded, because late
+  /// jobs may submit more late jobs for ever.
   private func threadEnds() {
     ending.store(csched_swift_thread_(), ordering: .relaxed)
     run {

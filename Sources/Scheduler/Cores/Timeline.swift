@@ -1,8 +1,8 @@
 internal import CScheduler
 
-/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and the queues on it share it.
+/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and the queues on it share the clock. Subclasses convert times to ticks.
 class Timeline: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable; its target may be used from any thread.
+  // Unchecked, because of `pointer`, which any thread may use.
   let pointer: OpaquePointer
   /// The tasks that sleep in this virtual time.
   final let sleepers = Sleepers()
@@ -17,22 +17,22 @@ class Timeline: @unchecked Sendable {
 
   deinit { csched_virtual_destroy(pointer) }
 
-  /// An instant: its tick, and a closure to call first when the clock arrives there.
+  /// An instant: its tick, and a closure to call when the clock reaches the tick, before the action runs.
   typealias Instant = (tick: csched_time, arrive: (@Sendable () -> Void)?)
 
   final var tick: csched_time { csched_virtual_now(pointer) }
 
-  /// The present as real time.
+  /// The clock's current time, as schedulers report it.
   var now: MonotonicTime { .now }
 
   func instant(after delay: Duration) -> Instant { (tick, nil) }
 
   func instant(at instant: MonotonicTime) -> Instant { (tick, nil) }
 
-  /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not move time.
+  /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not advance the clock.
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }
 
-  /// Returns the tick that follows the one due at `due`; `nil` if there is none.
+  /// Returns when the repetition is due next, after it was due at `due`; nil if it is never due again.
   final func next(_ repetition: ActionTiming.Repetition, after due: csched_time, begunAt begun: csched_time)
     -> csched_time?
   {

@@ -9,13 +9,13 @@ internal import CScheduler
 /// for path in paths { reading.schedule { read(path) } }
 /// ```
 ///
-/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If these are all blocked, queued
-///    work waits until one continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
-/// 2. The pool's schedulers, and queues on them, retain it. When the last of them is released, it stops as by ``stop(_:)``, and runs its
-///    outstanding actions.
-/// 3. In a child of `fork` it belongs to the parent. Scheduling on it there stops the process with a message.
+/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If all of these are blocked, queued
+///    work waits until a thread continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
+/// 2. The pool's schedulers, and queues on them, retain the pool. When the last reference is released, the pool stops as by ``stop(_:)``, and runs
+///    its outstanding actions.
+/// 3. In a child of `fork` the pool has no threads. Scheduling on it there stops the process with a message.
 public final class WorkerPool: Sendable {
-  /// The name of its threads. The system shows it cut, with a number added.
+  /// The name of its threads. The system shows it shortened, with a number added.
   public let name: String
   private let pool: OwnedPool
   private let cores: [PoolCore]
@@ -23,11 +23,11 @@ public final class WorkerPool: Sendable {
   /// Starts a pool with its first thread.
   ///
   /// - Parameters:
-  ///   - name: the name of its threads, cut so that it fits into 15 bytes with the number. Empty: unnamed.
+  ///   - name: the name of its threads, shortened so that it fits into 15 bytes with the number. Empty: unnamed.
   ///   - workers: how many actions run at a time. Less than 1, or `nil`: the number of usable processors.
   ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`.
   ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's default.
-  /// - Throws: ``SchedulerError/system(_:)`` if the system has no thread or memory to give.
+  /// - Throws: ``SchedulerError/system(_:)`` if the system has no thread or memory.
   public init(
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
   ) throws(SchedulerError) {
@@ -42,7 +42,7 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }
-    // A thread must join the pool's threads: one of the shared pool.
+    // Joining blocks, so a thread of the shared pool does it.
     PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
@@ -53,7 +53,7 @@ public final class WorkerPool: Sendable {
   ///   - priority: the priority of its actions among all work on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!
-    // An own scheduler marker, as for schedulers on the shared pool.
+    // Each scheduler has its own scheduler marker, as on the shared pool.
     let marker = SchedulerMarker(madeBy: { [weak self] in
       ConcurrentScheduler(name: name, on: self, core: core, marker: $0)
     })
@@ -66,14 +66,13 @@ public final class WorkerPool: Sendable {
   /// How many threads it has now, including blocked and idle ones.
   public var threadCount: Int { csched_pool_thread_count(pool.pool) }
 
-  /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have been handled as `policy` says. Does not wait.
-  /// Any number of times, on any thread.
+  /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have run or been dropped, by `policy`. Does not wait.
+  /// Call this any number of times, on any thread.
   ///
   /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
-  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait could never end, so it stops the process with a
-  /// message.
+  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait could never end, so the process stops with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin")
   public func join() {
     if ConcurrentScheduler.withReplacementThread({ pool.join() }) != 0 {

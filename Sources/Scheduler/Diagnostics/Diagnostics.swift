@@ -11,12 +11,12 @@ internal import CScheduler
 /// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. While other threads create
 /// and release objects, a count may be off by the changes during the reading.
 public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
-  /// Submitted actions that wait or run, and disposed ones that are still in a queue. In virtual time, only those that wait.
+  /// Submitted actions that wait or run, and disposed actions that are still in a queue. In virtual time, only actions that wait.
   public var jobs = 0
   /// Closures that actions, disposables and schedulers hold.
   public var closures = 0
-  /// Disposables: those created directly, and those that represent an action. What `schedule(_:)` returns for a plain closure is a value, and is
-  /// not counted.
+  /// Disposables: those created directly, and those that represent an action. The result of `schedule(_:)` for a plain closure is a value, and not
+  /// counted.
   public var disposables = 0
   /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a trace, of the watchdog and
   /// of dumps by a signal are not counted, so that observing does not change the count.
@@ -65,8 +65,8 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   ) -> Diagnostics {
     let deadline = timeout.deadline
     while true {
-      let left = live.since(earlier)
-      if left.isEmpty || csched_now() >= deadline { return left }
+      let remaining = live.since(earlier)
+      if remaining.isEmpty || csched_now() >= deadline { return remaining }
       csched_swift_sleep_until_(csched_now() + 1_000_000)
     }
   }

@@ -20,17 +20,17 @@ public struct SchedulerStatistics: Hashable, Sendable {
 
   /// The number of actions and jobs of tasks, delayed ones included. A repeating action counts once for each call.
   public let submitted: UInt64
-  /// The number of those that have run to their end.
+  /// The number of submitted actions that have run to their end.
   public let run: UInt64
-  /// The number of those that were disposed before they started.
+  /// The number of submitted actions that were disposed before they started.
   public let cancelled: UInt64
-  /// The number of those that were dropped: refused, or discarded by a stop.
+  /// The number of submitted actions that were dropped: refused, or discarded by a stop.
   public let dropped: UInt64
-  /// The number of those that have been submitted and have not started, delayed ones included.
+  /// The number of submitted actions that wait, delayed ones included.
   public let depth: UInt64
   /// The number of submissions that had to wake a thread.
   public let wakes: UInt64
-  /// The number of system calls to sleep or wake, made by its actions and by submissions to it.
+  /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
   public let systemCalls: UInt64
   /// The time from the submission, or the deadline, to the start. Not available in virtual time.
   public let latency: Spans
@@ -60,9 +60,8 @@ extension Schedulers {
   /// print(database.workStatistics?.latency.p99 ?? .zero)
   /// ```
   ///
-  /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted
-  /// to its end. Up to 4 096 schedulers are distinguished at a time, and up to 57 344 waiting actions. Work beyond that is not counted. Thread:
-  /// any.
+  /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted to
+  /// its end. Up to 4 096 schedulers are distinguished at a time, and up to 57 344 waiting actions. Work beyond that is not counted. Thread: any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startCounting() throws(SchedulerError) {

@@ -21,7 +21,7 @@ public struct WatchReport: Sendable {
   public let subject: String
   /// The running function or closure, if its name is known; otherwise its file and offset. Empty if no code runs.
   public let code: String
-  /// How many actions wait on that scheduler.
+  /// How many actions wait on the scheduler.
   public let depth: UInt64
 }
 
@@ -41,7 +41,7 @@ extension Schedulers {
   ///
   /// ```swift
   /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)") }
-  /// try Schedulers.watch(longerThan: .milliseconds(250))   // tells standard error, with what each thread has run last
+  /// try Schedulers.watch(longerThan: .milliseconds(250))   // writes to standard error, with what each thread has run last
   /// ```
   ///
   /// It observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of `fork` the
@@ -72,11 +72,12 @@ private final class Watching: Sendable {
   func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {
     csched_watch_end()
     self.report.write(report)
-    let error = csched_watch_begin(span, report != nil ? tell : nil, Unmanaged.passUnretained(self).toOpaque())
+    let error = csched_watch_begin(span, report != nil ? forward : nil, Unmanaged.passUnretained(self).toOpaque())
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  private let tell: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<csched_watch_report>?) -> Void = {
+  /// The C watchdog's callback: calls the present closure.
+  private let forward: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<csched_watch_report>?) -> Void = {
     guard let context = $0, let found = $1?.pointee else { return }
     Unmanaged<Watching>.fromOpaque(context).takeUnretainedValue().report.read()?(WatchReport(found))
   }

@@ -1,16 +1,14 @@
 // Runs a closure at the first disposal, on the disposing thread.
 // States of `disposed`
 //   false  not disposed yet; only init and deinit access `action`
-//   true   the thread that set the flag owns `action`, and empties it before its dispose returns
+//   true   the thread that set the flag owns `action`, and empties the field before its dispose returns
 // Invariants
 //   A1  Exactly one dispose runs the action.
 //   A2  The action and its captures are released after it ran and before that dispose returns.
 //   A3  A thread that reads `isDisposed` as true sees everything that happened before that dispose.
-// Orderings: the exchange releases, pairs with `isDisposed`, carries what the disposer wrote. It needs no acquire: `action` was
-//   written before any other thread had the reference.
+// Orderings: the exchange releases, pairs with `isDisposed`, carries earlier writes. No acquire: `action` is written before the reference is shared.
 // Assumes: the reference was passed between threads with the ordering that Sendable requires.
-// Checked by: "a closure disposed by 8 threads at once runs once",
-//   "a closure and its captures are gone when dispose returns".
+// Checked by: "a closure disposed by 8 threads at once runs once", "a closure and its captures are gone when dispose returns".
 // Models: swift/disposables/once.swift.
 
 internal import Synchronization

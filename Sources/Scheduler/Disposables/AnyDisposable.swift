@@ -22,7 +22,7 @@ public final class AnyDisposable: DisposalNode {
   private let disposed: Atomic<Bool>
   // Only the thread that won `disposed`, and init and deinit, access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
-  // Accessed as `action` is; at most one of the two is set.
+  // Accessed as `action` is. At most one of `action` and `child` is set.
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
   private let disposesOnRelease: Bool
 

@@ -1,20 +1,20 @@
 /// A list of children in insertion order, each under a key that is never reused.
 ///
-/// Keys grow, so the entries are always sorted, and a key is found by binary search. Taking a child leaves a hole. Holes at the end are
-/// removed at once, the others when they outnumber the children. So an operation costs amortised constant time plus a binary search, and
-/// memory is proportional to the number of children. The first child is stored in the list itself, because most lists have one child: only
-/// a second child allocates. The list is not synchronised: its owner must do that. No operation disposes or releases a child.
+/// Keys grow, so the entries are always sorted, and a binary search finds a key. Removing a child leaves a hole. Holes at the end are removed at
+/// once, other holes when they outnumber the children. So an operation costs amortised constant time plus a binary search, and memory is
+/// proportional to the number of children. The list itself stores the first child, because most lists have one child: only a second child
+/// allocates. The list is not synchronised: its owner must do that. No operation disposes or releases a child.
 package struct ChildList {
   private struct Entry {
     let key: UInt64
     var child: (any Disposable)?
   }
 
-  // The first child; the others are in `entries`. If it is nil and `entries` is not empty, it was taken.
+  // The first child; later children are in `entries`. If `first` is nil and `entries` is not empty, the first child was taken.
   private var first: (any Disposable)?
   private var firstKey: UInt64 = 0
   private var entries: [Entry] = []
-  private var head = 0
+  private var head = 0  // the index in `entries` from which popFirst continues
   private var lastKey: UInt64 = 0
   /// The number of children.
   private(set) var count = 0

@@ -3,7 +3,7 @@
 // Invariants
 //   CD1  Each child is disposed exactly once, or returned by take, or still held.
 //   CD2  The list is accessed under the lock only.
-//   CD3  When a disposal returns, it has released the children that it took.
+//   CD3  A disposal releases the children that it removed before it returns.
 //   CD4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each child that races the disposal is disposed exactly once or handed back".

@@ -1,6 +1,6 @@
 /// A handle that ends work that was started: a subscription, a job, a registration.
 ///
-/// Every disposable of this module keeps these guarantees. Your own disposables should keep them too:
+/// Every disposable of this module gives these guarantees. Your own disposables should give them too:
 ///
 /// 1. *Once.* The first `dispose()` has the effect. Each later call does nothing.
 /// 2. *Any thread.* `dispose()` may be called from any thread, by several at a time, and from inside another disposal.
@@ -53,7 +53,7 @@ public protocol Disposable: Sendable {
   /// 4. On a thread that is inside the action, it does not wait: that wait would never end.
   /// 5. The thread sleeps, and does none of its other work. On a pool thread, another thread takes its place. A wait for an action that itself
   ///    waits for the caller, or for the caller's queue, never ends and is not detected.
-  /// 6. Every other disposable is disposed, and has nothing to wait for.
+  /// 6. Every other disposable is disposed, and has no running work.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await disposeAndWait()")
   func disposeAndWait()
 }

@@ -2,23 +2,21 @@ internal import CScheduler
 
 /// Walks a tree of disposables with a list instead of the stack, to dispose it or to release it.
 ///
-/// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls
-/// `dispose()` on every other disposable. The order is that of a recursion: depth first, children in order. Nothing is
-/// deferred past the call. If the walk calls user code that disposes something, that starts another walk, which is over
-/// when the inner call returns. Only edges from container to container are flattened.
+/// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls `dispose()` on every other
+/// disposable. The order is that of a recursion: depth first, children in order. Nothing is deferred past the call. If the walk calls user code that
+/// disposes something, that starts another walk, which is over when the inner call returns. Only edges from container to container are flattened.
 ///
-/// *Release.* A container that is released undisposed gets only its `deinit`. So `deinit` moves the children to the walk that
-/// is releasing the container, found through a thread-local slot. The slot is set only while the walk releases a
-/// node, whose `deinit` runs no user code. Everything else is released with the slot empty. So user code cannot notice
-/// that a release was deferred. (Checking `isKnownUniquelyReferenced` and emptying the node instead would race with a
-/// thread that turns a weak reference into a strong one.)
+/// *Release.* A container that is released undisposed gets only its `deinit`. So `deinit` moves the children to the walk that is releasing the
+/// container, found through a thread-local slot. The slot is set only while the walk releases a node, whose `deinit` runs no user code. Everything
+/// else is released with the slot empty. So user code cannot notice that a release was deferred. (Checking `isKnownUniquelyReferenced` and emptying
+/// the node instead would race with a thread that turns a weak reference into a strong one.)
 ///
-/// *Both.* One walk does both, because each leads to the other. The release of a scoped disposable disposes its child. The
-/// disposal of a dependent may release the last reference to its parent.
+/// One walk disposes and releases, because each can cause the other. The release of a scoped disposable disposes its child. The disposal of a
+/// dependent may release the last reference to its parent.
 ///
 /// The walk allocates only when a container that has younger siblings holds a container.
 package struct DisposalWalk {
-  /// The remaining children of one container: `one`, then `rest`.
+  /// The children of one container that the walk has not reached: `one`, then `rest`. `disposes`: dispose them, not only release.
   private struct Frame {
     var one: (any Disposable)?
     var rest = ChildList()
@@ -27,16 +25,16 @@ package struct DisposalWalk {
     var isEmpty: Bool { one == nil && rest.isEmpty }
   }
 
-  /// What the caller of `step` does next.
+  /// The result of `step`: continue, end the walk, or release this reference.
   private enum Step {
     case next, over
     case release(Unmanaged<AnyObject>)
   }
 
-  private var next: (any Disposable)?
+  private var next: (any Disposable)?  // the next child, before `frame`: an only child needs no frame
   private var nextDisposes = false
   private var frame = Frame()
-  private var outer: [Frame] = []
+  private var outer: [Frame] = []  // the frames of enclosing containers
   /// Whether pushed children are to be disposed; otherwise they are released.
   private var disposes: Bool
   /// The disposables to wait for after the disposal; nil if the caller does not wait.
@@ -59,7 +57,7 @@ package struct DisposalWalk {
     }
   }
 
-  /// Disposes `root` and all its descendants, and then waits for those whose work was running.
+  /// Disposes `root` and all its descendants, and then waits for the descendants whose work was running.
   static func disposeAndWait(_ root: any DisposalNode) {
     var awaited = disposed(root)
     var next = 0
@@ -105,6 +103,7 @@ package struct DisposalWalk {
     fill(&active.pointee)
   }
 
+  /// Starts a walk with the children that `fill` pushes, and runs it to its end. Returns the disposables to wait for.
   @discardableResult
   private static func run(
     disposing: Bool, awaited: [Awaited]? = nil, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
@@ -126,8 +125,8 @@ package struct DisposalWalk {
     }
   }
 
-  /// Runs `body`, which may run user code, for the `deinit` of a node that a walk may be releasing. Objects that `body` releases
-  /// are destroyed before it returns. They do not wait for that walk.
+  /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed before it
+  /// returns: they do not join the walk that may be releasing the node.
   package static func outsideOfRelease(_ body: () -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     let active = slot.pointee
@@ -142,7 +141,7 @@ package struct DisposalWalk {
     nextDisposes = disposes
   }
 
-  /// Adds `node` as the only child of a container, to be released undisposed by a disposal.
+  /// Adds `node` as the only child of a container. The walk releases it without disposing it.
   package mutating func push(released node: some DisposalNode) {
     disposes = false
     push(node)
@@ -150,7 +149,7 @@ package struct DisposalWalk {
 
   /// Adds the two children of a container.
   package mutating func push(_ first: any Disposable, _ second: any Disposable) {
-    save()
+    pushFrame()
     frame.one = second
     push(first)
   }
@@ -162,16 +161,18 @@ package struct DisposalWalk {
     case 0: return
     case 1: push(children.popFirst()!)
     default:
-      save()
+      pushFrame()
       frame.rest = children
     }
   }
 
-  private mutating func save() {
+  /// Starts an empty frame; the present one continues after it.
+  private mutating func pushFrame() {
     if !frame.isEmpty { outer.append(frame) }
     frame = Frame(disposes: disposes)
   }
 
+  /// Removes and returns the next child in depth-first order.
   private mutating func pop() -> (child: any Disposable, disposes: Bool)? {
     if let child = next.take() { return (child, nextDisposes) }
     while true {
@@ -200,7 +201,6 @@ package struct DisposalWalk {
     return .release(.passRetained(node))
   }
 
-  /// Returns `child` as a node, or nil if it is not one.
   private static func node(_ child: any Disposable) -> (any DisposalNode)? {
     // Speed only: the two most common kinds are recognised by their type. A dynamic check of a conformance costs 25 ns.
     let kind = type(of: child)
@@ -216,16 +216,15 @@ package struct DisposalWalk {
   }
 }
 
-/// A container of this module that can hand over its children, so that nesting of any depth costs no stack.
+/// A container of this module that can move its children into a walk, so that nesting of any depth costs no stack.
 ///
 /// Requirements for a conforming class:
 ///
-/// 1. It is final, and `dispose()` is `DisposalWalk.dispose(self)`. With one child at a time, it may instead take the child out and pass
-///    it to `DisposalWalk.disposeChild`, which is faster if that child is no container.
-/// 2. `deinit` moves the undisposed children into ``DisposalWalk/release(_:)`` and runs no user code itself. It takes the children out
-///    inside the closure: a child in a local variable would outlive the walk, and be released recursively. Code that runs user code (the
-///    release of a closure) goes into ``DisposalWalk/outsideOfRelease(_:)``. Children to be disposed go into
-///    ``DisposalWalk/disposeOnRelease(_:)``.
+/// 1. It is final, and `dispose()` is `DisposalWalk.dispose(self)`. With one child at a time, it may instead remove the child and call
+///    `DisposalWalk.disposeChild` with it, which is faster if that child is no container.
+/// 2. `deinit` moves the undisposed children into ``DisposalWalk/release(_:)`` and runs no user code itself. It removes the children inside the
+///    closure: a child in a local variable would outlive the walk, and be released recursively. Code that runs user code (the release of a closure)
+///    goes into ``DisposalWalk/outsideOfRelease(_:)``. Children to be disposed go into ``DisposalWalk/disposeOnRelease(_:)``.
 package protocol DisposalNode: AnyObject, Disposable {
   /// Marks this as disposed, and moves all children into `walk` by at most one push. Does nothing the second time.
   func detachChildren(into walk: inout DisposalWalk)
@@ -233,7 +232,7 @@ package protocol DisposalNode: AnyObject, Disposable {
 
 /// A node whose work may be running when it is disposed.
 protocol AwaitedNode: DisposalNode {
-  /// Announces a wait. Called before the disposal.
+  /// Announces a wait, before the disposal. The work stores in the result the disposable that it returns after its disposal.
   func beginWait() -> LateReturn
   /// Waits for the end of the work, unless this thread is inside it. Returns a disposable that must be waited for too, if there is one.
   func endWait(_ late: LateReturn) -> (any Disposable)?

@@ -5,7 +5,7 @@
 //   SD1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
 //   SD2  A reader gets a reference to the current disposable, or nil.
 //   SD3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
-//   SD4  If a swap or replace begins after a replace, the disposable of the later call stays, whichever call ends first.
+//   SD4  If a swap or replace begins after a replace, the disposable of the later call wins, whichever call returns first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
 //   "readers that race setters see a disposable that is alive", "what is set inside of a replace wins".
@@ -26,14 +26,13 @@ internal import Synchronization
 /// at the same time, either may be the last. The idea is from Rx.NET and RxSwift.
 public final class SerialDisposable: DisposalNode {
   private let counted = CountedDisposable()
-  // A lock, because a reader must retain a reference that another thread may be about to release. Without a lock, each
-  // assignment would cost a box.
+  // A lock, because a reader must retain a reference that another thread may be about to release. Rejected: an atomic, which needs a box per value.
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Accessed under the lock, and in deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
-  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0  // the last number given
+  @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0  // the number of `current`
 
   /// Creates a holder without a disposable.
   public init() {}
@@ -56,7 +55,7 @@ public final class SerialDisposable: DisposalNode {
   /// new one at once. Setting the disposable that is already held disposes it.
   ///
   /// The new value is evaluated before it is set. The evaluation may itself set this disposable, if the work runs at once and starts the next.
-  /// Then this assignment still comes last, and disposes the newer work. Use ``replace(_:)`` in this case.
+  /// Then this assignment still takes effect last, and disposes the newer work. Use ``replace(_:)`` in this case.
   public var disposable: (any Disposable)? {
     get {
       lock.lock()
@@ -91,7 +90,7 @@ public final class SerialDisposable: DisposalNode {
     lock.lock()
     // ordered by the lock
     let isNewest = age < number && !disposed.load(ordering: .relaxed)  // SD4: no newer call
-    let old = isNewest ? put(replacement, number) : replacement
+    let old = isNewest ? setCurrent(replacement, number) : replacement
     lock.unlock()
     old?.dispose()
   }
@@ -109,13 +108,13 @@ public final class SerialDisposable: DisposalNode {
       return nil
     }
     last += 1
-    let old = put(replacement, last)
+    let old = setCurrent(replacement, last)
     lock.unlock()
     return old
   }
 
-  /// Replaces the held disposable, and returns the old one. Requires the lock.
-  private func put(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
+  /// Replaces the held disposable, set by the call with `number`, and returns the old one. Requires the lock.
+  private func setCurrent(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement
     age = number
@@ -131,6 +130,7 @@ public final class SerialDisposable: DisposalNode {
     if let old = detach() { walk.push(old) }
   }
 
+  /// Marks this as disposed. Returns the held disposable, which the caller must dispose.
   private func detach() -> (any Disposable)? {
     lock.lock()
     disposed.store(true, ordering: .releasing)  // SD3: release; pairs with isDisposed

@@ -3,20 +3,17 @@
 //   CLAIMED     a set has begun: that call owns `child` until PUBLISHED
 //   PUBLISHED   `child` was written
 //   DISPOSED    final
-//   the rest    the number of holds, which keep `child` in place, in units of HOLD: one for the container from PUBLISHED to
-//               DISPOSED, one for each reader. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell
-//               to 0 stays 0.
+//   other bits  the number of holds, in units of HOLD: one for the container from PUBLISHED to DISPOSED, one for each reader. `child`
+//               stays set while there are holds. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell to 0 stays 0.
 // Invariants
 //   SA1  At most one set claims. Every later set stops the process, also after disposal.
-//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that
-//       brings the holds to 0.
-//   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
-//       DISPOSED.
+//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that ends the last hold.
+//   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds DISPOSED.
 //   SA4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings
-//   claim: relaxed, it only decides among sets · publish: release, pairs with detach and readers, carries `child`
-//   detach: acquire, pairs with publish; release, for isDisposed · leave: release, pairs with the last leave, carries the
-//   end of the reading; acquire, for the last leave
+//   claim: relaxed, it only orders the sets · publish: release, pairs with detach and readers, carries `child`
+//   detach: acquire, pairs with publish; release, for isDisposed
+//   endHold: release, pairs with the last endHold, carries the end of the read; acquire, for the last endHold
 // Assumes: fewer than 2^60 readers at a time.
 // Source: own design; the count of readers beside the flags is that of split reference counts.
 // Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
@@ -44,8 +41,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   private let counted = CountedDisposable()
   private let word = Atomic<UInt>(0)
-  // Access: see SA2.
-  // Speed only: `word` decides the owner, so the runtime need not check it (25 of 124 ns for a set and a disposal).
+  // Access: see SA2. Speed only: `word` decides the owner, so the runtime need not check it (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
 
   /// Creates a holder without a disposable.
@@ -65,11 +61,12 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``; setting nil does nothing.
   public var disposable: (any Disposable)? {
-    get { present() }
+    get { currentChild() }
     set { if let newValue { setDisposable(newValue) } }
   }
 
-  private func present() -> (any Disposable)? {
+  /// Returns the child, or nil: takes a hold, so that no other thread empties `child` during the read.
+  private func currentChild() -> (any Disposable)? {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
@@ -79,7 +76,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
       old = seen
     }
     let found = child
-    leave()
+    endHold()
     return found
   }
 
@@ -103,7 +100,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
       Self.published | Self.hold, ordering: .releasing
     ).oldValue  // SA2, SA3: release; pairs with detach and readers; carries child
     guard before & Self.disposed != 0 else { return }
-    // Disposed in between: detach saw no child, and no reader can start.
+    // A disposal came first: detach saw no child, and no reader can start.
     child.take()?.dispose()
   }
 
@@ -121,9 +118,9 @@ public final class SingleAssignmentDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
-      // Without readers, this step also ends the container's hold.
-      let alone = old & Self.published != 0 && old < 2 * Self.hold
-      let new = (old | Self.disposed) - (alone ? Self.hold : 0)
+      // Without readers, this exchange also ends the container's hold.
+      let hasNoReader = old & Self.published != 0 && old < 2 * Self.hold
+      let new = (old | Self.disposed) - (hasNoReader ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
         expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: acquire; pairs with publish
       if won { break }
@@ -132,15 +129,15 @@ public final class SingleAssignmentDisposable: DisposalNode {
     if old & Self.published == 0 { return nil }
     if old < 2 * Self.hold { return child.take() }
     let found = child
-    leave()
+    endHold()
     return found
   }
 
-  /// Ends a hold; the last one empties `child`. The caller has its own reference, so nothing is destroyed here.
-  private func leave() {
+  /// Ends a hold; the last end empties `child`. The caller has its own reference to the child, so nothing is destroyed here.
+  private func endHold() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // SA2: release and acquire; pairs with the other leaves; carries the end of the reading
+    ).oldValue  // SA2: release and acquire; pairs with the other endHolds; carries the end of the read
     if old < 2 * Self.hold { child = nil }
   }
 }

@@ -16,7 +16,7 @@ extension LoopScheduler {
     stream { buffer in onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) }) }
   }
 
-  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. Unread changes are kept.
+  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. Unread changes are buffered.
   ///
   /// - Parameters:
   ///   - path: the path of the file or directory that exists now.
@@ -40,6 +40,7 @@ extension LoopScheduler {
     }
   }
 
+  /// Returns a stream of the events that the source, started by `begin`, puts into the buffer. The end of the stream disposes the source.
   private func stream<Event: Sendable>(
     _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {

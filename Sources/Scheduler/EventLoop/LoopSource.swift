@@ -1,16 +1,16 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
-// States, under the lock: `isOver`, final; `runs`, the handler's calls, and an end on the loop's thread; the handler and onDrop, until it is over.
+// States, under the lock: `isOver`, final; `runs`, the running handler calls and ends on the loop's thread; `handler` and `onDrop`, until the end.
 // Invariants
 //   LS1  A handler starts only after it has found the source not over, under the lock. A disposal sets `isOver` under the same lock, so no handler
 //        starts after a disposal has returned, on any thread.
-//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread leaves the removal to an action; a closed loop
-//        has already removed the source. `silence` has made the system forget it by then, so another loop can use its descriptor or signal.
+//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread submits an action that removes the source; a
+//        closed loop has already removed it. `silence` unregisters the source from the system before, so another loop can use its descriptor.
 //   LS3  The loop retains the object from its addition to its removal.
-//   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released what the source held,
-//        captures included. The caller sees the effects of both.
-//   LS5  A source is over once: one end or disposal releases what it held, and its use of the scheduler. `onDrop` reports an end at most once, and
-//        never after a disposal.
+//   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
+//        and their captures. The caller sees the effects of both.
+//   LS5  A source ends once: one end or disposal releases the handler, `onDrop` and the use of the scheduler. `onDrop` reports an end at most
+//        once, and never after a disposal.
 // Checked by: "once a source is disposed on another thread, no handler begins, and its captures are gone", "a handler runs with the scheduler as the
 //   current one, and may dispose its own source, whose captures are then gone".
 // Models: swift/executors/loop_source.swift.
@@ -19,7 +19,7 @@ internal import CScheduler
 
 /// A source of a scheduler's loop. The subclass determines its events.
 ///
-/// The source has two owners: the loop, on the loop's thread, and the holder that disposes it, on any thread. `state` decides between them.
+/// Two parties can end a source: the loop, on its own thread, and a disposal, on any thread. The first one to set `state.isOver` wins.
 class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // Unchecked, because a class with subclasses cannot be checked: mutable state is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
@@ -34,9 +34,9 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   private let counted = CountedDisposable()
   private let state: Protected<State>
-  private let changed = UnfairLock.Condition()
-  private let core: TargetCore, marker: TargetCore?
-  /// Whether the loop has the source. Accessed on the loop's thread only.
+  private let runEnded = UnfairLock.Condition()  // `disposeAndWait` waits for it
+  private let core: TargetCore, marker: TargetCore?  // marker: set if several schedulers share the core
+  /// Whether the loop has registered the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
 
   init(on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
@@ -48,13 +48,13 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop. Returns the core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
-  /// Makes the system forget the source at once. Any thread. The source must still be removed.
+  /// Unregisters the source from the system at once. Any thread. The loop must still remove the source.
   func silence(in loop: OpaquePointer) {}
 
-  /// Removes the source, if the loop still has it.
+  /// Removes the source from the loop, if it is still registered there.
   func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
 
-  private final var loop: OpaquePointer { OpaquePointer(core.target) }  // the loop's first member
+  private final var loop: OpaquePointer { OpaquePointer(core.target) }  // a loop's first member is its target
 
   /// Adds the source to the loop: at once on the loop's thread, otherwise by an action.
   final func begin() {
@@ -67,7 +67,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if addHere() == .stopped, !isReported { core.noteRefusal() }
   }
 
-  /// Adds the source. Returns the error if it could not be added.
+  /// Adds the source to the loop, on the loop's thread. Returns the error if that failed.
   private final func addHere() -> SchedulerError? {
     guard !isDisposed else { return nil }
     let error = add(to: loop)
@@ -84,19 +84,20 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // MARK: Called by the core, on the loop's thread
 
   /// Calls the handler, unless the source is over.
-  final func tell(_ event: Event) {  // LS1: silent after disposal
+  final func tell(_ event: Event) {  // LS1: no call after a disposal
     if callHandler(event) { endRun() }
   }
 
+  /// Ends one handler call, or one end of the source, and wakes the threads in `disposeAndWait`.
   private final func endRun() {
     let isAwaited = state.withLock { state in
       state.runs -= 1
       return state.isOver
     }
-    if isAwaited { changed.broadcast() }
+    if isAwaited { runEnded.broadcast() }
   }
 
-  /// Returns whether the handler was called. A separate function, so that the closure is released before waiters are notified of the run's end.
+  /// Returns whether the handler was called. A separate function, so that its reference to the closure is released before `endRun` wakes waiters.
   @inline(never)
   private final func callHandler(_ event: Event) -> Bool {
     let handler = state.withLock { state -> Handler? in
@@ -108,8 +109,8 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     return true
   }
 
-  /// Called after the core has removed the source.
-  final func removedByCore(_ error: Int32?) {  // LS3: kept by the loop
+  /// The core calls it after it has removed the source. `error`: why, if the source ended on its own.
+  final func removedByCore(_ error: Int32?) {  // LS3: the loop's reference
     guard isAdded else { return }
     isAdded = false
     end(error.map(reason))
@@ -125,11 +126,11 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   // MARK: End
 
-  /// Makes the source over. With `isRun`, waiters wait for `endRun`, as for a run. Returns nil if the source was over; otherwise what it held,
-  /// which the caller must release outside the lock.
+  /// Marks the source as over. With `isRun`, `disposeAndWait` also waits until the caller calls `endRun`. Returns the closures, which the caller
+  /// must release outside the lock; nil if the source was over.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
-      guard !state.isOver else { return nil }  // LS5: ends once
+      guard !state.isOver else { return nil }  // LS5: first end wins
       state.isOver = true
       if isRun { state.runs += 1 }
       return (state.handler.take(), state.onDrop.take())
@@ -138,22 +139,22 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Ends the source, and reports `error` if there is one. A concurrent `disposeAndWait` returns after the report and the release of the captures.
   private final func end(_ error: SchedulerError?) {
-    let isOnLoop = csched_loop_is_on_thread(loop)  // there disposeAndWait never waits: captures may call it
-    if letGo(telling: error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: waiting
+    let isOnLoop = csched_loop_is_on_thread(loop)  // there captures may call disposeAndWait, which then does not wait
+    if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: wake waiters after the release
   }
 
-  /// Returns whether the source was not over. A separate function, for the same reason as `callHandler`.
+  /// Returns false if the source was over. A separate function, so that the closures are released before `endRun` wakes waiters.
   @inline(never)
-  private final func letGo(telling error: SchedulerError?, isRun: Bool) -> Bool {
-    guard let held = close(isRun: isRun) else { return false }
-    let onDrop = held.1
+  private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
+    guard let closures = close(isRun: isRun) else { return false }
+    let onDrop = closures.1
     core.letGo()
     guard let error else { return true }
     if let onDrop {
       onDrop(error)
       return true
     }
-    // A stop is not reported: the program stopped the scheduler itself.
+    // Without onDrop, a stop is not reported: the program stopped the scheduler itself.
     if error != .stopped {
       reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop to be notified.")
     }
@@ -168,7 +169,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       removeHere()
     } else if !core.isOrphaned {
       silence(in: loop)
-      core.submitOwn { self.removeHere() }  // LS2: loop's thread only
+      core.submitOwn { self.removeHere() }  // LS2: removal on the loop's thread
     }
     core.letGo()
   }
@@ -177,7 +178,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     dispose()
     if csched_loop_is_on_thread(loop) || core.isOrphaned { return }
     csched_pool_blocking_begin()
-    state.withLock(on: changed, when: { $0.runs == 0 }) { _ in }
+    state.withLock(on: runEnded, when: { $0.runs == 0 }) { _ in }
     csched_pool_blocking_end()
   }
 }

@@ -27,15 +27,15 @@ private struct MergedValues: AsyncSequence, Sendable {
   typealias Element = UInt64
   typealias Failure = Never
 
-  let news: ElementReader<Void>
-  let value: Protected<UInt64>
+  let news: ElementReader<Void>  // at most one element: it wakes the task
+  let value: Protected<UInt64>  // merged, and not returned by `next` yet
 
   /// Waits for the next value.
   struct AsyncIterator: AsyncIteratorProtocol {
     let news: ElementReader<Void>
     let value: Protected<UInt64>
 
-    /// Suspends the task until a value was merged. Returns all that was merged since the last call, never 0, or `nil` at the end.
+    /// Suspends the task until a value was merged. Returns the values merged since the last call, never 0, or `nil` at the end.
     mutating func next() async -> UInt64? {
       while (try? await news.buffer.next()) != nil {
         let taken = value.withLock { value in
@@ -51,7 +51,7 @@ private struct MergedValues: AsyncSequence, Sendable {
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
 }
 
-/// Ends the sequence when the handler, which retains it, is released.
+/// Ends the sequence in its deinit. The event's handler retains it, so it is released with the event.
 private final class EndOfValues: Sendable {
   let news: ElementBuffer<Void>
   init(_ news: ElementBuffer<Void>) { self.news = news }

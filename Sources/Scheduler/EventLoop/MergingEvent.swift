@@ -5,13 +5,13 @@
 /// progress.merge(4_096)  // from any thread, as often as it likes
 /// ```
 ///
-/// 1. The handler is an action of the scheduler. It gets all that was merged since the last call, never 0. It never runs on two threads at a time.
+/// 1. The handler is an action of the scheduler. It gets the values merged since the last call, never 0. It never runs on two threads at a time.
 /// 2. Once ``dispose()`` has returned, the handler does not start any more.
 /// 3. When the scheduler is stopped, the merged value is lost, as its actions are.
 ///
 /// For a task, use ``sequence(_:)``. The idea comes from Dispatch's data-add and data-or sources.
 public final class MergingEvent: Disposable, @unchecked Sendable {
-  // Unchecked, because the compiler does not see that the existential `scheduler` is Sendable. All properties are constant, or under a lock.
+  // Unchecked, because the compiler does not infer that the existential `scheduler` is Sendable. All properties are constant, or under a lock.
   /// How values are merged.
   public enum Rule: Hashable, Sendable {
     /// The sum of the values, at most `UInt64.max`.
@@ -27,9 +27,9 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
 
   private struct State {
     var handler: (@Sendable (UInt64) -> Void)?
-    var value: UInt64 = 0
-    var isQueued = false
-    /// `isSubmitting`: `tell` is submitting itself again. `runsAgain`: that submission ran meanwhile, so the outer `tell` continues in its place.
+    var value: UInt64 = 0  // merged, and not delivered yet
+    var isQueued = false  // an action that calls `deliver` waits or runs
+    /// Whether `deliver` is resubmitting itself; `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` loops in its place.
     var isSubmitting = false, runsAgain = false
   }
 
@@ -65,11 +65,13 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
 
   private func submit() {
     _ = scheduler.schedule(
-      { self.tell() }, isReported: false, onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
+      { self.deliver() }, isReported: false,
+      onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
-  /// If the scheduler runs this inside its own submission, the outer call continues in its place, so the stack does not grow.
-  private func tell() {
+  /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs the
+  /// resubmission at once, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
+  private func deliver() {
     let isSubmitting = state.withLock { state in
       if state.isSubmitting { state.runsAgain = true }
       return state.isSubmitting

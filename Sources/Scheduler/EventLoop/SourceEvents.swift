@@ -27,9 +27,9 @@ public struct FileChange: Hashable, Sendable {
     public static let moved = Kinds(rawValue: 16)
     /// A writer of the file closed it.
     public static let written = Kinds(rawValue: 32)
-    /// Always reported: there were more changes than the system keeps. Read the file or directory again.
+    /// Always reported: the system's buffer of changes has overflowed. Read the file or directory again.
     public static let lost = Kinds(rawValue: 64)
-    /// Always reported: no more changes will come, because the file was deleted or unmounted.
+    /// Always reported: no further changes are reported, because the file was deleted or unmounted.
     public static let gone = Kinds(rawValue: 128)
     /// All changes that can be requested.
     public static let all: Kinds = [.modified, .attributes, .created, .deleted, .moved, .written]

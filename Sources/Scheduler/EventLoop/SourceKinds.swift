@@ -1,5 +1,12 @@
 internal import CScheduler
 
+extension LoopSource {
+  /// Returns the Swift object of a C source, for its callbacks: the object stores its own address as the C source's `context`.
+  fileprivate static func of(_ context: UnsafeMutableRawPointer) -> Self {
+    Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
+  }
+}
+
 /// A source that waits for a descriptor.
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, as its superclass is.
@@ -14,20 +21,16 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
     self.events = events
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_fd_source_init(
-      source, descriptor, events.rawValue, { source, _ in DescriptorSource.of(source).tell(()) },
+      source, descriptor, events.rawValue, { source, _ in DescriptorSource.of(source!.pointee.context).tell(()) },
       Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in
-      let ended = DescriptorSource.of(source)
+      let ended = DescriptorSource.of(source!.pointee.context)
       csched_swift_end_fd_(source, ended.descriptor)
       ended.removedByCore(error)
     }
   }
 
   deinit { source.deallocate() }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_fd_source>?) -> DescriptorSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
-  }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
 
@@ -46,16 +49,12 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
     self.signal = signal
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_signal_source_init(
-      source, signal, { source, count in SignalSource.of(source).tell(Int(count)) },
+      source, signal, { source, count in SignalSource.of(source!.pointee.context).tell(Int(count)) },
       Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in SignalSource.of(source).removedByCore(error) }
+    source.pointee.dropped = { source, error in SignalSource.of(source!.pointee.context).removedByCore(error) }
   }
 
   deinit { source.deallocate() }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_signal_source>?) -> SignalSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
-  }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_signal(loop, source) }
 
@@ -76,7 +75,7 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
     csched_child_source_init(
       source, process,
       { source, end, status in
-        let ended = ChildSource.of(source)
+        let ended = ChildSource.of(source!.pointee.context)
         switch end {
         case CSCHED_CHILD_EXITED: ended.tell(.exited(status: status))
         case CSCHED_CHILD_SIGNALED: ended.tell(.terminated(signal: status))
@@ -84,14 +83,10 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
         }
         ended.removedByCore(nil)
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in ChildSource.of(source).removedByCore(error) }
+    source.pointee.dropped = { source, error in ChildSource.of(source!.pointee.context).removedByCore(error) }
   }
 
   deinit { source.deallocate() }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_child_source>?) -> ChildSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
-  }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_child(loop, source) }
 
@@ -117,19 +112,15 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
     csched_file_source_init(
       source, self.path.baseAddress, changes.rawValue,
       { source, changes, name in
-        FileSource.of(source).tell(
+        FileSource.of(source!.pointee.context).tell(
           FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in FileSource.of(source).removedByCore(error) }
+    source.pointee.dropped = { source, error in FileSource.of(source!.pointee.context).removedByCore(error) }
   }
 
   deinit {
     source.deallocate()
     path.deallocate()
-  }
-
-  private static func of(_ source: UnsafeMutablePointer<csched_file_source>?) -> FileSource {
-    Unmanaged.fromOpaque(source!.pointee.context).takeUnretainedValue()
   }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_file(loop, source) }
@@ -152,15 +143,13 @@ final class HookSource: LoopSource<Void>, @unchecked Sendable {
 
   deinit { hook.deallocate() }
 
-  private static func of(_ hook: UnsafeMutablePointer<csched_loop_hook>?) -> HookSource {
-    Unmanaged.fromOpaque(hook!.pointee.context).takeUnretainedValue()
-  }
-
   override func add(to loop: OpaquePointer) -> Int32 {
     hook.initialize(to: csched_loop_hook())
     hook.pointee.context = Unmanaged.passUnretained(self).toOpaque()
-    hook.pointee.dropped = { HookSource.of($0).removedByCore($1) }
-    let tell: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = { HookSource.of($0).tell(()) }
+    hook.pointee.dropped = { HookSource.of($0!.pointee.context).removedByCore($1) }
+    let tell: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = {
+      HookSource.of($0!.pointee.context).tell(())
+    }
     if isBefore { hook.pointee.before_sleep = tell } else { hook.pointee.after_wake = tell }
     return csched_loop_add_hook(loop, hook)
   }

@@ -1,7 +1,6 @@
 internal import CScheduler
 
 /// Counters of live objects, for `Diagnostics`.
-///
 /// The token types below have no size. An object with a token as a field is counted from its `init` to its `deinit`, without other code.
 package enum Counted {
   /// Whether objects are counted. It never changes, so each increment is followed by a decrement.

@@ -1,10 +1,10 @@
 /// A first-in, first-out list whose elements can also be removed out of order. Operations take amortised constant time.
 struct FairList<Element> {
   private var elements: [Int: Element] = [:]
-  private var first = 0
-  private var next = 0
+  private var first = 0  // no smaller key is in use
+  private var next = 0  // the key of the next element
 
-  /// Adds `element` at the end and returns its key for `remove`.
+  /// Appends `element`, and returns its key for `remove`.
   mutating func append(_ element: Element) -> Int {
     defer { next += 1 }
     elements[next] = element

@@ -3,9 +3,7 @@ public import CScheduler
 public import Synchronization
 
 /// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
-///
 /// `Atomic` is only storage here: its address stays the same during its lifetime, as the lock requires.
-///
 /// Inlined, because `Protected.withLock` is benchmark row MN2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline

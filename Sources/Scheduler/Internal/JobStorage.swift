@@ -1,14 +1,12 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Storage for a job of the C core, inline in the object that owns it.
-///
-/// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires. The storage is made of words,
-/// because a larger alignment would make the object's allocation slower.
+/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here: its address stays the same during its lifetime,
+/// as the core requires. The storage is made of words, because a larger alignment would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
-  /// Creates zeroed storage. Stops the process if a job of the core is larger than the storage.
+  /// Creates zeroed storage. Stops the process if a job of the core does not fit.
   init() {
     if MemoryLayout<csched_job>.size > MemoryLayout<FourWords>.size { misuse("JobStorage.init", "add words") }
   }
@@ -22,9 +20,9 @@ private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }
 
-/// The core's table of functions for the jobs of one class.
+/// The core's function table for one kind of job.
 struct JobType: @unchecked Sendable {
-  // Unchecked, because a pointer is not Sendable. The table never changes, and is never freed.
+  // Unchecked, because of the pointer. The table never changes, and is never freed.
   let pointer: UnsafePointer<csched_job_type>
 
   /// - Parameters:
@@ -36,8 +34,7 @@ struct JobType: @unchecked Sendable {
   }
 }
 
-/// A struct of the C core, as large as one word, stored inline in the class that owns it. Initially all zero.
-///
+/// A one-word struct of the C core, stored inline in the class that owns it. Initially all zero.
 /// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires.
 struct InlineStruct<Struct, Word: AtomicRepresentable & FixedWidthInteger>: ~Copyable, @unchecked Sendable {
   // Unchecked: the struct belongs to the core, whose functions any thread may call on it.

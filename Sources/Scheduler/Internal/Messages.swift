@@ -40,9 +40,8 @@ func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) 
 /// Returns the system's description of an error number.
 func systemText(of error: Int32) -> String { String(cString: strerror(error)) }
 
-/// Calls `submit`; if it is refused, ``TargetCore/noteRefusal()`` prints no line.
-///
-/// Use it if the submitter learns of a refusal from an error or a handler, or if its own stop causes the refusal.
+/// Calls `submit`. If a scheduler refuses its submission, ``TargetCore/noteRefusal()`` prints no line.
+/// Use this if an error or a handler reports the refusal to the submitter, or if the submitter's own stop causes the refusal.
 @inline(__always)
 func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Result {
   #if DEBUG
@@ -52,9 +51,8 @@ func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Resul
   return try submit()
 }
 
-/// Calls `action`, with refusal lines printed again.
-///
-/// An action may run inside a submission by ``withoutRefusalLine(_:)``. Its own submissions have a different submitter.
+/// Calls `action`, with refusal lines printed again. An action may run inside a submission by ``withoutRefusalLine(_:)``, but that submitter does not
+/// learn of refusals of the action's own submissions.
 @inline(__always)
 func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   #if DEBUG

@@ -1,8 +1,8 @@
 // A recurring event that threads wait for, under a lock of the event's owner.
 // States of `count`: how often the event has happened.
 // Invariants
-//   OC1  No lost wake. A waiter checks its condition, and takes the mark, under the owner's lock. A thread that changes the condition under the
-//        lock then increments the count, and wakes. So the sleep finds a different count, or is woken.
+//   OC1  No lost wakeup. A waiter checks its condition and reads `mark` under the owner's lock. A thread that changes the condition does so under the
+//        lock, then increments the count, then wakes. So a waiter finds a count other than its mark and does not sleep, or is woken.
 // Orderings: the lock's; the waiter checks its condition again under it.
 // Assumes: fewer than 2^32 events between the check and the sleep.
 // Checked by: "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
@@ -12,14 +12,13 @@
 internal import CScheduler
 internal import Synchronization
 
-/// A recurring event that threads wait for, under a lock of the event's owner.
 struct Occurrence: ~Copyable {
   private let count = Atomic<UInt32>(0)
 
-  /// The number of events until now. Requires the lock.
+  /// The number of events until now. Requires: the caller holds the owner's lock.
   var mark: UInt32 { count.load(ordering: .relaxed) }  // OC1: under the lock
 
-  /// Sleeps until an event follows those counted in `mark`. May return early.
+  /// Sleeps until an event follows the events counted in `mark`. May return early.
   func wait(since mark: UInt32) { sleep(while: mark, in: count) }
 
   /// Counts an event, and wakes all waiters.
@@ -29,7 +28,7 @@ struct Occurrence: ~Copyable {
   }
 }
 
-/// Sleeps while `word` is `value`. May return early. On a pool thread, another thread takes its place.
+/// Sleeps while `word` is `value`. May return early. While a pool thread sleeps, another thread replaces it in the pool.
 func sleep(while value: UInt32, in word: borrowing Atomic<UInt32>) {
   csched_pool_blocking_begin()
   defer { csched_pool_blocking_end() }

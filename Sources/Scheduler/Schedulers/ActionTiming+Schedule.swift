@@ -1,8 +1,7 @@
 internal import CScheduler
 
 extension ActionTiming {
-  /// Schedules `action` at the times that this value describes, on a scheduler that has only a timer. Call it from
-  /// ``SchedulerType/schedule(_:_:)``.
+  /// Schedules `action` at the times that this value describes, on a scheduler that has only a timer. Call it from ``SchedulerType/schedule(_:_:)``.
   ///
   /// ```swift
   /// func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
@@ -31,7 +30,7 @@ extension ActionTiming {
     }
   }
 
-  /// Waits for the instant on the clocks' thread, and then submits the action.
+  /// Submits the action at the instant: the thread that waits for the boot and the wall clock calls `scheduler.schedule`.
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler

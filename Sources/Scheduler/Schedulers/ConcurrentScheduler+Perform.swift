@@ -14,15 +14,15 @@ extension ConcurrentScheduler {
   ///    forked jobs meanwhile.
   /// 2. On a scheduler with a limit, the other threads count toward the limit. The calling thread does not.
   /// 3. ``Schedulers/current`` is this scheduler in each call.
-  /// 4. A thread takes many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
+  /// 4. A thread claims many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
   ///
   /// It corresponds to Dispatch's `concurrentPerform`. In a child of `fork` the call continues alone. If other threads had started, it stops the
   /// process with a message.
   ///
   /// - Parameters:
   ///   - iterations: the number of calls. 0 calls nothing; a negative number stops the process with a message.
-  ///   - grain: the least number of iterations that a thread takes at once. Use a larger grain for calls of a few nanoseconds. Fewer than twice as
-  ///     many iterations stay on this thread. A grain below 1 stops the process with a message.
+  ///   - grain: the least number of iterations that a thread claims at once. Use a larger grain for calls of a few nanoseconds. With fewer than
+  ///     twice as many iterations, all calls are on this thread. A grain below 1 stops the process with a message.
   ///   - body: the work. It is called on several threads at a time.
   public func concurrentPerform(iterations: Int, grain: Int = 1, _ body: @Sendable (_ iteration: Int) -> Void) {
     if iterations < 0 {
@@ -30,7 +30,7 @@ extension ConcurrentScheduler {
     }
     if grain < 1 { misuse("ConcurrentScheduler.concurrentPerform", of: name, "a grain of \(grain): give 1 or more.") }
     withoutActuallyEscaping(body) { body in
-      var numbers = Numbers(body: body, place: (marker ?? core).target)
+      var numbers = Numbers(body: body, target: (marker ?? core).target)
       withUnsafeMutablePointer(to: &numbers) {
         csched_apply(core.target, threadsToPerform, iterations, grain, Numbers.perform, $0)
       }
@@ -40,14 +40,15 @@ extension ConcurrentScheduler {
   /// The context of the C callback that runs one range of numbers.
   private struct Numbers {
     let body: @Sendable (Int) -> Void
-    let place: UnsafeMutablePointer<csched_target>
+    let target: UnsafeMutablePointer<csched_target>  // current during each call of `body`
 
     static let perform: @convention(c) (UnsafeMutableRawPointer?, Int, Int) -> Void = { context, from, to in
       let numbers = context!.assumingMemoryBound(to: Numbers.self).pointee
-      TargetCore.run({ for iteration in from..<to { numbers.body(iteration) } }, inside: numbers.place)
+      TargetCore.run({ for iteration in from..<to { numbers.body(iteration) } }, inside: numbers.target)
     }
   }
 
+  /// How many threads may take part, the caller included: as many as the pool has, or the limit allows besides the caller.
   private var threadsToPerform: Int {
     let limit = core as? LimitCore
     let workers = ((limit?.base ?? core) as? PoolCore)?.workers ?? 1

@@ -28,7 +28,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     let virtual = SharedPool.replacement
     owner = virtual
     let core = virtual?.core ?? PoolCore.shared(priority)
-    // An own scheduler marker: several schedulers of one priority share a core, and `current` must find the right one.
+    // The marker makes `Schedulers.current` return this scheduler: all schedulers of one priority share a core.
     let marker = SchedulerMarker(madeBy: { ConcurrentScheduler(name: name, core: core, marker: $0) })
     super.init(core: core, marker: marker)
   }
@@ -43,7 +43,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// The limit counts actions, and jobs of tasks from one suspension to the next. A suspended async function does not count.
   ///
   /// A blocked action counts. So do delayed and periodic actions, jobs of tasks, and queues that target this scheduler. An action that waits for
-  /// other actions of this scheduler uses one place while it waits. At a limit of 1, such a wait never ends.
+  /// other actions of this scheduler counts while it waits. At a limit of 1, such a wait never ends.
   ///
   /// - Parameters:
   ///   - name: the value of ``name``, of any length.
@@ -68,7 +68,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// 1. Barriers run one at a time, in the order of submission. The effects of a barrier are visible to all later actions. A delayed action is a
   ///    barrier from its instant on. Each tick of a periodic action is a barrier.
-  /// 2. A barrier that is disposed while it waits delays the other actions only until the next action is scheduled or ends.
+  /// 2. A barrier that is disposed while it waits blocks other actions only until the next action is scheduled or ends.
   /// 3. Do not wait for a barrier inside an action of the scheduler, or for an action inside a barrier: the wait would never end. A queue whose
   ///    target is this scheduler detects this: see ``SerialScheduler/sync(_:)``.
   /// 4. ``Schedulers/current`` is this scheduler in a barrier.

@@ -40,7 +40,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     return waiting
   }
 
-  /// Schedules an action that returns a disposable. Makes no object if the action runs at once and returns nothing to dispose.
+  /// Schedules an action that returns a disposable. Allocates nothing if the action runs at once and returns a disposable without effect.
   package func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {

@@ -19,7 +19,7 @@ extension SchedulerType {
 
 /// Forwards each action to another scheduler through a closure.
 final class ForwardingScheduler: SchedulerType {
-  /// Calls `submit` once, with a closure that runs `action`. If it `repeats`, that closure is called many times.
+  /// Calls `submit` once, with a closure that runs `action`. If `repeats`, the base scheduler calls that closure many times.
   typealias Admission =
     @Sendable (
       _ action: @escaping @Sendable () -> Void, _ repeats: Bool,
@@ -53,7 +53,7 @@ extension ForwardingScheduler: CustomDebugStringConvertible {
 }
 
 extension ImmediateSchedulerType {
-  /// Whether its time is virtual. Looks through the wrappers of this module.
+  /// Whether the time of this scheduler, without the wrappers of this module, is virtual.
   package var isVirtual: Bool { (unwrapped as? SchedulerTarget)?.core.timeline != nil }
 
   /// The innermost scheduler, without the wrappers of this module.

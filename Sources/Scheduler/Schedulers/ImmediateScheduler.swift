@@ -37,7 +37,7 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Sleeps until an action of the pool wakes the caller. So the sleep follows changes of the clock.
+  /// Sleeps until an instant of `clock`. A delayed action of the pool wakes the caller, so the sleep follows changes of the clock.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
     while csched_clock_now(clock) < nanoseconds {
       let sleep = ClockSleep()
@@ -56,7 +56,7 @@ public final class ImmediateScheduler: SchedulerType {
   }
 }
 
-/// A sleep that ends when its alarm is released.
+/// The state of one sleep, which `Alarm` ends.
 private final class ClockSleep: Sendable {
   private let isOver = Protected(false)
   private let ends = Occurrence()
@@ -71,7 +71,7 @@ private final class ClockSleep: Sendable {
   }
 }
 
-/// Captured by the action that wakes a sleeper. It is released when that action has run or was dropped.
+/// Ends a sleep in its deinit. Only the pool's action captures it, so it is released when the action has run or was dropped.
 private final class Alarm: Sendable {
   private let sleep: ClockSleep
   init(_ sleep: ClockSleep) { self.sleep = sleep }

@@ -16,8 +16,8 @@ public protocol ImmediateSchedulerType: Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// This scheduler, if it is a ``SchedulerTarget``. A cast from a value of any type would allocate, and cost a quarter of a submission. The result
-  /// is unmanaged, because schedulers are weakly referenced, which makes a retain slow. The caller must hold the scheduler.
+  /// This scheduler, if it is a ``SchedulerTarget``. A dynamic cast would allocate, and cost a quarter of a submission. The result is unmanaged,
+  /// because schedulers are weakly referenced, which makes a retain slow. The caller must retain the scheduler.
   @inline(__always)
   package var target: Unmanaged<SchedulerTarget>? {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil

@@ -10,8 +10,8 @@ extension MainScheduler {
   /// if !MainScheduler.runReady() { endTheLoop() }
   /// ```
   ///
-  /// Nothing polls. The descriptor becomes readable when an action is scheduled on any thread, or a delayed one is due. It also does when a source
-  /// has an event, or ``stop()`` is called. So the host needs no timer for this library.
+  /// Nothing polls. The descriptor becomes readable when any thread schedules an action, a delayed action is due, a source has an event, or
+  /// ``stop()`` is called. So the host needs no timer for this library.
   ///
   /// - Returns: the descriptor. The host waits until it is readable. The main scheduler owns it: do not read or close it. In a child of `fork` it
   ///   has the same number. A host that keeps its set in the kernel (epoll) must add it again there.

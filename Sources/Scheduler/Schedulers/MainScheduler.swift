@@ -32,26 +32,26 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   public static let asyncInstance: MainScheduler = MainScheduler(
     marker: SchedulerMarker(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  /// The count that decides whether an action may run at once; `nil`: all work on the main thread counts.
-  private let own: OwnWork?
+  /// The number of this instance's actions that wait or run, for `runsAtOnce`; `nil`: all work on the main thread counts.
+  private let ownWork: OwnWork?
 
-  private init(marker: SchedulerMarker?, own: OwnWork? = nil) {
-    self.own = own
+  private init(marker: SchedulerMarker?, ownWork: OwnWork? = nil) {
+    self.ownWork = ownWork
     super.init(core: MainCore.shared, marker: marker)
   }
 
   /// For the module with RxSwift's names: creates a scheduler that runs an action at once if none of its own actions waits or runs. Other work on
   /// the main thread does not count.
   package convenience init(countsOwnWork: Void) {
-    _ = MainScheduler.instance  // the first scheduler made on the core is the current one
-    self.init(marker: nil, own: OwnWork())
+    _ = MainScheduler.instance  // `Schedulers.current` returns the first scheduler created on a core
+    self.init(marker: nil, ownWork: OwnWork())
   }
 
   // MARK: scheduling
 
   @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let entry = own?.enter()
+    let entry = ownWork?.enter()
     guard runsAtOnce(entry) else {
       guard let entry else { return super.schedule(action) }
       return super.schedule { withExtendedLifetime(entry, action) }
@@ -61,7 +61,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   }
 
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    let entry = own?.enter()
+    let entry = ownWork?.enter()
     if runsAtOnce(entry) {
       withExtendedLifetime(entry) { core.run(work) }
     } else if let entry {
@@ -112,13 +112,13 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: hosts
 
-  /// For the module that runs the main scheduler in another main loop: from now on `host` calls the closures that run the actions, in the order in
-  /// which it receives them. Returns false, and does nothing, if there is a host already. Thread: any.
+  /// For `SchedulerMainLoop`: registers a host, which must call each closure that it receives, in order, on the main thread. Returns false, and does
+  /// nothing, if there is a host already. Thread: any.
   package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
     MainCore.shared.enter(host)
   }
 
-  /// For that module: returns a descriptor that is readable when ``runDueInHost()`` must be called. On the host's main thread.
+  /// For `SchedulerMainLoop`: returns a descriptor that is readable when ``runDueInHost()`` must be called. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
     MainCore.shared.inHost {
       var descriptor: Int32 = -1
@@ -127,7 +127,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     }
   }
 
-  /// For that module: runs the delayed actions that are due. On the host's main thread.
+  /// For `SchedulerMainLoop`: runs the delayed actions that are due. On the host's main thread.
   package static func runDueInHost() { MainCore.shared.runDue() }
 }
 
@@ -135,7 +135,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 private final class OwnWork: Sendable {
   private let count = Protected(0)
 
-  /// One counted action. Its release ends the count.
+  /// One counted action; `isFirst`: no other one waited or ran. Its deinit subtracts it from the count.
   final class Entry: Sendable {
     private let work: OwnWork
     let isFirst: Bool

@@ -9,13 +9,13 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   // Unchecked, because a class with subclasses cannot be checked. Apart from `executorOfActors`, all stored properties are constant and Sendable.
   /// The core to which actions are submitted.
   let core: TargetCore
-  /// The scheduler marker, where several schedulers share a core.
+  /// Identifies this scheduler if several schedulers share the core; otherwise nil.
   let marker: TargetCore?
 
-  /// The executor for actors, made at first use under the core's lock. A job that came through it reads it without the lock.
+  /// Created at first use under the core's lock. A job enqueued through this executor reads the property without the lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
 
-  /// The executor for actors.
+  /// The executor for actors, created on demand.
   final var actorExecutor: ActorExecutor {
     core.lock.withLock {
       if let executorOfActors { return executorOfActors }
@@ -52,12 +52,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, after: delay, inside: marker)
   }
 
-  /// Schedules `work`, which settles `returning`.
+  /// Schedules `work`, which gives its result to `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, inside: marker, of: returning)
   }
 
-  /// Schedules `work`, which settles `returning`, for `delay` from now.
+  /// Schedules `work`, which gives its result to `returning`, for `delay` from now.
   package final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
   ) {
@@ -65,8 +65,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 }
 
-/// A scheduler marker: a target that can be current, but receives no work. It identifies the scheduler of an action where several schedulers share
-/// a core, or where actions run on the caller's stack.
+/// A target that can be current, but receives no work. It identifies the scheduler of an action if several schedulers share a core, or if actions
+/// run on the caller's stack.
 final class SchedulerMarker: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   typealias Maker = @Sendable (SchedulerMarker) -> any ImmediateSchedulerType & AnyObject
@@ -76,7 +76,7 @@ final class SchedulerMarker: TargetCore, @unchecked Sendable {
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
-    target.initialize(to: csched_target(type: undelivered, owner: nil, waits_for: nil))
+    target.initialize(to: csched_target(type: markerType, owner: nil, waits_for: nil))
     super.init(target)
   }
 
@@ -97,5 +97,5 @@ package struct CurrentScope: Sendable {
   package func run(_ body: () -> Void) { marker.run(body) }
 }
 
-/// A function table without entries.
-private nonisolated(unsafe) let undelivered = constantTable(csched_target_type())
+/// A function table without entries, because no job is submitted to a marker.
+private nonisolated(unsafe) let markerType = constantTable(csched_target_type())

@@ -14,7 +14,7 @@ extension Schedulers {
   /// 3. A handler may schedule. If that drops an action on the same thread, the other handlers receive this drop; this handler does not.
   /// 4. An error that ``ThreadScheduler/trySchedule(_:)`` throws is not reported here.
   /// 5. A disposed handler is not called again. A call that has started on another thread continues.
-  /// 6. Without handlers, a drop and a submission check one additional word. A run costs nothing more.
+  /// 6. Without handlers, a drop and a submission check one additional word. A run has no additional cost.
   ///
   /// - Parameter handler: receives the scheduler, if it has an identity, and the reason.
   public static func onDrop(
@@ -32,7 +32,7 @@ extension ImmediateSchedulerType {
   ///
   /// `onDrop` is called on the thread that drops, outside all locks of this library. The returned disposable reports that it is disposed by then.
   /// At most one of `action` and `onDrop` is called, and neither after an earlier disposal. This works on every scheduler, your own included.
-  /// There, the release of the closure reports the drop.
+  /// On your own scheduler, the release of the closure without a run counts as a drop.
   ///
   /// If a handler causes drops on the same thread, they are reported after the handler has returned. Do not wait for them inside the handler.
   ///
@@ -55,14 +55,15 @@ extension ImmediateSchedulerType {
     }
   }
 
+  /// Calls `submit` with an object that runs the action. If the object is released without a run, `onDrop` is called.
   fileprivate func reporting(
     _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
-    if isKnownUniquelyReferenced(&action) {  // it was refused, or it has run
-      let isOutermost = csched_swift_discards_begin_if_outermost_()
+    if isKnownUniquelyReferenced(&action) {  // the scheduler has released it: the action was refused, or has run
+      let isOutermost = csched_swift_discards_begin_if_outermost_()  // defers nested drops
       action = nil
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {

@@ -15,8 +15,8 @@ extension Schedulers {
   ///    too. Wait first for work that must be done.
   /// 2. It returns when the pool's threads have ended.
   /// 3. Afterwards ``MainScheduler``, and schedulers whose target is the old pool, refuse actions. A refused action is released at once, and its
-  ///    disposable reports that it is disposed. Schedulers made afterwards work, on a new pool that needs another call of this function. So do
-  ///    tasks that are waited for. A task or actor on an old scheduler continues on such a pool, isolated as before.
+  ///    disposable reports that it is disposed. Schedulers made afterwards, and awaited tasks, start a new pool, which needs another call of this
+  ///    function. A task or actor on an old scheduler continues on a new pool, isolated as before.
   /// 4. The owner of a ``ThreadScheduler`` must stop and join it. Memory that another thread keeps for ``CurrentThreadScheduler`` is freed when
   ///    that thread ends.
   ///

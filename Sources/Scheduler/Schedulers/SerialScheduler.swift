@@ -16,8 +16,8 @@ internal import Synchronization
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore
-  private let base: SchedulerTarget?
-  private let suspensions = Atomic<Int>(0)
+  private let base: SchedulerTarget?  // only retained
+  private let suspensions = Atomic<Int>(0)  // calls of `suspend` without a `resume`
 
   /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared pool.
   ///
@@ -35,7 +35,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     } else {
       base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
     }
-    // Waiting work must not retain a virtual-time scheduler: it drops its work when it is released.
+    // Queued actions must not retain a virtual-time scheduler, which drops them when it is released. So this object retains it.
     let isVirtual = base.timeline != nil
     self.init(
       core: SerialCore(name: name, on: base, keeping: isVirtual ? nil : target), keeping: isVirtual ? target : nil)
@@ -48,7 +48,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // its actions still run
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // queued actions run
   }
 
   /// The scheduler's name.
@@ -78,8 +78,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// is an action of this queue, or of a queue that waits for it. Then this function stops the process with a message, and ``trySync(_:)`` throws.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one.
-  // Specialised in the caller's module. The benchmark's row P3s took 247 ns without that. It took 95 ns when C called back to run on the idle
-  // queue, which requires wrapping the closure.
+  // Inlinable, so that it is specialised in the caller's module: the benchmark's row P3s took 247 ns without. Rejected: a C callback that runs the
+  // closure on the idle queue, because the closure must be wrapped (95 ns).
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -92,6 +92,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return try (result ?? inLine(body)).get()
   }
 
+  /// The slow path of `sync`, for a busy queue: the caller waits until the queue has called `body`.
   @usableFromInline
   func inLine<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
     var result: Result<Value, Failure>?
@@ -105,8 +106,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` if the target
   /// has been stopped.
   ///
-  /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its
-  ///   own.
+  /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
@@ -124,6 +124,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     @usableFromInline init() {}
   }
 
+  /// Makes this thread run the queue, if the queue is idle. Each success needs one `leave`.
   @usableFromInline
   func tryEnter(_ entry: UnsafeMutablePointer<InlineEntry>) -> Bool {
     csched_serial_try_enter(
@@ -135,6 +136,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     csched_serial_leave(queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
+  /// Waits until the queue has called `body`. Returns nil, or why `body` was not called.
   private func perform(_ body: () -> Void) -> Refusal? {
     let code = withoutActuallyEscaping(body) { body in
       var call = body

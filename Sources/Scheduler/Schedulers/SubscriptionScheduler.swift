@@ -4,14 +4,14 @@
 /// Use it to start subscriptions, like ReactiveCocoa's subscription scheduler: all values, from the first one, are sent on a known scheduler.
 ///
 /// 1. The main thread counts as the main scheduler. There an action also runs at once, and ``MainScheduler/instance`` is the current scheduler.
-/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is. Without one they go to the private queue. Resuming a
-///    ``PeriodicAction`` schedules it again, from the place of that call. So on the main thread they go to ``MainScheduler``, and never run if the
-///    program does not run the main loop.
+/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is. Without one they go to the private queue. The same holds
+///    where a ``PeriodicAction`` is resumed. So on the main thread they go to ``MainScheduler``, and never run if the program does not run the main
+///    loop.
 public final class SubscriptionScheduler: SchedulerType {
   /// The shared instance.
   public static let instance = SubscriptionScheduler()
 
-  let queue = Protected<SerialScheduler?>(nil)
+  let queue = Protected<SerialScheduler?>(nil)  // made at first use
 
   /// Creates a scheduler with its own background queue.
   public init() {}
@@ -24,7 +24,7 @@ public final class SubscriptionScheduler: SchedulerType {
     }
   }
 
-  /// Releases the background queue, which lives on while it has work. The next use makes a new one.
+  /// Releases the background queue, which still runs its submitted actions. The next use makes a new queue.
   func letGo() { queue.write(nil) }
 
   /// The scheduler that receives delayed actions.

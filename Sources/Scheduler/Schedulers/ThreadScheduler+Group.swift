@@ -5,8 +5,8 @@ extension ThreadScheduler {
   ///
   /// ```swift
   /// let group = try ThreadScheduler.Group(count: 4, name: "io")
-  /// group.next().schedule { accept() }               // one after the other
-  /// group.scheduler(for: user.id).schedule { save() } // what belongs together, always on the same thread
+  /// group.next().schedule { accept() }               // the threads in turn
+  /// group.scheduler(for: user.id).schedule { save() } // equal keys: always the same thread
   /// group.stopAndJoin()
   /// ```
   ///
@@ -22,7 +22,7 @@ extension ThreadScheduler {
 
     /// The schedulers, in a constant order.
     public let schedulers: [ThreadScheduler]
-    private let turn = Atomic(0)
+    private let nextIndex = Atomic(0)
 
     /// Starts the threads, and returns when all are ready. If a thread cannot start, those started before it end.
     ///
@@ -60,7 +60,7 @@ extension ThreadScheduler {
 
     /// Returns the next scheduler, in round-robin order. Thread: any.
     public func next() -> ThreadScheduler {
-      let count = turn.wrappingAdd(1, ordering: .relaxed).oldValue
+      let count = nextIndex.wrappingAdd(1, ordering: .relaxed).oldValue
       return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]
     }
 

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Runs all its actions on its own thread, which lives between them. Use it for state that is confined to one thread.
+/// Runs all its actions on its own thread, which stays alive between them. Use it for state that is confined to one thread.
 ///
 /// ```swift
 /// let database = try ThreadScheduler(name: "database")

@@ -36,7 +36,7 @@ final class AsyncUnits: @unchecked Sendable {
 
   /// Takes `units` as ``tryTake(_:)`` does, unless the task is cancelled. If it returns false, wait for the outcome of a `request`.
   ///
-  /// Not async, because a call of an async function costs more than all else here (benchmark rows Y1 and Y2).
+  /// Not async, because a call of an async function costs more than all else here.
   @inline(__always) func takeFast(_ units: Int) throws(CancellationError) -> Bool {
     if Task.isCancelled { throw CancellationError() }
     return tryTake(units)

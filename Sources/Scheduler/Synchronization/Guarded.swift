@@ -5,9 +5,9 @@
 /// let tree = parser.withLock { $0.parse(text) }
 /// ```
 ///
-/// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because a
-/// value that is read leaves the lock. Swift has no property wrapper for some values only, so this is a separate type. Its shape is that of
-/// `Synchronization.Mutex`, in a class. The rules for code under the lock are those of ``Protected``.
+/// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
+/// reading copies the value out of the lock. A property wrapper cannot be limited to some value types, so this is a separate type. Its shape is that
+/// of `Synchronization.Mutex`, in a class. The rules for code under the lock are those of ``Protected``.
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()
 
@@ -20,7 +20,7 @@ public final class Guarded<Value: ~Copyable> {
 
   /// Runs `body` on the value, which it may change. Returns the result of `body`, or throws its error.
   ///
-  /// Nothing that belongs to the value leaves the lock.
+  /// The compiler checks that no reference to the value's contents leaves `body`.
   ///
   /// - Parameter body: called once, on this thread, under the lock. It must not use this guard.
   @inlinable

@@ -52,6 +52,7 @@ extension Protected {
     try withLock(on: condition, deadline: deadline.nanoseconds, when: isReady, body)
   }
 
+  /// Waits until the value is ready, at most until `deadline`. Returns nil if the value is not ready by then.
   private func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, deadline: csched_time, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result

@@ -5,9 +5,9 @@
 ///
 /// ```swift
 /// @Protected var hits = 0
-/// hits += 1                               // one lock, nothing lost
-/// hits = hits + 1                         // two: another thread's change in between is lost
-/// let seen = $hits.withLock { hits in     // several steps, one lock
+/// hits += 1                               // locks once: atomic
+/// hits = hits + 1                         // locks twice: loses another thread's change in between
+/// let seen = $hits.withLock { hits in     // several steps under one lock
 ///   defer { hits = 0 }
 ///   return hits
 /// }
@@ -18,7 +18,7 @@
 ///    ``write(_:)->_``. It is also the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`,
 ///    `x.name = "a"`), and the release of values by that code. If the value is an object, it is also the accessors of the properties that
 ///    `$x.name` reads and sets. Such code must not access the same value: the lock is not recursive, and the process stops with a message.
-/// 3. Your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method; comparison and description;
+/// 3. All your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method; comparison and description;
 ///    the sequence that is appended; computed properties of a value that are read through a dynamic member; and the release of
 ///    a value that an assignment to `x` or to `$x.name` replaces.
 /// 4. The lock is unfair and its waiters sleep: keep sections short, and do not wait for other threads inside.
@@ -186,6 +186,6 @@ extension Protected where Value: AnyObject {
   }
 }
 
-// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Conditional, because `read()` hands the value
-// to other threads.
+// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Conditional, because `read()` copies the
+// value to other threads.
 extension Protected: @unchecked Sendable where Value: Sendable {}

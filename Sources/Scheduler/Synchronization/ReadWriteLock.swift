@@ -11,7 +11,7 @@ internal import CScheduler
 /// A waiting writer blocks new readers, so writers are not starved. Readers that arrive meanwhile wait until the writer has finished.
 ///
 /// These errors stop the process with a message: locking again on the writer's thread; waiting for the thread's own read lock, if it is the
-/// last one that it took; unlocking a lock that no thread has, or that another thread has for writing.
+/// last one that it took; unlocking a lock that no thread owns, or that another thread owns for writing.
 ///
 /// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {

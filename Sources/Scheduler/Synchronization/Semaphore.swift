@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A counting semaphore: any thread may give and take units, and waiters get units in order of arrival.
+/// A counting semaphore: any thread may add and take units, and waiters get units in order of arrival.
 ///
 /// ```swift
 /// let slots = Semaphore(units: 4)
@@ -8,8 +8,8 @@ internal import CScheduler
 /// defer { slots.signal() }
 /// ```
 ///
-/// While a thread waits, each new unit goes to the first waiter, and no other thread can take it. The thread that gets a unit sees everything
-/// before its signal. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread,
+/// While a thread waits, each new unit goes to the first waiter, and no other thread can take it. The thread that gets a unit sees all effects
+/// before the signal. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread,
 /// the wait blocks the scheduler: the signal must come from elsewhere. To serve the scheduler meanwhile, wait with ``RunLoopLock``.
 ///
 /// A number outside the range, and more than 2^31 - 1 free units, stop the process with a message. A child of fork has the units and no waiters.
@@ -53,7 +53,7 @@ public final class Semaphore: Sendable {
   public var freeUnits: Int { Int(csched_semaphore_units(inline.pointer)) }
 }
 
-/// Returns `number` as a number of the C core. Stops the process with a message if it is not in 0 to 2^31 - 1.
+/// Returns `number` as a `UInt32`, for the C core. Stops the process with a message if it is not in 0 to 2^31 - 1.
 func checked(_ number: Int, _ function: String, _ what: String) -> UInt32 {
   guard let fitting = UInt32(exactly: number), fitting <= Int32.max else {
     misuse(function, "\(number) \(what) cannot be. Give 0 up to 2147483647.")

@@ -18,9 +18,9 @@ extension UnfairLock {
   ///
   /// With a ``Protected`` value, the wait is one call: ``Protected/withLock(on:when:_:)``.
   ///
-  /// 1. A wait unlocks the lock and begins to wait in one step. So it misses no signal that follows a change under the lock.
-  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread takes the lock like any other thread, and another may
-  ///    be faster: check the state again, in a loop.
+  /// 1. A wait unlocks the lock and begins to wait in one atomic step. So it misses no signal that follows a change under the lock.
+  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread takes the lock like any other thread, and another
+  ///    thread may take it first: check the state again, in a loop.
   /// 3. ``broadcast()`` wakes one waiter. Each woken waiter wakes the next when it has the lock, so there is no thundering herd.
   /// 4. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread, the wait
   ///    blocks the scheduler, as a lock does: its actions would otherwise run inside the action that waits. The signal must come from

@@ -11,7 +11,7 @@ internal import CScheduler
 /// An action never runs early. A start in the past is a plain submission; a start at the end of a clock never comes. A tolerance lets one
 /// wakeup serve several timers: the action may run up to that much later. Virtual time ignores the tolerance.
 public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
-  /// How the next tick is counted, and what happens to ticks whose time has passed before the action can run.
+  /// How the time of the next tick is computed, and what happens to ticks whose time has passed before the action can run.
   ///
   /// The table shows the first ticks of a period of 10 ms. In the first column the tick of 20 ms was delivered late, at 45 ms. In the second
   /// it was delivered in time, but ran until 45 ms:
@@ -49,7 +49,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     let pace: Pace
     let jitter: Duration
 
-    /// The tick after `last`, in the units of any clock; `step` is the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
+    /// Returns the tick after `last`, in units of any clock; `step`: the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
     func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
       if last == .max { return nil }
       var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
@@ -59,7 +59,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     /// The period in nanoseconds.
     var step: UInt64 { UInt64(max(0, period.saturatedNanoseconds)) }
 
-    /// The instant of the tick that is due at `due`, with a random jitter. `ticks` distinguishes actions that ask at the same time.
+    /// Returns `due` plus a random jitter. `ticks`, an address, makes the jitters of actions with the same `due` differ.
     func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
       jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
     }
@@ -104,15 +104,14 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
 
   /// Repeatedly, until the action is disposed. Ticks never overlap.
   ///
-  /// With a period of zero or less, the next tick is due as soon as the last one has ended. Each tick queues behind the scheduler's other work,
-  /// and the pace makes no difference. In virtual time such an action has one tick only: it does not advance the time, so its ticks would
-  /// never end.
+  /// With a period of zero or less, the next tick is due as soon as the last one has ended. Each tick queues behind the scheduler's other work, and
+  /// the pace makes no difference. In virtual time such an action has one tick only: it does not advance the time, so its ticks would never end.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick.
   ///   - delay: the time until the first tick; by default a period.
   ///   - tolerance: how much later than due a tick may run.
-  ///   - pace: how the next tick is counted, and what happens to late ticks.
+  ///   - pace: how the time of the next tick is computed, and what happens to late ticks.
   ///   - jitter: the most that a tick, also the first, is delayed by a random time of its own, so that many timers of one period do not fire
   ///     together. The grid does not move; with a jitter of a period or more, ticks coincide. Virtual time has no jitter.
   public static func every(
@@ -141,8 +140,8 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The instant of the next tick, without its jitter. If it has passed, the tick is to run at once. Nil if there is none: the action runs once,
-  /// or the clock has come to its end.
+  /// The instant of the next tick, without its jitter. If it has passed, the tick is to run at once. Nil if there is no next tick: the action runs
+  /// once, or the clock has reached its end.
   ///
   /// - Parameters:
   ///   - last: when the last tick was due.
@@ -158,7 +157,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     .map(MonotonicTime.init(nanoseconds:))
   }
 
-  /// When the first tick is due, as seen from `now`.
+  /// Returns when the action, or its first tick, is due, if it is submitted at `now`.
   func first(from now: MonotonicTime) -> MonotonicTime {
     if case .at(let instant) = start { return instant }
     return now.advanced(by: max(.zero, delay(from: now)))

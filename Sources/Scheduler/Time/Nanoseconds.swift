@@ -3,7 +3,7 @@ internal import CScheduler
 extension Duration {
   /// Nanoseconds, rounded up so that no timer is early, and clamped to the range of `Int64`.
   package var saturatedNanoseconds: Int64 {
-    // One division instruction of the processor. `components` takes several of 128 bits (22 of 280 ns for a timer and its cancellation).
+    // One division instruction. Rejected: `components`, several divisions of 128 bits (22 of 280 ns for a timer and its cancellation).
     let size = attoseconds.magnitude
     let high = UInt64(truncatingIfNeeded: size >> 64), low = UInt64(truncatingIfNeeded: size)
     let perNanosecond: UInt64 = 1_000_000_000
@@ -13,18 +13,18 @@ extension Duration {
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
-  /// A duration of that many nanoseconds, which may be more than `nanoseconds(_:)` takes.
+  /// Returns a duration of that many nanoseconds, which may exceed the range of `nanoseconds(_:)`.
   static func sinceStart(_ nanoseconds: UInt64) -> Duration {
     .seconds(nanoseconds / 1_000_000_000) + .nanoseconds(nanoseconds % 1_000_000_000)
   }
 
-  /// A duration of that many seconds. It is clamped if no clock can hold it; a NaN gives the longest duration.
+  /// Returns a duration of that many seconds, clamped to the range of every clock; a NaN gives the longest duration.
   package static func held(seconds: Double) -> Duration {
     if abs(seconds) < 0x1p62 { return .seconds(seconds) }
     return .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// The instant this long after now on the core's clock. It never comes if the sum overflows; it is now if the duration is negative.
+  /// The instant this long after now on the core's clock: `csched_time.max`, which never comes, if the sum overflows; now if negative.
   var deadline: csched_time {
     let span = saturatedNanoseconds
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)
@@ -32,7 +32,7 @@ extension Duration {
 }
 
 extension UInt64 {
-  /// These nanoseconds plus `duration`, clamped. A duration of 292 years, the limit of `Int64`, stands for "never": it leads to the end of the
+  /// These nanoseconds plus `duration`, clamped. A duration of 292 years, the limit of `Int64`, means "never": the result is the end of the
   /// clock from any instant.
   func nanoseconds(advancedBy duration: Duration) -> UInt64 {
     let span = duration.saturatedNanoseconds

@@ -1,7 +1,7 @@
 internal import CScheduler
 
-// Swift's clocks are the system's: `ContinuousClock` counts the system's sleep; `SuspendingClock`, like `MonotonicTime`, does not.
-// Their instants differ in their origin and in their resolution, an attosecond.
+// Swift's clocks are the system's: `ContinuousClock` advances while the system sleeps; `SuspendingClock`, like `MonotonicTime`, does not.
+// Their instants differ from `MonotonicTime` in their origin and in their resolution, an attosecond.
 
 extension ContinuousClock.Instant {
   /// The instant on the core's clock, rounded up to nanoseconds and clamped to the range of that clock.
@@ -11,8 +11,8 @@ extension ContinuousClock.Instant {
 }
 
 extension ActionTiming {
-  /// Once, at an instant of the clock that continues while the system sleeps. In virtual time the instant is also the real clock's: from then
-  /// on the action is due there.
+  /// Once, at an instant of the clock that continues while the system sleeps. In virtual time the instant is also one of the real
+  /// clock: when that clock reaches it, the action becomes due at the present virtual time.
   ///
   /// If the system has no thread or descriptor for this clock, the action is dropped. A scheduler that is stopped keeps the action until its
   /// instant, and then drops it.
@@ -37,7 +37,7 @@ extension SuspendingClock.Instant {
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// With compilers older than Swift 6.3 an epoch is measured once. It is late by the time that reading a clock takes.
+// Compilers older than Swift 6.3 have no `systemEpoch`: the epoch is measured once, and is late by the time of one clock read.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }

@@ -2,9 +2,10 @@ internal import CScheduler
 
 /// A timeline whose ticks represent instants of a type.
 ///
-/// A tick may represent several instants. So the exact present, and the exact goal of the clock, are stored as well.
+/// A tick may represent several instants. So the exact present, and the exact goal of the advance in progress, are stored as well.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
+  /// An exact instant and its tick. `version` counts replacements.
   private struct Known {
     var tick: csched_time
     var time: Time
@@ -22,6 +23,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     super.init(start: known.tick, actionLimit: actionLimit)
   }
 
+  /// The present instant: exact if the clock has stopped at an action or a goal, otherwise the first instant of the tick.
   var time: Time {
     let tick = tick, present = present.read()
     if present.tick == tick { return present.time }
@@ -31,9 +33,9 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   override var now: MonotonicTime { scale.realTime(of: time) }
 
-  /// Returns the tick of `time`.
   func tick(of time: Time) -> csched_time { scale.tick(of: time) }
 
+  /// Returns the tick of `time`, and a closure that stores `time` as the present when the clock reaches the tick.
   func instant(of time: Time) -> Instant {
     let tick = tick(of: time)
     if scale.isExact { return (tick, nil) }
@@ -50,6 +52,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     self.instant(of: scale.instant(of: instant))
   }
 
+  /// Returns the number of ticks in `period` from `tick`, at least 1; 0 if the period does not advance the clock.
   override func ticks(in period: Duration, from tick: csched_time) -> UInt64 {
     guard period > .zero else { return 0 }
     let from = scale.instant(at: tick), next = scale.instant(period, after: from)
@@ -58,10 +61,9 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return end > tick ? end - tick : 1
   }
 
-  /// Returns the instant `delay` from the present.
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Stores `time` as the clock's goal if it is in the future. Returns the tick to go to, or 0.
+  /// Stores `time` as the clock's goal if it is in the future. Returns the tick of the goal, or 0 if there is none.
   func head(for time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
@@ -72,7 +74,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   /// Stores `time` as the present if its tick is the present one.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Replaces `known` if `time` is later. Comparing and releasing instants runs user code, so this happens outside the lock.
+  /// Replaces `known` if `time` is later. Instants are compared and released outside the lock, because that runs user code.
   private func replace(_ known: Protected<Known>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()

@@ -1,7 +1,6 @@
 /// Converts between instants and a virtual clock's 64-bit ticks.
 ///
-/// A later instant never has an earlier tick. `UInt64.max` is the end of time. No lock is held while an instant's own arithmetic and comparison
-/// run.
+/// A later instant never has an earlier tick. `UInt64.max` is the end of time. No lock is held while an instant's own arithmetic and comparison run.
 package protocol VirtualTimeScale<Instant>: Sendable {
   associatedtype Instant: InstantProtocol<Duration>
 

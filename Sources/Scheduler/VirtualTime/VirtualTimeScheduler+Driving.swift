@@ -26,8 +26,7 @@ extension VirtualTimeScheduler {
   /// Runs the due actions in order, and actions that they schedule for the same instant. The clock does not move.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all actions, and moves the clock to each. Ends when only work at the end of time remains, and periodic actions that have had their first
-  /// tick.
+  /// Runs all actions, and moves the clock to each. Ends when only work at the end of time and periodic actions that have ticked once remain.
   ///
   /// Periodic actions tick meanwhile, but further ticks do not keep the run going, because it would never end. Sleeping tasks are woken. They
   /// continue on their own threads, and the run does not wait for them.
@@ -71,10 +70,10 @@ extension VirtualTimeScheduler {
     sleep(to: timeline.time(after: interval))
   }
 
-  /// Performs the request. If another call is driving the clock, that call also performs this request.
   /// Drops all waiting work, and refuses work from now on.
   package func close() { csched_virtual_close(timeline.pointer) }
 
+  /// Performs the request, or leaves it to the call that is driving the clock. Stops the process if the call exceeds `actionLimit`.
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
     var scope = csched_scope()
     if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }

@@ -1,5 +1,5 @@
 extension VirtualTimeScheduler {
-  /// Suspends the task until the clock reaches `deadline`. Returns at once if it is there already.
+  /// Suspends the task until the clock reaches `deadline`. Returns at once if the clock has reached it.
   ///
   /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. To move
   /// the clock only when the task sleeps again, wait for ``awaitSleepers(count:isolation:)``.
@@ -25,7 +25,7 @@ extension VirtualTimeScheduler {
     try await sleep(until: timeline.time(after: interval))
   }
 
-  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. Then move the clock: each of them observes it.
+  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. If you then move the clock, each of them observes it.
   ///
   /// Returns true, or false if the calling task was cancelled first. Does not poll.
   ///

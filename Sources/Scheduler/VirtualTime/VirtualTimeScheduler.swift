@@ -35,7 +35,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   let timeline: InstantTimeline<Instant>
   var sleepers: Sleepers { timeline.sleepers }
 
-  /// How many actions one call of `advance`, `run` or `step` may run. A call that exceeds it is considered endless.
+  /// How many actions one call of `advance`, `run` or `step` may run. A call that exceeds the limit counts as endless, and stops the process.
   public let actionLimit: Int
 
   /// Creates a scheduler.
@@ -43,8 +43,8 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   /// - Parameters:
   ///   - initialClock: the clock's first instant.
   ///   - origin: the instant at which ``SchedulerType/now`` is 0; by default the initial clock. `now` is 0 before it, too.
-  ///   - end: the last instant, if there is one. Work for it is beyond the end of time: ``run()`` and ``step(_:)`` do not go there, only an advance
-  ///     to it does. The instants' own arithmetic must not overflow.
+  ///   - end: the last instant, if there is one. Work for this instant is beyond the end of time: only an advance to it runs that work, not
+  ///     ``run()`` or ``step(_:)``. The instants' own arithmetic must not overflow.
   ///   - actionLimit: see ``actionLimit``; at least 1.
   public convenience init(
     initialClock: Instant, origin: Instant? = nil, end: Instant? = nil, actionLimit: Int = 1 << 21
@@ -57,7 +57,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   package init(initialClock: Instant, scale: any VirtualTimeScale<Instant>, actionLimit: Int) {
     self.actionLimit = max(1, actionLimit)
     timeline = InstantTimeline(start: initialClock, scale: scale, actionLimit: self.actionLimit)
-    // No `makeScheduler` is needed: actions run only in calls on this scheduler, so it is alive.
+    // No marker or `makeScheduler` is needed: actions run only in calls on this scheduler, so it is alive.
     super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
 
@@ -87,7 +87,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
 
   // MARK: scheduling for a time
 
-  /// Schedules `work`, which settles `returning`.
+  /// Schedules `work`, which gives its result to `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
     core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
   }

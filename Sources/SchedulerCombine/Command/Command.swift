@@ -35,12 +35,12 @@
     private let core: CommandCore<Output, Failure>
     /// Returns a publisher that calls the user's closure at each subscription.
     private let work: (Input) -> OperatorPublisher<Output, Failure>
-    private let enabling: AnyCancellable
+    private let enabling: AnyCancellable  // the subscription to `enabledIf`
 
     /// Creates a command that is enabled as `enabling` says.
     ///
     /// - Parameters:
-    ///   - enabling: whether executions may start. The last value counts; until the first value they may. A running execution continues.
+    ///   - enabling: whether executions may start: its last value, or true before the first value. A running execution continues.
     ///   - allowsConcurrentExecution: whether an execution may start while another one runs.
     ///   - scheduler: a serial scheduler that starts the work and delivers all events; by default the main scheduler.
     ///   - work: creates the work of an execution.

@@ -11,9 +11,9 @@
     // Unchecked, because the lock guards the state, and each subject has its own lock.
     struct State {
       var allowsConcurrentExecution: Bool
-      var isAllowed = true
-      var isReleased = false
-      var executing = 0
+      var isAllowed = true  // the last value of `enabledIf`
+      var isReleased = false  // the `Command` object was released
+      var executing = 0  // running executions
 
       var isEnabled: Bool { isAllowed && (executing == 0 || allowsConcurrentExecution) }
       var isExecuting: Bool { executing > 0 }
@@ -45,7 +45,7 @@
       }
     }
 
-    /// Changes the state, and publishes what changed, in the order of the changes.
+    /// Changes the state, and publishes the new values of `isExecuting` and `isEnabled`, in the order of the changes.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()

@@ -21,9 +21,8 @@
     ///
     /// 1. The timer runs only while a value waits: an idle pipeline causes no wakeups.
     /// 2. A full group is delivered at once, on the thread of its last value. A group whose time has passed is delivered on the scheduler.
-    /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many as fit the requested
-    ///    groups.
-    /// 4. At the end, the values that have arrived form a last group. A failure drops them and does not wait for the timer.
+    /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many as fit the requested groups.
+    /// 4. At a completion, the values that have arrived form a last group. A failure drops them and does not wait for the timer.
     public func collect(
       _ strategy: Publishers.TimeGroupingStrategy<CombineScheduler>, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<[Output], Failure> {
@@ -57,10 +56,10 @@
       super.init(downstream, on: place, options)
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { ask() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
 
-    /// Requests as many values as fit the requested groups, minus those already requested.
-    private func ask() {
+    /// Requests as many values as fit the requested groups, without the values already requested.
+    private func requestMissing() {
       let lacking = lock.withLock { () -> Subscribers.Demand in
         guard isLive, outstanding != .unlimited else { return .none }
         var lacking = Subscribers.Demand.unlimited
@@ -78,13 +77,13 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {
       let now = place.now
-      // Append the full group under the lock that filled it: timer, values and completion come from several threads.
+      // Append a full group in the same critical section as its last value: the timer, values and the completion come from several threads.
       let (isFull, first) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
         group.append(input)
         outstanding -= 1
         if group.count == most {
-          append(takeGroup())
+          append(closeGroup())
           return (true, nil)
         }
         guard group.count == 1 else { return (false, nil) }
@@ -95,13 +94,13 @@
       if isFull {
         if timer.isArmed { timer.disarm() }
         deliver()
-        ask()
+        requestMissing()
       }
       return .none
     }
 
     /// Under the lock: returns the open group, and starts an empty one.
-    private func takeGroup() -> [Input] {
+    private func closeGroup() -> [Input] {
       end = nil
       defer { group = [] }
       return group
@@ -111,19 +110,19 @@
       let (next, ready) = lock.withLock { () -> (Instant?, [Input]?) in
         guard let end else { return (nil, nil) }
         if end > instant { return (end, nil) }
-        let ready = takeGroup()
+        let ready = closeGroup()
         append(ready)
         return (nil, ready)
       }
       if let next { return wake(at: next) }
       withExtendedLifetime(ready) {}  // values are released outside the lock
       deliverOnThisThread()
-      ask()
+      requestMissing()
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
       let last = lock.withLock { () -> [Input] in
-        let last = takeGroup()
+        let last = closeGroup()
         if case .finished = completion, !last.isEmpty { append(last) }
         appendEnd(completion)
         return last
@@ -136,7 +135,7 @@
 
     override func ended() {
       super.ended()
-      let old = lock.withLock { takeGroup() }
+      let old = lock.withLock { closeGroup() }
       withExtendedLifetime(old) {}  // values are released outside the lock
     }
   }

@@ -4,7 +4,7 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the latest values of both publishers whenever either sends one, once both have sent one.
+    /// Delivers the latest values of both publishers each time one of them sends a value, as soon as both have sent one.
     ///
     /// Completes when both have completed, or when one completes without a value. Fails with the first failure. No pair is dropped: pairs
     /// without demand wait for it.
@@ -50,31 +50,32 @@
 
     private var left = Side<Left>()
     private var right = Side<Right>()
-    private let ofLeft = Upstream()
-    private let ofRight = Upstream()
+    private let leftUpstream = Upstream()
+    private let rightUpstream = Upstream()
 
     func attach(
       _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
     ) {
       start()
-      left(Inlet(ofLeft, onValue: { self.take($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
+      left(Inlet(leftUpstream, onValue: { self.receiveValue($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
       guard lock.withLock({ isLive }) else { return }
-      right(Inlet(ofRight, onValue: { self.take($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
+      right(
+        Inlet(rightUpstream, onValue: { self.receiveValue($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
     }
 
-    private func take<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
+    private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest
       self[keyPath: side].latest = isLive ? value : nil
       self[keyPath: side].outstanding -= 1
       let pair = left.latest.flatMap { left in right.latest.map { (left, $0) } }
-      // Append under the same lock, so that pairs are queued in the order of the changes.
+      // Append in the same critical section, so that pairs are queued in the order of the changes.
       if let pair { append(pair) }
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock
       guard pair != nil else { return }
       deliver()
-      ask()
+      requestMissing()
     }
 
     private func end<Value>(
@@ -87,23 +88,23 @@
       if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { ask() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
 
-    /// Requests from each upstream what the demand lacks. Until the first pair, received values cause no further requests.
-    private func ask() {
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for values that arrive before the first pair.
+    private func requestMissing() {
       let wanted = lock.withLock {
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))
         left.outstanding += wanted.0
         right.outstanding += wanted.1
         return wanted
       }
-      ofLeft.request(wanted.0)
-      ofRight.request(wanted.1)
+      leftUpstream.request(wanted.0)
+      rightUpstream.request(wanted.1)
     }
 
     override func ended() {
-      ofLeft.cancel()
-      ofRight.cancel()
+      leftUpstream.cancel()
+      rightUpstream.cancel()
       let old = lock.withLock { (left.latest.take(), right.latest.take()) }
       withExtendedLifetime(old) {}  // values are released outside the lock
     }

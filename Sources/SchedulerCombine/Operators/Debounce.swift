@@ -40,9 +40,8 @@
   private final class Debounce<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let dueTime: Instant.Stride
-    // Under the lock.
+    // Under the lock: the value that is not due yet, and which values are delayed (nil: all).
     private var latest: (value: Input, due: Instant)?
-    /// Which values are delayed; nil if all are.
     private var predicate: ((Input) -> Bool)?
 
     init(
@@ -56,18 +55,18 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {
       if let predicate = lock.withLock({ predicate }), !predicate(input) {
-        setWaiting(nil) { append(input) }
+        replaceLatest(nil) { append(input) }
         scheduleDelivery()
         return .none
       }
       let due = place.now.advanced(by: dueTime)
-      setWaiting((input, due))
+      replaceLatest((input, due))
       wake(at: due)
       return .none
     }
 
     override func due(_ instant: Instant) {
-      // Append under the same lock, because other events may arrive at the same time.
+      // Append in the same critical section, because other events may arrive at the same time.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }
         if latest.due > instant { return (latest.due, nil) }
@@ -82,7 +81,7 @@
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
-      setWaiting(nil) {
+      replaceLatest(nil) {
         if case .finished = completion, predicate != nil, let latest { append(latest.value) }
         appendEnd(completion)
       }
@@ -92,12 +91,12 @@
     override func ended() {
       super.ended()
       let predicate = lock.withLock { self.predicate.take() }
-      setWaiting(nil)
+      replaceLatest(nil)
       withExtendedLifetime(predicate) {}  // released outside the lock
     }
 
-    /// Replaces the waiting value by `new`; `change` edits the queue under the same lock.
-    private func setWaiting(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
+    /// Replaces `latest` by `new`, after `change` has edited the queue in the same critical section.
+    private func replaceLatest(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
       lock.lock()
       change()
       let old = latest

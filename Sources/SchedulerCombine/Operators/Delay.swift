@@ -25,7 +25,7 @@
     }
   }
 
-  /// Keeps each event until it is due. One timer runs, for the first event.
+  /// Queues each event until it is due. One timer runs, for the first event in the queue.
   private final class Delay<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private enum Event {
@@ -35,7 +35,7 @@
 
     private let interval: Instant.Stride
     private let tolerance: Instant.Stride
-    // Under the lock.
+    // Under the lock: the events that are not due yet.
     private var held = Fifo<(due: Instant, event: Event)>()
 
     init(
@@ -48,13 +48,13 @@
     }
 
     override func receive(_ input: Input) -> Subscribers.Demand {
-      hold(.value(input))
+      enqueue(.value(input))
       return .none
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) { hold(.end(completion)) }
+    override func completed(_ completion: Subscribers.Completion<Failure>) { enqueue(.end(completion)) }
 
-    private func hold(_ event: Event) {
+    private func enqueue(_ event: Event) {
       let due = place.now.advanced(by: interval)
       lock.lock()
       if isLive { held.append((due, event)) }

@@ -13,7 +13,7 @@
     /// shows how many ticks there were.
     ///
     /// - Parameters:
-    ///   - period: the time between two ticks; with zero, a tick comes as soon as the scheduler can.
+    ///   - period: the time between two ticks; with zero, each tick runs as soon as the scheduler can.
     ///   - tolerance: how much later a tick may be, so that one wakeup serves more timers.
     ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
     public func interval(
@@ -32,9 +32,9 @@
   private final class Ticks: Outlet<Int, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let token = SerialDisposable()
-    // Under the lock.
-    private var count = 0
+    private var count = 0  // ticks so far; under the lock
 
+    /// Starts the periodic action, unless the subscription was cancelled.
     func begin(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
 
     func tick() {
@@ -47,7 +47,7 @@
 
     override func ended() { token.dispose() }
 
-    /// Does nothing: no tick waits for demand, and a thread that requests must not deliver a tick in the scheduler's place.
+    /// Does nothing: no tick waits for demand, and only the scheduler's thread may deliver a tick.
     override func demanded() {}
   }
 #endif

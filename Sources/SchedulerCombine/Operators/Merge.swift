@@ -6,7 +6,7 @@
   extension Publisher {
     /// Delivers the values of this publisher and of `other` as they arrive. Completes when both have, and fails with the first failure.
     ///
-    /// Each upstream is asked for one value at a time. The next is requested when that value is delivered and there is more demand. If the
+    /// The merge requests one value at a time from each upstream: the next one when that value is delivered and there is more demand. If the
     /// subscriber requests without limit, so does the merge. Calls to the subscriber never overlap.
     public func merge<Other: Publisher<Output, Failure>>(with other: Other) -> OperatorPublisher<Output, Failure> {
       merged([attaching(), other.attaching()])
@@ -26,6 +26,7 @@
       merged([attaching(), second.attaching(), third.attaching(), fourth.attaching()])
     }
 
+    /// Returns a closure that subscribes its argument.
     fileprivate func attaching() -> (any Subscriber<Output, Failure>) -> Void { { self.receive(subscriber: $0) } }
   }
 
@@ -61,35 +62,35 @@
     // Unchecked, as its superclass is.
     private let upstreams: [Upstream]
     // Under the lock: which upstreams have an open request, the upstream of each queued value, and how many upstreams have not ended.
-    private var isAsked: [Bool]
-    private var line = Fifo<Int>()
-    private var live: Int
+    private var hasRequest: [Bool]
+    private var origins = Fifo<Int>()
+    private var liveCount: Int
     private var isUnlimited = false
 
     init(_ downstream: any Subscriber<Output, Failure>, count: Int) {
       upstreams = (0..<count).map { _ in Upstream() }
-      isAsked = Array(repeating: false, count: count)
-      live = count
+      hasRequest = Array(repeating: false, count: count)
+      liveCount = count
       super.init(downstream)
     }
 
     func attach(_ sources: [(any Subscriber<Output, Failure>) -> Void]) {
       start()
       for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {
-        source(Inlet(upstreams[index], onValue: { self.take($0, from: index) }, onEnd: end))
+        source(Inlet(upstreams[index], onValue: { self.receiveValue($0, from: index) }, onEnd: receiveCompletion))
       }
       if sources.isEmpty { finish(.finished) }
     }
 
-    private func take(_ value: Output, from index: Int) {
-      lock.withLock { if append(value), !isUnlimited { line.append(index) } }
+    private func receiveValue(_ value: Output, from index: Int) {
+      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }
       deliver()
     }
 
-    private func end(_ completion: Subscribers.Completion<Failure>) {
+    private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let isLast = lock.withLock {
-        live -= 1
-        return live == 0
+        liveCount -= 1
+        return liveCount == 0
       }
       if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
     }
@@ -98,8 +99,8 @@
       let asked = lock.withLock { () -> [Int] in
         if isUnlimited { return [] }
         isUnlimited = demand == .unlimited
-        let asked = isAsked.indices.filter { isUnlimited || !isAsked[$0] }
-        for index in asked { isAsked[index] = true }
+        let asked = hasRequest.indices.filter { isUnlimited || !hasRequest[$0] }
+        for index in asked { hasRequest[index] = true }
         return asked
       }
       for index in asked { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
@@ -107,9 +108,9 @@
 
     override func delivered() {
       let next = lock.withLock { () -> Int? in
-        guard !isUnlimited, let index = line.popFirst() else { return nil }
-        isAsked[index] = demand > waiting
-        return isAsked[index] ? index : nil
+        guard !isUnlimited, let index = origins.popFirst() else { return nil }
+        hasRequest[index] = demand > waiting
+        return hasRequest[index] ? index : nil
       }
       if let next { upstreams[next].request(.max(1)) }
     }

@@ -19,7 +19,7 @@
 
     /// Delivers all events on the main thread.
     ///
-    /// An event is delivered at once if it arrives there and no work waits or runs there. Otherwise it is queued. The same as
+    /// An event is delivered at once if it arrives on the main thread and no work waits or runs there. Otherwise it is queued. The same as
     /// `receive(on: MainScheduler.instance.combine)`.
     public func deliverOnMain() -> OperatorPublisher<Output, Failure> {
       receive(on: SchedulerCombine.MainScheduler.instance.combine)

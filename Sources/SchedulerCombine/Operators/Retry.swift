@@ -41,9 +41,9 @@
   }
 
   extension Publisher {
-    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. Then passes the failure on.
+    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. The last failure is sent to the subscriber.
     ///
-    /// Demand that one attempt did not meet is passed to the next. A cancellation also ends a pause.
+    /// Demand that one attempt did not meet is requested from the next attempt. A cancellation also ends a pause.
     ///
     /// - Parameters:
     ///   - attempts: the largest number of further subscriptions; `.max` means no limit.
@@ -62,8 +62,8 @@
 
     /// Subscribes again after each completion, at most `times` times, each in an action of `scheduler`. Then completes.
     ///
-    /// A failure is passed on. The scheduler can run other work between two subscriptions. The stack does not grow, even if each subscription
-    /// completes at once. Demand that one subscription did not meet is passed to the next. A cancellation ends the repetition.
+    /// A failure is sent to the subscriber. The scheduler can run other work between two subscriptions. The stack does not grow, even if each
+    /// subscription completes at once. Demand that one subscription did not meet is requested from the next. A cancellation ends the repetition.
     ///
     /// - Parameters:
     ///   - times: the largest number of further subscriptions; by default there is no limit.
@@ -80,7 +80,7 @@
     }
   }
 
-  /// Subscribes again: with a backoff after a failure and a pause, without one after a completion.
+  /// Subscribes again. With a backoff: after a failure and a pause. Without a backoff: after a completion.
   private final class Repeating<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is; one attempt at a time subscribes to the source.
     typealias Source = (Inlet<Output, Failure>) -> Void
@@ -89,7 +89,7 @@
     private let backoff: Backoff?
     private let place: CombineScheduler
     private let activation: Activation
-    // Under the lock.
+    // Under the lock: how often it has subscribed again, the present upstream, and how many requested values have not arrived.
     private var source: Source?
     private var count = 0
     private var upstream = Upstream()
@@ -104,6 +104,7 @@
       super.init(downstream)
     }
 
+    /// Subscribes to the source, and requests the demand that is not met.
     func attempt() {
       let next = Upstream()
       lock.lock()
@@ -112,16 +113,16 @@
       outstanding = .none
       lock.unlock()
       guard let source else { return }
-      ask()
-      source(Inlet(next, onValue: take, onEnd: end))
+      requestMissing()
+      source(Inlet(next, onValue: receiveValue, onEnd: receiveCompletion))
     }
 
-    private func take(_ value: Output) {
+    private func receiveValue(_ value: Output) {
       lock.withLock { outstanding -= 1 }
       send(value)
     }
 
-    private func end(_ completion: Subscribers.Completion<Failure>) {
+    private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let hasFailed = if case .failure = completion { true } else { false }
       let number = lock.withLock { () -> Int? in
         guard hasFailed == (backoff != nil), count < attempts else { return nil }
@@ -133,9 +134,9 @@
       activation.arm(at: pause.map { place.now.advanced(by: $0) }) { [self] _ in attempt() }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { ask() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
 
-    private func ask() {
+    private func requestMissing() {
       let (upstream, lacking) = lock.withLock {
         let lacking = self.lacking(beyond: outstanding)
         outstanding += lacking

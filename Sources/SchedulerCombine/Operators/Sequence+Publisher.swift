@@ -26,15 +26,15 @@
 
   private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    /// The iteration's state. The running step holds it; between steps it is in `progress`, under the lock, until the end.
+    /// The iterator and the fetched element. A running step moves it out of `progress`, so only one step uses it.
     private struct Progress {
       let next: () -> Element?
-      var ahead: Element?
+      var fetched: Element?
       var hasBegun = false
     }
 
     private let activation: Activation
-    private var progress: Progress?
+    private var progress: Progress?  // under the lock; nil during a step and after the end
     private var isOpen = false
 
     init(
@@ -56,30 +56,31 @@
 
     override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { begin() } }
 
-    /// Does nothing: no value waits for demand. If the requesting thread delivered one, the step could fetch the next before that delivery ends.
+    /// Does nothing: no value waits for demand. A delivery by the requesting thread could overlap with the next fetch.
     override func demanded() {}
 
+    /// Delivers one element, fetches the next, and arms another step if there is demand.
     private func step() {
       guard var progress = lock.withLock({ progress.take() }) else { return }
       if !progress.hasBegun {
         progress.hasBegun = true
-        look(&progress)
+        fetchNext(&progress)
       }
-      if lock.withLock({ isLive && demand > .none }), let value = progress.ahead.take() {
+      if lock.withLock({ isLive && demand > .none }), let value = progress.fetched.take() {
         send(value)
-        look(&progress)
+        fetchNext(&progress)
       }
       let isWanted = lock.withLock {
         if isLive { self.progress = progress }
-        return isLive && demand > .none && progress.ahead != nil
+        return isLive && demand > .none && progress.fetched != nil
       }
       if isWanted { begin() }
     }
 
-    private func look(_ progress: inout Progress) {
+    private func fetchNext(_ progress: inout Progress) {
       guard lock.withLock({ isLive }) else { return }
-      progress.ahead = progress.next()
-      if progress.ahead == nil { finish(.finished) }
+      progress.fetched = progress.next()
+      if progress.fetched == nil { finish(.finished) }
     }
 
     override func ended() {

@@ -10,7 +10,7 @@
     /// Subscribes, and requests values, in actions of `scheduler`.
     ///
     /// The subscriber gets its subscription at once, and may request and cancel before the action runs. A cancelled action does not subscribe.
-    /// A request made in an action of the scheduler is passed on at once.
+    /// A request made in an action of the scheduler is sent upstream at once.
     public func subscribe(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Output, Failure>
     {
@@ -25,36 +25,35 @@
   private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let place: CombineScheduler
-    private let beginning: Activation
-    private let asking: Activation
-    // Under the lock.
-    private var asked: Subscribers.Demand = .none
+    private let subscription: Activation
+    private let requests: Activation
+    private var pendingDemand: Subscribers.Demand = .none  // for the action of `requests`; under the lock
 
     init(
       _ downstream: any Subscriber<Input, Failure>, on place: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.place = place
-      beginning = Activation(place, options)
-      asking = Activation(place, options)
+      subscription = Activation(place, options)
+      requests = Activation(place, options)
       super.init(downstream)
     }
 
     func begin(_ subscribe: @escaping () -> Void) {
       nonisolated(unsafe) let subscribe = subscribe  // called once, in the action
-      beginning.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
+      subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
     override func subscribed() { upstream.requestEarly() }
 
     override func wanted(_ demand: Subscribers.Demand) {
       if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }
-      lock.withLock { asked += demand }
-      asking.arm { [self] _ in
+      lock.withLock { pendingDemand += demand }
+      requests.arm { [self] _ in
         upstream.request(
           lock.withLock {
-            defer { asked = .none }
-            return asked
+            defer { pendingDemand = .none }
+            return pendingDemand
           })
       }
     }
@@ -66,8 +65,8 @@
 
     override func ended() {
       super.ended()
-      beginning.dispose()
-      asking.dispose()
+      subscription.dispose()
+      requests.dispose()
     }
   }
 
@@ -75,7 +74,7 @@
     /// Subscribes on the caller's current scheduler, or else on a private background queue (ReactiveCocoa's subscription scheduler).
     ///
     /// So the source always sends from a known scheduler. The subscriber gets its subscription at once. If it cancels before the action runs,
-    /// the action does not subscribe, and everything it kept is released.
+    /// the action does not subscribe, and the action's captures are released.
     ///
     /// - Parameter scheduler: the scheduler that owns the private queue.
     public func subscribeOnCurrent(or scheduler: SubscriptionScheduler = .instance)

@@ -10,8 +10,8 @@
     /// Delivers at most one value in each `interval`, on `scheduler`.
     ///
     /// The first value is delivered at once. Of the values that arrive within an interval after a delivery, one is delivered when the interval
-    /// ends. The completion comes after it. A due value without demand waits for it. Meanwhile newer values replace it with `latest`, and are
-    /// dropped without.
+    /// ends. The completion is delivered after that value. A due value waits for demand. Meanwhile newer values replace it if `latest` is true;
+    /// otherwise they are dropped.
     ///
     /// - Parameters:
     ///   - interval: the time from one delivery to the next.
@@ -50,13 +50,14 @@
       return .none
     }
 
+    /// Returns when the next value may be delivered, if the last delivery was at `last`.
     private func next(after last: Instant?) -> Instant {
       let now = place.now
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
     override func due(_ instant: Instant) {
-      // Append under the same lock, because a completion may arrive at the same time.
+      // Append the value in the same critical section, because a completion may arrive at the same time.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
         defer { if let end = end.take() { appendEnd(end) } }
         guard let value = pending.take() else { return nil }
@@ -70,11 +71,11 @@
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {
-      let isBehind = lock.withLock {
+      let waitsForValue = lock.withLock {
         if pending != nil { end = completion } else { appendEnd(completion) }
         return pending != nil
       }
-      if !isBehind { scheduleDelivery() }
+      if !waitsForValue { scheduleDelivery() }
     }
 
     override func ended() {

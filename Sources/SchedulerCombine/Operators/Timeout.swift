@@ -29,10 +29,10 @@
   private final class Timeout<Input, Failure: Error>: ReceiveOn<Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride
-    // Under the lock.
+    // Under the lock. `end`: when the publisher times out if no value arrives before.
     private var makeError: (() -> Failure)?
     private var end: Instant?
-    private var isAsked = false
+    private var hasRequested = false
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler,
@@ -45,25 +45,25 @@
 
     override func subscribed() {
       super.subscribed()
-      wake(at: putOff())
+      wake(at: extendDeadline())
     }
 
     override func wanted(_ demand: Subscribers.Demand) {
       let isFirst = lock.withLock {
-        defer { isAsked = true }
-        return !isAsked
+        defer { hasRequested = true }
+        return !hasRequested
       }
-      if isFirst { putOff() }
+      if isFirst { extendDeadline() }
       super.wanted(demand)
     }
 
     override func receive(_ input: Input) -> Subscribers.Demand {
-      putOff()
+      extendDeadline()
       return super.receive(input)
     }
 
     @discardableResult
-    private func putOff() -> Instant {
+    private func extendDeadline() -> Instant {
       let new = place.now.advanced(by: interval)
       lock.withLock { end = new }
       return new

@@ -86,7 +86,7 @@
       return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .max : .min) : difference)
     }
 
-    /// Returns the product of both, counted in seconds.
+    /// Returns the product of the two lengths in seconds.
     public static func * (left: Self, right: Self) -> Self {
       let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
       guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
@@ -99,6 +99,7 @@
   extension FixedWidthInteger where Self: SignedInteger {
     /// This number, or `.min + 1` for `.min`, which has no magnitude.
     fileprivate var clamped: Self { Swift.max(self, .min + 1) }
+    /// Returns the product with `factor`, clamped.
     fileprivate func times(_ factor: Self) -> Self {
       let (product, isBeyond) = multipliedReportingOverflow(by: factor)
       return isBeyond ? (self < 0 ? .min : .max) : product

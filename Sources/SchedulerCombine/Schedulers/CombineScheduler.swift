@@ -17,9 +17,8 @@
 
   /// A view of any scheduler, real or virtual, that conforms to Combine's `Scheduler`.
   ///
-  /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant keep the order of
-  ///    submission.
-  /// 2. A tolerance is passed on; `minimumTolerance` is zero.
+  /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant keep the order of submission.
+  /// 2. The scheduler receives the tolerance; `minimumTolerance` is zero.
   /// 3. The result of `schedule(after:interval:tolerance:options:_:)` cancels the action, and releases the closure before `cancel()` returns.
   ///    As with every `Disposable`, releasing the result does not cancel; Combine's `AnyCancellable` does cancel. Ticks do not drift, and
   ///    missed ticks become one.
@@ -61,7 +60,7 @@
       after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
       _ action: @escaping () -> Void
     ) {
-      nonisolated(unsafe) let action = action  // as above
+      nonisolated(unsafe) let action = action  // Combine's contract, as above
       submit(at: date, tolerance: tolerance, options) { action() }
     }
 
@@ -74,7 +73,7 @@
       after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
       options: SchedulerOptions?, _ action: @escaping () -> Void
     ) -> any Cancellable {
-      nonisolated(unsafe) let action = action  // as above
+      nonisolated(unsafe) let action = action  // Combine's contract, as above
       let timing = ActionTiming.every(
         interval.duration, after: now.distance(to: date).duration, tolerance: tolerance.duration)
       return DisposingCancellable(disposable: target(options).schedule(timing) { action() })
@@ -102,6 +101,7 @@
       return base as AnyObject === current
     }
 
+    /// Returns the scheduler that runs actions with `options`.
     func target(_ options: SchedulerOptions?) -> any SchedulerType {
       guard let priority = options?.priority else { return base }
       return (base as? ConcurrentScheduler)?.prioritized(priority) ?? base

@@ -61,16 +61,16 @@
   /// 1. There is one upstream subscription, which requests without limit. Each subscriber gets as much as it requests; other values wait.
   /// 2. All subscribers see the same order. Values are delivered on the threads that send or request them.
   /// 3. Cancelling a subscriber ends only that subscriber. ``cancel()`` ends the work; releasing this object does not.
-  /// 4. When this object is released, no new subscriber can arrive, and the values kept for new subscribers are released.
+  /// 4. When this object is released, no new subscriber can arrive, and the values buffered for new subscribers are released.
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
     private let replay = ReplaySubject<Output, Failure>()
     private let upstream = Upstream()
     private let place: CombineScheduler?
     private let lock = UnfairLock()
-    // Under the lock, until the subscription starts.
+    // Subscribes to the source; nil once that was done or cancelled. Under the lock.
     private var begin: ((Inlet<Output, Failure>) -> Void)?
 
-    /// Creates a publisher that shares `source`. If `place` is given, it delivers all events.
+    /// Creates a publisher that shares `source`. If `place` is given, that scheduler delivers all events.
     init(_ source: OperatorPublisher<Output, Failure>, deliveringOn place: CombineScheduler? = nil) {
       self.place = place
       begin = { source.subscribe($0) }
@@ -84,7 +84,7 @@
       connect()
     }
 
-    /// Subscribes, unless that was done or cancelled.
+    /// Subscribes to the source, unless that was done or cancelled.
     func connect() {
       guard let begin = lock.withLock({ self.begin.take() }) else { return }
       upstream.request(.unlimited)

@@ -29,6 +29,6 @@
     where Downstream.Input == Output, Downstream.Failure == Failure { replay.receive(subscriber: subscriber) }
   }
 
-  // Unchecked, because a class cannot conform to Sendable conditionally. Its only property is constant, and then Sendable.
+  // Unchecked, because a class cannot conform to Sendable conditionally. Its only property is constant, and Sendable if `Output` is.
   extension BehaviorSubject: @unchecked Sendable where Output: Sendable {}
 #endif

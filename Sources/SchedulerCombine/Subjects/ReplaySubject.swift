@@ -6,12 +6,12 @@
   #endif
   internal import Scheduler
 
-  /// A subject that keeps the last values, and sends them to each new subscriber before later values.
+  /// A subject that buffers the last values, and sends them to each new subscriber before later values.
   ///
   /// 1. All subscribers get the values in the same order, however many threads send. A replay is never mixed with values sent at the same time.
   /// 2. A cancelled replay stops between two values, even if cancelled inside a call to the subscriber.
   /// 3. A subscriber gets as much as it requests; other values wait for demand.
-  /// 4. After the completion a new subscriber gets the kept values, then the completion.
+  /// 4. After the completion a new subscriber gets the buffered values, then the completion.
   public final class ReplaySubject<Output, Failure: Error>: Subject {
     private struct State {
       var capacity: Int
@@ -24,7 +24,7 @@
     private let lock = UnfairLock()
     private var state: State
 
-    /// Creates a subject that keeps the last `capacity` values; by default all.
+    /// Creates a subject that buffers the last `capacity` values; by default all.
     public convenience init(capacity: Int = .max) { self.init(capacity: capacity, forgetsAtEnd: false) }
 
     /// Creates a subject. With `forgetsAtEnd`, subscribers that arrive after the completion get no values.
@@ -36,7 +36,7 @@
     /// The values that a new subscriber would get first.
     public var values: [Output] { lock.withLock { state.kept.all } }
 
-    /// The subscribers that a queued value must be delivered to, and the value that is no longer kept.
+    /// The result of `line(up:)`: the subscribers in whose queues the value is, and the old value that left the buffer.
     struct Line {
       fileprivate var reached: [Replay<Output, Failure>] = []
       fileprivate var old: Output?
@@ -48,7 +48,8 @@
 
     /// Appends a value to the queue of each subscriber.
     ///
-    /// The caller must call `deliver()` on the result, outside all locks. A caller that appends under its own lock publishes its changes in order.
+    /// The caller must call `deliver()` on the result, outside all locks. If the caller appends under its own lock, its changes are
+    /// published in order.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
@@ -62,7 +63,7 @@
       return line
     }
 
-    /// Releases the kept values and keeps no others, because no new subscriber can arrive.
+    /// Releases the buffered values, and buffers no further values, because no new subscriber can arrive.
     func forget() {
       lock.lock()
       let old = state.kept
@@ -98,7 +99,7 @@
     }
 
     fileprivate func remove(_ replay: Replay<Output, Failure>) {
-      lock.withLock { state.subscriptions.removeAll { $0 === replay } }  // the caller keeps it alive
+      lock.withLock { state.subscriptions.removeAll { $0 === replay } }  // not released here: the caller retains it
     }
   }
 

@@ -6,8 +6,8 @@
   #endif
   internal import Scheduler
 
-  /// An action that a stage submits repeatedly. One step runs at a time, even on a concurrent scheduler. The stack does not grow, even on a
-  /// scheduler that runs actions at once.
+  /// An action that a stage submits repeatedly: each run is a step. One step runs at a time, even on a concurrent scheduler. The stack does not
+  /// grow, even on a scheduler that runs actions at once.
   final class Activation: @unchecked Sendable {
     // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
@@ -15,7 +15,7 @@
     private struct State {
       var isArmed = false
       var isRunning = false
-      /// The step that was due while another one ran.
+      /// A step that became due while another one ran.
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)?
     }
 
@@ -30,7 +30,7 @@
       self.options = options
     }
 
-    /// Whether a step is waiting to start. Such a step sees everything that happened before this check.
+    /// Whether a step is waiting to start. That step sees everything that happened before this check.
     var isArmed: Bool {
       lock.lock()
       defer { lock.unlock() }
@@ -48,8 +48,8 @@
       lock.unlock()
       guard !wasArmed, !token.isDisposed else { return }
       token.replace {
-        guard let due else { return place.submit(options) { [self] in enter(step, nil) } }
-        return place.submit(at: due, tolerance: tolerance, options) { [self] in enter(step, due) }
+        guard let due else { return place.submit(options) { [self] in runSteps(step, nil) } }
+        return place.submit(at: due, tolerance: tolerance, options) { [self] in runSteps(step, due) }
       }
     }
 
@@ -63,7 +63,8 @@
       }
     }
 
-    private func enter(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
+    /// Runs `step`, and then a step that became due meanwhile. If a step is running, leaves `step` to its loop.
+    private func runSteps(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
       lock.lock()
       state.isArmed = false
       guard !state.isRunning else {

@@ -1,8 +1,8 @@
 #if Combine
-  /// A queue with amortised constant time at both ends.
+  /// A queue. Appending and removing take amortised constant time.
   struct Fifo<Element> {
     private var elements: [Element?] = []
-    private var head = 0
+    private var head = 0  // the index of the first element; the slots before it are nil
 
     var isEmpty: Bool { head == elements.count }
     var count: Int { elements.count - head }
@@ -14,14 +14,14 @@
 
     mutating func popFirst() -> Element? {
       guard head < elements.count else { return nil }
-      defer { tidy() }
+      defer { compact() }
       let element = elements[head].take()
       head += 1
       return element
     }
 
-    /// Keeps the capacity of a short queue, and releases that of a long one.
-    private mutating func tidy() {
+    /// Removes empty slots. Keeps the memory of a short queue, and frees that of a long queue.
+    private mutating func compact() {
       if head == elements.count {
         elements.removeAll(keepingCapacity: elements.count <= 64)
         head = 0

@@ -6,10 +6,10 @@
   #endif
   internal import Scheduler
 
-  /// An operator's downstream end. It delivers one event at a time, in order, within the demand, and none after the completion.
+  /// The connection of an operator to its subscriber. It delivers one event at a time, in order, within the demand, and none after the completion.
   ///
   /// 1. The subscriber is never called under a lock, by two threads at a time, or inside another call from this outlet.
-  /// 2. Demand added during a call is served after it, by the same loop, so the stack does not grow.
+  /// 2. If the subscriber requests values during a call, the loop that made the call delivers them after it, so the stack does not grow.
   /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`, even one called by the
   ///    subscriber.
   class Outlet<Output, Failure: Error>: Subscription, @unchecked Sendable {
@@ -56,7 +56,7 @@
     final var waiting: Int { state.waiting.count }
     final var demand: Subscribers.Demand { state.demand }
 
-    /// Passes the subscription to the subscriber, then delivers a completion that arrived before.
+    /// Sends the subscriber its subscription, then delivers a completion that arrived before.
     final func start() {
       lock.withLock { state.downstream }?.receive(subscription: self)
       let isReady = lock.withLock {
@@ -114,7 +114,7 @@
       isLive && (state.waiting.isEmpty ? state.completion != nil && state.isStarted : state.demand > .none)
     }
 
-    /// Delivers queued events within the demand, at most `limit`, unless another call is delivering. Returns whether some remain after `limit`.
+    /// Delivers queued events within the demand, at most `limit`, unless another call is delivering. Returns whether more could be delivered.
     @discardableResult
     final func deliver(atMost limit: Int = .max) -> Bool {
       let isMine = lock.withLock {
@@ -122,9 +122,9 @@
         return !state.isDelivering
       }
       guard isMine else { return false }
-      var left = limit
-      while left > 0, deliverNext() { left -= 1 }
-      guard left == 0 else { return false }
+      var remaining = limit
+      while remaining > 0, deliverNext() { remaining -= 1 }
+      guard remaining == 0 else { return false }
       return lock.withLock {
         state.isDelivering = false
         return isDeliverable
@@ -134,7 +134,7 @@
     /// Delivers one event. Returns false once the delivery has ended. The subscriber and its values are released outside the lock.
     private final func deliverNext() -> Bool {
       lock.lock()
-      guard let downstream = state.downstream else { return deliveryEnds() }
+      guard let downstream = state.downstream else { return endDelivery() }
       if state.demand > .none, let value = state.waiting.popFirst() {
         state.demand -= 1
         lock.unlock()
@@ -144,16 +144,17 @@
         return true
       }
       guard state.isStarted, state.waiting.isEmpty, let completion = state.completion.take() else {
-        return deliveryEnds()
+        return endDelivery()
       }
       state.downstream = nil
-      _ = deliveryEnds()
+      _ = endDelivery()
       ended()
       downstream.receive(completion: completion)
       return false
     }
 
-    private final func deliveryEnds() -> Bool {
+    /// Ends the delivery, and unlocks. Returns false, the result of `deliverNext`.
+    private final func endDelivery() -> Bool {
       state.isDelivering = false
       lock.unlock()
       return false
@@ -172,7 +173,7 @@
       demanded()
     }
 
-    /// Called after each request. Delivers the waiting events, unless a subclass leaves that to another thread.
+    /// Called after each request. Delivers the waiting events, unless a subclass overrides it to deliver on another thread.
     func demanded() { deliver() }
 
     final func cancel() {

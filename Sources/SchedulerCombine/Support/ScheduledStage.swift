@@ -11,9 +11,9 @@
     // Unchecked, as its superclass is.
     typealias Instant = CombineScheduler.SchedulerTimeType
 
-    final let place: CombineScheduler
+    final let place: CombineScheduler  // the scheduler that delivers
     final let timer: Activation
-    private final let handing: Activation
+    private final let delivery: Activation
     /// How many events are delivered before other work of the scheduler may run.
     private final let batch = 64
 
@@ -23,19 +23,19 @@
     ) {
       self.place = place
       timer = Activation(place, options)
-      handing = Activation(place, options)
+      delivery = Activation(place, options)
       super.init(downstream)
     }
 
     /// Submits an action that delivers the queued events.
     final func scheduleDelivery() {
-      if !handing.isArmed, lock.withLock({ isDeliverable }) { handing.arm { [self] _ in deliverOnThisThread() } }
+      if !delivery.isArmed, lock.withLock({ isDeliverable }) { delivery.arm { [self] _ in deliverOnThisThread() } }
     }
 
-    /// Delivers queued events, at most a batch, and leaves more to another action. Called in an action of the scheduler.
+    /// Delivers queued events, at most a batch, and submits another action for the remaining events. Called in an action of the scheduler.
     final func deliverOnThisThread() { if deliver(atMost: batch) { scheduleDelivery() } }
 
-    /// Arms the timer to call ``due(_:)`` at `instant`. If it is armed already, that call must arm it again for later events.
+    /// Arms the timer to call ``due(_:)`` at `instant`. If the timer is armed already, does nothing: `due` must arm it again for later events.
     final func wake(at instant: Instant, tolerance: Instant.Stride = .zero) {
       timer.arm(at: instant, tolerance: tolerance) { [self] in due($0) }
     }
@@ -53,11 +53,11 @@
     override func ended() {
       super.ended()
       timer.dispose()
-      handing.dispose()
+      delivery.dispose()
     }
   }
 
-  /// A stage that takes all values, and chooses which to deliver.
+  /// A stage that requests all values, and delivers some of them.
   class SamplingStage<Input, Output, Failure: Error>: ScheduledStage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final override func subscribed() {

@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// An operator with one upstream: passes demand upstream and events downstream. Subclasses override either.
+  /// An operator with one upstream: sends demand upstream and events downstream. Subclasses override one or both.
   class Stage<Input, Output, Failure: Error>: Outlet<Output, Failure>, Subscriber, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final let upstream = Upstream()
@@ -15,10 +15,10 @@
       if upstream.accept(subscription) { subscribed() }
     }
 
-    /// Called once the upstream's subscription is accepted. Passes the subscription to the subscriber.
+    /// Called once the upstream's subscription is accepted. Sends the subscriber its subscription.
     func subscribed() { start() }
 
-    /// Receives a value. Returns no demand: only requests ask for more values.
+    /// Receives a value. Returns no demand: the stage requests values through `upstream` only.
     func receive(_ input: Input) -> Subscribers.Demand { .none }
 
     /// Receives the upstream's completion.
@@ -33,7 +33,7 @@
 
   /// A subscriber to one of several upstreams of an operator.
   ///
-  /// It keeps the operator alive through its closures; the operator keeps only the ``Upstream``. The retain cycle lasts as long as the subscription.
+  /// Its closures retain the operator; the operator retains only the ``Upstream``. The retain cycle lasts as long as the subscription.
   final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
     // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
     private let upstream: Upstream

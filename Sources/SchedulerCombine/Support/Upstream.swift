@@ -6,19 +6,19 @@
   #endif
   internal import Scheduler
 
-  /// An operator's upstream end. It keeps requests that arrive before the subscription.
+  /// The connection of an operator to one upstream. It stores requests made before the subscription arrives.
   final class Upstream: @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any thread.
     private struct State {
       var subscription: (any Subscription)?
-      var early: Subscribers.Demand = .none
-      var isOver = false
+      var early: Subscribers.Demand = .none  // requested before the subscription arrived
+      var isOver = false  // completed or cancelled
     }
 
     private let lock = UnfairLock()
     private var state = State()
 
-    /// Takes the subscription. If there is one already, or this end is over, cancels it and returns false.
+    /// Stores the subscription. If there is one already, or the connection is over, cancels the new one and returns false.
     func accept(_ subscription: any Subscription) -> Bool {
       lock.lock()
       guard !state.isOver, state.subscription == nil else {
@@ -31,10 +31,10 @@
       return true
     }
 
-    /// Whether a subscription was accepted, or this end is over. Requests are then no longer kept.
+    /// Whether a subscription was accepted, or the connection is over. From then on no request is stored.
     var isAccepted: Bool { lock.withLock { state.subscription != nil || state.isOver } }
 
-    /// Passes on the requests made before the subscription arrived.
+    /// Sends the stored requests to the subscription.
     func requestEarly() {
       let early = lock.withLock {
         defer { state.early = .none }
@@ -53,7 +53,7 @@
       subscription?.request(demand)
     }
 
-    /// Records the completion. Returns false if this end was over already.
+    /// Records the completion. Returns false if the connection was over already.
     func complete() -> Bool {
       lock.lock()
       let wasOver = state.isOver, subscription = state.subscription.take()

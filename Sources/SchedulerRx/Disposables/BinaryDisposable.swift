@@ -1,7 +1,7 @@
-// A disposable that disposes two others, in order, once.
+// Disposes two other disposables, in order, once.
 // States of `disposed`
 //   false  only init and deinit access the children
-//   true   the thread that set the flag owns the children, and moves them out
+//   true   the thread that set the flag owns the children, and empties both fields
 // Invariants
 //   ND1  Exactly one dispose or detach gets the children, and it gets both.
 //   ND2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
@@ -12,15 +12,12 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Disposes two other disposables in order.
 final class BinaryDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Only init, deinit and the thread that set `disposed` access it.
-  // Speed only: `disposed` already ensures one owner at a time, so the runtime need not check it (25 of 124 ns
-  // for a set and a disposal).
+  // Only init, deinit and the thread that set `disposed` access `first` and `second`.
+  // Speed only: `disposed` ensures one owner at a time, so the runtime need not check it (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var first: (any Disposable)?
-  // Accessed as `first` is.
   @exclusivity(unchecked) nonisolated(unsafe) private var second: (any Disposable)?
 
   init(_ first: any Disposable, _ second: any Disposable) {
@@ -30,7 +27,7 @@ final class BinaryDisposable: DisposalNode {
 
   deinit {
     guard first != nil else { return }
-    DisposalWalk.release(handOver)
+    DisposalWalk.release(moveChildren)
   }
 
   var isDisposed: Bool {
@@ -38,18 +35,18 @@ final class BinaryDisposable: DisposalNode {
   }
 
   func dispose() {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     if let first = first.take() { DisposalWalk.disposeChild(first) }
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
-    handOver(to: &walk)
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
+    moveChildren(to: &walk)
   }
 
   /// Moves both children into `walk`; this object keeps no reference to them.
-  private func handOver(to walk: inout DisposalWalk) {
+  private func moveChildren(to walk: inout DisposalWalk) {
     guard let first = first.take(), let second = second.take() else { return }
     walk.push(first, second)
   }

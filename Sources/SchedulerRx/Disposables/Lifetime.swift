@@ -7,7 +7,7 @@ public import Scheduler
 ///   private let token = Lifetime.Token()
 ///   let lifetime: Lifetime
 ///   init() { lifetime = Lifetime(token) }
-/// }  // the token dies with the player, and so ends the lifetime
+/// }  // the player releases the token, which ends the lifetime
 ///
 /// player.lifetime += clock.subscribe(show)
 /// player.lifetime.observeEnded { print("gone") }
@@ -21,15 +21,14 @@ public import Scheduler
 ///    with the end is never lost, and its observer is never called twice.
 /// 4. Disposing a registration revokes it: its observer is not called, its disposable is not disposed, and both are released.
 ///
-/// There is no equivalent of ReactiveSwift's `Lifetime.of(_:)`, the lifetime of any object. It needs associated objects, which only
-/// the Objective-C runtime has. A separate table would have to be notified of each object's end. Give the
-/// class a ``Token``, as above, instead.
+/// There is no equivalent of ReactiveSwift's `Lifetime.of(_:)`, the lifetime of any object. It needs associated objects, which only the Objective-C
+/// runtime has. Without it, a table would need a notification of each object's end. Instead, give the class a ``Token``, as above.
 ///
 /// The idea comes from ReactiveSwift.
 public final class Lifetime: Sendable {
   /// A lifetime that has ended.
   public static let empty: Lifetime = {
-    defer { Counted.disposables(-1) }  // its composite is never released
+    defer { Counted.disposables(-1) }  // not a leak: `empty` is never released
     return make().lifetime
   }()
 
@@ -49,8 +48,7 @@ public final class Lifetime: Sendable {
   /// Whether the lifetime has begun to end: one atomic load.
   public var hasEnded: Bool { observers.isDisposed }
 
-  /// Calls `action` when the lifetime ends, or at once if it has ended.
-  /// Returns a disposable that revokes the registration; nil after the end.
+  /// Calls `action` when the lifetime ends, or at once if it has ended. Returns a disposable that revokes the registration; nil after the end.
   @discardableResult
   public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     register(Disposables.create(with: action))

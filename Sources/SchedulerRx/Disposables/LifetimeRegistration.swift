@@ -1,4 +1,4 @@
-// A disposable that removes one observer from a lifetime without calling it.
+// Removes one observer from a lifetime, without calling it.
 // States of `disposed`: false; true, which is final.
 // Invariants, orderings: as in AnonymousDisposable (A3), with removal from a composite instead of a closure. The composite decides
 //   whether the observer is called or revoked (CD1). A second revocation does nothing, because a key names one child for ever. The
@@ -9,7 +9,6 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Removes one observer from a lifetime without calling it.
 final class LifetimeRegistration: Disposable {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)

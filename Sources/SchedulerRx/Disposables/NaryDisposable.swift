@@ -1,4 +1,4 @@
-// A disposable that disposes a fixed list of others, in order, once.
+// Disposes a fixed list of disposables, in order, once.
 // States of `disposed`, invariants, orderings: as in BinaryDisposable (ND1, ND2), with a list instead of two children.
 // Checked by: "any number of disposables is disposed in order, once".
 // Models: swift/disposables/once.swift.
@@ -6,7 +6,6 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Disposes a fixed list of disposables in order.
 final class NaryDisposable: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
@@ -31,7 +30,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1, ND2: release
+    guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     walk.push(children.takeAll())
   }
 }

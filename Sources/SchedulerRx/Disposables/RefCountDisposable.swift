@@ -1,15 +1,15 @@
-// A disposable that disposes its underlying one after the primary and all dependents have been disposed.
+// Disposes the underlying disposable after the primary and all dependents have been disposed.
 // States of `word`
 //   PRIMARY          the primary was disposed
 //   other bits       the number of dependents not yet disposed, in units of DEPENDENT
 //   only PRIMARY     final: the underlying disposable belongs to the call that set this value
 // Invariants
 //   RF1  Exactly one call makes the word final, and gets the underlying disposable.
-//   RF2  A dependent is added in one step, and only while the word is not final; so the underlying disposable is kept until it leaves.
-//   RF3  Each dependent leaves at most once.
+//   RF2  A dependent is added in one step, and only while the word is not final. So the underlying disposable outlives each dependent.
+//   RF3  Each dependent is subtracted at most once.
 //   RF4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
 // Orderings
-//   leave: release, pairs with the call that makes the word final, carries the caller's earlier writes; acquire, for that call
+//   disposePrimary, removeDependent: release, pairs with the call that makes the word final, carries earlier writes; acquire, for that call
 // Assumes: fewer than 2^62 dependents at a time.
 // Checked by: "the underlying is disposed once, by the last of primary and dependents",
 //   "dependents that race the primary never lose the underlying nor dispose it early".
@@ -18,17 +18,17 @@
 public import Scheduler
 internal import Synchronization
 
-/// Disposes its underlying disposable after it and all of its dependents have been disposed.
+/// The primary of an underlying disposable, which is disposed after the primary and all of its dependents have been disposed.
 ///
 /// ```swift
 /// let connection = RefCountDisposable(disposable: socket)
 /// let reader = connection.retain()
 /// connection.dispose()  // the reader still needs the socket
-/// reader.dispose()      // ends it
+/// reader.dispose()      // disposes the socket
 /// ```
 ///
 /// 1. The last of these disposals disposes the underlying disposable before it returns. Each disposal is one atomic step.
-/// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent that keeps the underlying one.
+/// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent, and the underlying disposable waits for it.
 ///    After the underlying disposal, ``retain()`` returns a disposable that is already disposed.
 /// 3. A dependent disposed twice counts once. Releasing a dependent does not dispose it: the underlying disposable then waits for ever.
 /// 4. ``isDisposed`` is the state of the underlying disposable: after ``dispose()`` it stays false while dependents remain.
@@ -38,7 +38,7 @@ public final class RefCountDisposable: DisposalNode {
   fileprivate static let primary: UInt = 1
   fileprivate static let dependent: UInt = 2
   private static let ended: BooleanDisposable = {
-    defer { Counted.disposables(-1) }  // it is never released
+    defer { Counted.disposables(-1) }  // not a leak: it is never released
     return BooleanDisposable(isDisposed: true)
   }()
 
@@ -61,7 +61,7 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with leave
+    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with the disposals
   }
 
   /// Returns a new dependent, which delays the underlying disposal until it is disposed. One allocation.
@@ -78,21 +78,22 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Disposes the primary, and the underlying disposable if there are no dependents.
   public func dispose() {
-    if let underlying = leavePrimary() { DisposalWalk.disposeChild(underlying) }
+    if let underlying = disposePrimary() { DisposalWalk.disposeChild(underlying) }
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    if let underlying = leavePrimary() { walk.push(underlying) }
+    if let underlying = disposePrimary() { walk.push(underlying) }
   }
 
-  private func leavePrimary() -> (any Disposable)? {
-    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: exactly one
+  /// Marks the primary as disposed. Returns the underlying disposable if that makes the word final.
+  private func disposePrimary() -> (any Disposable)? {
+    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call gets it
     return old == 0 ? underlying.take() : nil
   }
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
-  fileprivate func leaveDependent() -> (any Disposable)? {
-    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: exactly one
+  fileprivate func removeDependent() -> (any Disposable)? {
+    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: one call gets it
     return new == Self.primary ? underlying.take() : nil
   }
 }
@@ -124,12 +125,12 @@ private final class DependentDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // RF3, RF4: release
+    // RF3: one winner; RF4: release
     guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }
-    if let underlying = parent.leaveDependent() {
+    if let underlying = parent.removeDependent() {
       walk.push(underlying)
     } else {
-      walk.push(released: parent)  // perhaps the last reference: then the walk releases its contents
+      walk.push(released: parent)  // if this is the last reference, the walk releases the parent's contents
     }
   }
 }

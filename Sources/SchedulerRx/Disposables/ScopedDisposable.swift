@@ -1,33 +1,31 @@
-// A disposable that disposes another one on its own release.
-// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with a disposable instead of the closure; dispose
-// does not release it. `deinit` has exclusive access: it disposes the inner one if no dispose did, and releases it.
+// Disposes its inner disposable when it is itself released.
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure; a
+// disposal does not release it. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
 // Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.
 
 public import Scheduler
 internal import Synchronization
 
-/// Disposes another disposable when it is released, unless that was done before.
+/// Disposes its inner disposable when this object is released, unless ``dispose()`` has done so before.
 ///
 /// ```swift
 /// final class Screen {
 ///   private var search: ScopedDisposable<AnyDisposable>?
-///   func type(_ text: String) { search = find(text).scoped() }  // ends the search before
-/// }  // a screen that dies ends its search
+///   func type(_ text: String) { search = find(text).scoped() }  // ends the previous search
+/// }  // the release of the screen ends its search
 /// ```
 ///
 /// 1. The inner disposable is disposed once: by the first ``dispose()``, otherwise by the release of the last reference, on that thread.
-/// 2. The inner disposable is kept until this one is released, and is released before that returns. Its own contents are released
-///    when it is disposed.
+/// 2. This object retains the inner disposable until its own deinit. The contents of the inner disposable are released when it is disposed.
 /// 3. The compiler may release a `let` that nothing reads right after its last use. Store the object in a property, or keep it with
 ///    `withExtendedLifetime`.
 ///
-/// It is a class so that collections and other disposables can hold it. For several disposables see
-/// `DisposeBag`. The idea comes from ReactiveSwift.
+/// It is a class so that collections and other disposables can hold it. For several disposables see `DisposeBag`. The idea comes from ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()
   private let disposed = Atomic(false)
-  // Constant until deinit, which moves it into the walk, so that nesting costs no stack. Once disposed, it holds no children.
+  // Constant until deinit, which moves it into the walk, so that nesting costs no stack.
   @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?
 
   /// Creates a disposable that disposes `disposable` on its release.
@@ -43,7 +41,7 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     }
   }
 
-  /// The disposable that it disposes.
+  /// The inner disposable.
   public var inner: Inner { held! }
 
   /// Whether it has been disposed.
@@ -60,14 +58,15 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     if let inner = detach() { walk.push(inner) }
   }
 
+  /// Marks this as disposed. Returns the inner disposable if the caller must dispose it.
   private func detach() -> Inner? {
-    disposed.exchange(true, ordering: .releasing) ? nil : inner  // A1, A3: release
+    disposed.exchange(true, ordering: .releasing) ? nil : inner  // A1: one winner; A3: release
   }
 }
 
 extension ScopedDisposable where Inner == AnyDisposable {
   /// Creates a disposable that disposes `disposable`, of any type, on its release.
-  // Disfavoured, so that a known type is kept.
+  // Disfavoured, so that a disposable of a known type is not erased.
   @_disfavoredOverload
   public convenience init(_ disposable: any Disposable) { self.init(AnyDisposable(disposable)) }
 }

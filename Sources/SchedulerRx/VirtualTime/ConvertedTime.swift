@@ -35,11 +35,11 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
     left.converter.compareVirtualTime(left.time, right.time) == .equal
   }
 
-  /// Hashes nothing: a converter compares times but does not hash them.
+  /// Hashes nothing: a converter has a comparison of times, and no hash.
   public func hash(into hasher: inout Hasher) {}
 }
 
-/// The time scale of a converter.
+/// Converts between a converter's instants and the scheduler's ticks.
 private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale {
   let converter: Converter
   let start: Converter.VirtualTimeUnit
@@ -60,8 +60,8 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
   }
 }
 
-// In the converter's unit. If that is `Duration` or `MonotonicTime`, overload resolution prefers the methods of `Scheduler`. They take real
-// time, which the converter translates.
+// Overloads with times in the converter's unit. If the unit is `Duration` or `MonotonicTime`, overload resolution prefers the methods of
+// `Scheduler`, which accept real time; the converter converts it.
 extension VirtualTimeScheduler {
   /// Creates a scheduler in the time of `converter`. `virtualTime.time` is its current time.
   ///

@@ -19,8 +19,8 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// The latest date.
   public static let distantFuture = HistoricalDate(sinceEpoch: .seconds(Int64.max))
 
-  /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A duration of about 2⁶³
-  /// seconds or more, as is common for "never", always gives one of these two.
+  /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A duration of 2⁶³
+  /// seconds or more, which often means "never", always gives the earliest or the latest date.
   public func advanced(by duration: Duration) -> HistoricalDate {
     if duration >= .seconds(Int64.max) { return .distantFuture }
     if duration <= .seconds(Int64.min) { return .distantPast }

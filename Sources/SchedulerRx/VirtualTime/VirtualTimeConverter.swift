@@ -55,7 +55,7 @@ public protocol VirtualTimeConverter: Sendable {
   /// By default a tick is a nanosecond, rounded up, and the start is at 2⁶³.
   func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64
 
-  /// Returns the first time with this `tick`, or any other with it.
+  /// Returns the first time with this `tick`, or another time with the same tick.
   ///
   /// - Parameters:
   ///   - tick: a tick of the scheduler's clock.

@@ -1,4 +1,4 @@
-// Jobs and timers: what is asked of them, and what the model checks when they run, are dropped and released.
+// Jobs and timers: their operations, and the model's checks when they run, are dropped and are released.
 
 #include "loops.h"
 
@@ -8,7 +8,7 @@
 item items[ITEMS];
 static uint64_t last_order;
 
-// MARK: what is known of one
+// MARK: the state of one item
 
 static bool is_pending(const item *item) { return item->state == WAITS || item->state == DROPPED; }
 
@@ -16,7 +16,7 @@ static loop *loop_of(const item *item) { return &loops[places[item->place].loop]
 
 bool item_is_among_timers(const item *item) {
   if (!is_pending(item) || !item->is_timed || item->was_late) return false;
-  return !place_is_queue(item->place) || item->deadline > fuzz_now; // what is due may have come to its queue
+  return !place_is_queue(item->place) || item->deadline > fuzz_now; // a due timer may be in its queue already
 }
 
 csched_time item_latest(const item *item) {
@@ -34,7 +34,7 @@ void item_check(const item *item) {
   REQUIRE(csched_job_is_idle(&item->timer.job) == (item->state == IDLE), "item %d in %d", item_number(item),
           item->state);
   bool is_in_queue = item->state == WAITS && !item->is_timed && place_is_queue(item->place);
-  if (is_in_queue && !place_is_held(item->place)) // whoever has entered a queue keeps it
+  if (is_in_queue && !place_is_held(item->place)) // a thread inside of a queue keeps it
     REQUIRE(places[item->place].kept > 0, "queue %d has item %d, and does not keep its owner", item->place,
             item_number(item));
 }
@@ -52,8 +52,7 @@ void item_check_end(const item *item) {
 static bool is_overtaken(const item *other, const item *item) {
   if (other->state != WAITS || other->place != item->place || other->is_timed != item->is_timed) return false;
   if (!item->is_timed) return other->order < item->order;
-  if (!item->is_in_order || !other->is_in_order)
-    return false; // one that was late is somewhere among those that are due
+  if (!item->is_in_order || !other->is_in_order) return false; // an overdue timer may be anywhere among the due timers
   if (other->deadline != item->deadline) return other->deadline < item->deadline;
   return other->order < item->order;
 }
@@ -122,8 +121,8 @@ void items_begin(void) {
 
 // MARK: submitting
 
-// A batch takes those that were there when it began; one that comes late, and may come while a batch of this nanosecond is under way
-// or after it, may have to wait for a later one.
+// A batch takes the timers that waited when it began. An overdue timer, which may come during or after a batch of this nanosecond,
+// may have to wait for a later batch.
 static void set_deadline(item *item, csched_time deadline) {
   const loop *loop = loop_of(item);
   item->deadline = item->due_by = deadline;
@@ -152,7 +151,7 @@ static int submit_at(item *item, int at) {
 static void check_answer(const item *item, int at, uint64_t order, int answer) {
   bool is_closing = loops[places[at].loop].closing != 0;
   REQUIRE(answer == 0 || answer == ECANCELED, "submission of %d says %d", item_number(item), answer);
-  if (!place_is_queue(at) || !is_closing) // a queue may take one that it drops later
+  if (!place_is_queue(at) || !is_closing) // a queue may accept a job that it drops later
     REQUIRE((answer != 0) == is_closing, "submission of %d to %d says %d", item_number(item), at, answer);
   if (answer != 0 && item->order == order) // else it was submitted again by its own release
     REQUIRE(item->state == IDLE, "item %d was refused, and is in %d", item_number(item), item->state);

@@ -3,11 +3,11 @@
 // partly from inside of drops and releases.
 //
 // The model checks:
-//   order      in a place, jobs run in the order of submission, and timers by deadline and order, never early
+//   order      on each target, jobs run in the order of submission, and timers by deadline and order, never early
 //   once       each submission is run or dropped; one release follows, unless `run` submitted the job again
 //   one        a queue runs one job at a time, and so do all queues of a tree; none while it is suspended, none past a sync
-//   all        after a run of all that is ready, nothing is left that could go on; nor before a sleep, which ends in time for each timer
-//   ends       each run ends for the first reason that there is, and takes nobody else's stop
+//   all        after a complete run no item waits that could run, nor before a sleep; a sleep ends in time for each timer
+//   ends       each run ends for the first reason in their order, and takes no stop of another run
 //   cancel     the answer; a timer that waits for its deadline is released at once
 //   owners     a queue keeps its owner while it has work, and not longer
 

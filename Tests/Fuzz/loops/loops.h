@@ -15,9 +15,9 @@ typedef enum item_state {
   IDLE,
   WAITS,   ///< submitted, not begun
   RUNS,    ///< its run is on the stack
-  ENDS,    ///< has been: the release comes next
+  ENDS,    ///< its run has ended: the release comes next
   DROPS,   ///< its drop is on the stack
-  DROPPED, ///< has been: the release comes, at the latest when what it waits in comes past it
+  DROPPED, ///< dropped: the release comes, at the latest when its queue or loop dequeues it
 } item_state;
 
 /// A job or, for the first TIMERS of them, a timer.
@@ -44,7 +44,7 @@ void item_cancel(item *item, bool as_timer, bool waits);
 void item_rearm(item *item, int loop);
 /// Checks what can be asked of an item at any time.
 void item_check(const item *item);
-/// Checks that nothing is left of it.
+/// Checks that the item's last submission has been released.
 void item_check_end(const item *item);
 /// Returns: whether it surely waits among a loop's timers.
 bool item_is_among_timers(const item *item);
@@ -112,7 +112,7 @@ static inline bool loop_exists(int at) { return places[loops[at].place].exists; 
 /// Does: destroys it, unless something of it is on the stack; then creates another one, if `again`.
 void loop_replace(int at, bool again);
 void loop_close(int at, csched_stop_policy policy);
-/// Checks that nothing is left that could go on.
+/// Checks that no waiting item of the loop could run.
 void loop_check_settled(int at);
 
 // MARK: runs
@@ -131,5 +131,5 @@ void stop_activation(unsigned which);
 extern unsigned depth;
 /// Does: some operations, as many as the input says, `most` at the most; none when the stack is deep.
 void act_some(unsigned most);
-/// The same for a drop or a release: nothing that runs a loop.
+/// As act_some, for a drop or a release: no operation that runs a loop.
 void act_lightly(void);

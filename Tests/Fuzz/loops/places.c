@@ -1,4 +1,4 @@
-// Places: which there are, what is known of them, and the life of loops.
+// Places (loops and queues): their list, their state, and the creation and end of loops.
 
 #include "loops.h"
 
@@ -8,7 +8,7 @@ place places[PLACES];
 loop loops[LOOPS];
 static int place_count; // used up by this input
 
-// MARK: what is known of them
+// MARK: the state of a place
 
 bool place_is_held(int at) {
   for (int i = 0; i < place_count; i++)
@@ -85,7 +85,7 @@ static bool can_destroy_loop(int at) {
 void loop_replace(int at, bool again) {
   if (!can_destroy_loop(at) || (again && place_left() < 1 + QUEUES)) return;
   int first = loops[at].place;
-  for (int i = first; i < place_count; i++) // nobody submits to them from now on
+  for (int i = first; i < place_count; i++) // no submissions to them from now on
     if (places[i].loop == at) places[i].exists = false;
   for (int i = place_count - 1; i > first; i--)
     if (places[i].loop == at && !places[i].is_destroyed) queue_destroy(i);

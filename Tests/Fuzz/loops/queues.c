@@ -35,7 +35,7 @@ void queue_destroy(int at) {
   places[at].is_destroyed = true;
   cancel_timers_of(at);
   TRACE("destroy queue %d", at);
-  places[at].suspensions = 0; // what it has still runs
+  places[at].suspensions = 0; // its waiting jobs still run
   loops[places[at].loop].is_quiet = false;
   csched_serial_destroy(places[at].queue);
 }
@@ -79,7 +79,7 @@ static void check_entered(int at, bool is_entered) {
   else REQUIRE(must_not || !loops[places[at].loop].is_quiet, "queue %d is idle, and not entered", at);
 }
 
-// What has come meanwhile goes on afterwards.
+// Whether items of the tree's bottom queue still wait: they run after the sync.
 static bool has_left_something(int at) {
   for (int i = 0; i < ITEMS; i++)
     if (items[i].state != IDLE && places[items[i].place].bottom == places[at].bottom) return true;

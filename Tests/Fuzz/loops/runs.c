@@ -79,7 +79,7 @@ void loop_run_ready(int at, size_t most) {
   end(at, ran < most);
 }
 
-// Each run looks at the reasons to end in this order.
+// A run checks its reasons to end in this order.
 static csched_run_result wanted(int at, bool is_stopped) {
   if (loops[at].closing != 0) return CSCHED_RUN_CLOSED;
   if (is_stopped || loops[at].is_stop_pending) return CSCHED_RUN_ENDED;
@@ -118,7 +118,7 @@ void loop_run_activation(int at, csched_time deadline, bool is_stopped_before) {
 
 void loop_run_once(int at, csched_time deadline) {
   if (!begin(at, NULL, false)) return;
-  // It takes a stop when there is nothing to run, and time is left.
+  // A run takes a stop when no job is ready, and its deadline has not passed.
   bool may_take = loops[at].is_stop_pending && loops[at].closing == 0 && fuzz_now < deadline;
   TRACE("loop %d: run once until %llu", at, (unsigned long long)deadline);
   bool has_run = csched_loop_run_once(loops[at].loop, deadline);

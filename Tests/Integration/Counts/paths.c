@@ -120,7 +120,7 @@ static void serial_sync(long count) {
   csched_serial_destroy(serial);
 }
 
-// A loop that is left to a host: what a submission costs in wakes and system calls.
+// A loop in a host: the wakes and system calls of a submission.
 static void host_bursts(long bursts, int jobs_each) {
   enum { MOST = 100 };
   static csched_job burst[MOST];

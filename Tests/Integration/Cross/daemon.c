@@ -1,5 +1,5 @@
-// A daemon that needs no library at run time: its thread stays alive between the lines that come by standard input, and adds up the numbers in
-// them. SIGTERM ends it cleanly, and it says what it has done. Run by Tools/cross.
+// A daemon that needs no library at run time. Its thread stays alive between the lines of standard input, and adds up the numbers in
+// them. SIGTERM ends it cleanly: it prints its counts. Run by Tools/cross.
 #define _POSIX_C_SOURCE 200809L
 #include <CScheduler/CScheduler.h>
 
@@ -33,7 +33,7 @@ static void read_lines(csched_fd_source *source, unsigned events) {
   for (char c;;) {
     ssize_t count = read(source->fd, &c, 1);
     if (count < 0 && errno == EINTR) continue;
-    if (count == 0) csched_loop_remove_fd(loop, source); // nobody asks any more; it stays until it is told to end
+    if (count == 0) csched_loop_remove_fd(loop, source); // end of input: the daemon stays until SIGTERM
     if (count <= 0) return;
     if (c != '\n' && length < sizeof line - 1) line[length++] = c;
     if (c != '\n') continue;

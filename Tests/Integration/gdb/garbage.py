@@ -63,7 +63,7 @@ class Overwritten:
 
 
 def say_what_is_torn(core):
-    """A list that leads back into itself, one that leads nowhere, and a recorder that is out of its ring: each is said."""
+    """A list with a cycle, a list with a wild pointer, and a recorder outside of its ring: each is reported."""
     memory, thread = core.memory, next(core.each("thread"))
     behind = thread["recorder.next"] + core.layout("csched_recorded").size * core.layout("csched_recording").size
     jobs = core.inbox(next(each for each in core.each("loop") if core.own_name("loop", each) == "busy"), "inbox").jobs

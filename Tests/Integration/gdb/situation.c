@@ -1,5 +1,5 @@
 // A known situation for Tests/Integration/gdb/test: threads that run, wait and sleep, work that waits behind them, a lock with an owner and two sleepers. Then
-// it stops, by a trap, for gdb to look. With an argument it makes so many queues, and jobs on the busy loop, besides.
+// a trap stops it for gdb. With an argument it makes so many queues, and jobs on the busy loop, besides.
 #define _GNU_SOURCE
 #include <CScheduler/CScheduler.h>
 
@@ -211,6 +211,6 @@ int main(int count, char **arguments) {
   await_in_dump("waits in csched_serial_sync", 1);
   await_in_dump(": asleep", 2); // the loop of `quick`, and that of the pool's monitor
   make_targets(count > 1 ? strtoul(arguments[1], NULL, 10) : 0);
-  raise(SIGTRAP); // here gdb looks
+  raise(SIGTRAP); // gdb reads the process here
   return 0;
 }

@@ -1,4 +1,4 @@
-// apply.c: AP1 to AP5, with helpers on a base of two threads, on one that comes late, and on one that refuses.
+// apply.c: AP1 to AP5, with helpers on three bases: a base of two threads, a base that starts late, a base that refuses.
 
 #include "crew.h"
 
@@ -58,8 +58,8 @@ static void late(void) {
 
 const model_check apply_checks[] = {
     {"apply: two helpers", two_help, nothing_to_say},                     // AP1, AP2, AP3, AP5
-    {"apply: two callers, who share a thread", two_call, nothing_to_say}, // AP1, AP2, AP3, AP5
+    {"apply: two callers that share a thread", two_call, nothing_to_say}, // AP1, AP2, AP3, AP5
     {"apply: a base that refuses", refused, nothing_to_say},              // AP2, AP5
-    {"apply: helpers that come late", late, nothing_to_say},              // AP4, AP5
+    {"apply: helpers that start late", late, nothing_to_say},             // AP4, AP5
     {NULL, NULL, NULL},
 };

@@ -75,7 +75,7 @@ static void cancel(void *node) {
 
 static void end(void *node) { csched_cancellation_end(nodes[(intptr_t)node]); }
 
-// What has not been added is freed here.
+// Frees the handlers that were not added.
 static void over(int nodes_made, int added) {
   for (int i = 0; i < nodes_made; i++) model_assert(gone[i] == 1);
   for (int i = 0; i < added; i++) model_assert(releases[i] == 1 && calls[i] <= 1);
@@ -118,7 +118,7 @@ static void use(void *unused) {
 static void keep(csched_cancel_handler *it) { releases[((handler *)it)->id]++; }
 static void taken_back(void) {
   start_shared(2);
-  for (int i = 0; i < 2; i++) handlers[i]->handler.release = keep; // who waits has the memory
+  for (int i = 0; i < 2; i++) handlers[i]->handler.release = keep; // the waiter owns the memory
   model_spawn(use, NULL);
   model_spawn(cancel_and_leave, NULL);
 }
@@ -140,7 +140,7 @@ static void ended(void) {
 }
 static void all_added(void) { over(1, HANDLERS); }
 
-// Two cancel. Who sees it cancelled sees what was before.
+// Two threads cancel. A thread that sees the cancel sees the writes before it.
 static void look(void *unused) {
   (void)unused;
   if (csched_cancellation_is_cancelled(nodes[ROOT])) model_assert(model_read(&before) == 1);
@@ -192,7 +192,7 @@ static void one_added(void) { over(1, 1); }
 
 // MARK: the tree
 
-// A child that is added beside a cancel is cancelled, whichever came first; and so is what is below it.
+// A child that is added beside a cancel is cancelled in either order, and so are its own children.
 static void go_on_below(void *unused) {
   (void)unused;
   make(UNDER, ROOT);
@@ -214,7 +214,7 @@ static void all_cancelled(void) {
   over(NODES, 1);
 }
 
-// All end, one after the other or not, beside a cancel of what is kept.
+// All nodes end, in turn or at the same time, beside a cancel of the root, whose memory is kept.
 static void end_two(void *unused) {
   (void)unused;
   csched_cancellation_end(nodes[UNDER]);
@@ -232,7 +232,7 @@ static void end_beside_cancel(void) {
 }
 static void two_added(void) { over(NODES, 2); }
 
-// One that is cancelled alone: neither what it is below, nor its sibling.
+// The cancel of a child includes neither its parent nor its sibling.
 static void cancel_under(void *unused) {
   (void)unused;
   cancel((void *)UNDER);
@@ -258,7 +258,7 @@ static void under_only(void) {
   two_added();
 }
 
-// A handler that ends what is cancelled, and what comes after it: neither is looked at again.
+// A handler ends the whole tree: the cancel reads none of the nodes again.
 static void end_in_call(csched_cancel_handler *it) {
   call(it);
   csched_cancellation_end(nodes[LEAF]);
@@ -287,7 +287,7 @@ static void first_only(void) {
   over(NODES, HANDLERS);
 }
 
-// One that has gone, and is kept, may have another one below it: it does not go again.
+// A removed parent whose memory is kept may get a child. The parent is not removed a second time.
 static void below_gone(void *unused) {
   (void)unused;
   nodes[UNDER] = calloc(1, sizeof *nodes[UNDER]);
@@ -308,12 +308,12 @@ const model_check cancellation_checks[] = {
     {"cancellation: a handler taken back beside a cancel", taken_back, over_kept}, // CN1, CN5, CN6
     {"cancellation: an end beside a cancel", ended, all_added},                    // CN1, CN3, CN5
     {"cancellation: seen by another thread", seen, called_in_order},               // CN1, CN3
-    {"cancellation: two cancel", twice, all_added},                                // CN1, CN3
-    {"cancellation: a handler for what ends", too_late, one_added},                // CN1, CN5
-    {"cancellation: a child that comes beside a cancel", added, all_cancelled},    // CN2
+    {"cancellation: two threads cancel", twice, all_added},                        // CN1, CN3
+    {"cancellation: a handler added beside the end", too_late, one_added},         // CN1, CN5
+    {"cancellation: a child added beside a cancel", added, all_cancelled},         // CN2
     {"cancellation: a tree ends beside its cancel", end_beside_cancel, two_added}, // CN3, CN4
-    {"cancellation: one of two is cancelled alone", alone, under_only},            // CN2, CN4
-    {"cancellation: a handler ends all that comes after it", inside, first_only},  // CN1, CN4, CN5
-    {"cancellation: one that has gone has another one below it", kept, both_gone}, // CN4
+    {"cancellation: one of two children is cancelled alone", alone, under_only},   // CN2, CN4
+    {"cancellation: a handler ends the whole tree", inside, first_only},           // CN1, CN4, CN5
+    {"cancellation: a removed parent gets a child", kept, both_gone},              // CN4
     {NULL, NULL, NULL},
 };

@@ -23,10 +23,10 @@ static csched_time submitted[TIMERS]; // when that had been done, by the monoton
 static csched_thread *thread;
 static csched_loop *loop;
 static uint32_t ran, released, order[TIMERS];
-static uint32_t ended;  // how many threads have done what they do
+static uint32_t ended;  // how many of the spawned threads have ended
 static uint32_t events; // futex: the sum of both
 static int dropped, refused, wanted, others;
-static bool in_turn;     // the jobs run one after the other, whoever delivers them:
+static bool in_turn;     // the jobs run one after the other, on whatever thread:
 static model_cell owned; // so they may share this
 static csched_cancel_result cancelled;
 static csched_time overdue; // how late one may run
@@ -67,7 +67,7 @@ static int refuse(csched_target *target, csched_job *job) {
 static const csched_target_type performing = {.deliver = deliver, .passes_on_ = true},
                                 refusing = {.deliver = refuse, .passes_on_ = true};
 
-// One who waits until so many have been released, and all others have come to their ends, and then ends the clocks' thread.
+// Waits until `wanted` jobs have been released and all spawned threads have ended. Then ends the clocks' thread.
 static void wait_and_end(void *unused) {
   (void)unused;
   for (;;) {
@@ -166,7 +166,7 @@ static void against_an_age(void) { // the later one's alarm must not outlast the
   spawn(submit_soon, (void *)0);
   spawn(submit_in_an_age, (void *)1);
 }
-static void none_lost(void) { model_assert(ran + (unsigned)dropped == 2 && ran >= 1); } // the end drops what is far
+static void none_lost(void) { model_assert(ran + (unsigned)dropped == 2 && ran >= 1); } // the end drops far timers
 static void submit_both(void *unused) {
   (void)unused;
   due[0] = due[1] = csched_clock_now(CSCHED_CLOCK_WALL) + SOON;
@@ -188,7 +188,7 @@ static void two_starts(void) {
   spawn(submit_soon, (void *)1);
 }
 
-// One that asks for the past of its clock again and again, and one of the other clock.
+// One timer is submitted for the past of its clock again and again. The other timer is on the other clock.
 static int again, again_at_other;
 static void ask_again(csched_job *job) {
   if (again++ == 100 || again_at_other >= 0) csched_fetch_add_acq_rel(&ran, 1u);
@@ -343,7 +343,7 @@ static void discarded(void) {
   direct.type = &refusing;
 }
 
-// MARK: deliveries: whoever is free to free the target waits for their ends
+// MARK: deliveries: a thread that frees the target waits for their ends
 
 static model_cell touched[2]; // by the delivery, after the push
 static uint32_t pushed;       // futex
@@ -420,25 +420,25 @@ static void pool_end(void) {
 }
 
 const model_check clock_checks[] = {
-    {"clock: set past the deadline", set_forwards, all_ran},                                           // CL1, CL2
-    {"clock: set back before the deadline, or on the way to the look", set_back, all_ran},             // CL1, CL2
-    {"clock: set past the deadline and back again", set_twice, all_ran},                               // CL1, CL2
-    {"clock: two clocks, and a suspension", suspended, all_ran},                                       // CL1, CL2
-    {"clock: an earlier instant beside a later one", against_an_age, none_lost},                       // CL2
-    {"clock: equal instants come in order", equal, in_order},                                          // CL6
-    {"clock: one that floods its clock does not keep the other waiting", beside_a_flood, not_starved}, // CL8
-    {"clock: two first submissions start one thread", two_starts, all_ran},                            // CL2, CL4
-    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},                  // CL5
-    {"clock: cancelled far from its instant: gone at once", cancel_far, one_dropped},                  // CL5
-    {"clock: the target refuses: dropped", target_refuses, one_dropped},                               // CL5
-    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},                    // CL4
-    {"clock: delivered to a loop that ends with that, and is freed", on_a_loop, all_ran}, // CL2, CL5, DV1, DV2
-    {"clock: a custom target is notified by a worker, in order", carried, in_order},      // DV3, DV4, CC1, MN6
-    {"clock: without a thread for that it is notified later", carried_later, all_ran},    // CC2
-    {"clock: what a target refuses is dropped by a worker", discarded, one_dropped},      // DV3, CC1
-    {"delivery: what it touches after the push is freed after it", one_end, NULL},        // DV1, DV2
-    {"delivery: two wait for its end", two_ends, NULL},                                   // DV1, DV2
-    {"delivery: a loop is freed after it", loop_end, NULL},                               // DV1
-    {"delivery: a pool is freed after it", pool_end, NULL},                               // DV1
+    {"clock: set past the deadline", set_forwards, all_ran},                               // CL1, CL2
+    {"clock: set back before the deadline, or during the check", set_back, all_ran},       // CL1, CL2
+    {"clock: set past the deadline and back again", set_twice, all_ran},                   // CL1, CL2
+    {"clock: two clocks, and a suspension", suspended, all_ran},                           // CL1, CL2
+    {"clock: an earlier instant beside a later one", against_an_age, none_lost},           // CL2
+    {"clock: equal instants come in order", equal, in_order},                              // CL6
+    {"clock: a flood of one clock does not delay another", beside_a_flood, not_starved},   // CL8
+    {"clock: two first submissions start one thread", two_starts, all_ran},                // CL2, CL4
+    {"clock: cancelled while it comes due: run or dropped, once", cancel_race, once},      // CL5
+    {"clock: cancelled far from its instant: gone at once", cancel_far, one_dropped},      // CL5
+    {"clock: the target refuses: dropped", target_refuses, one_dropped},                   // CL5
+    {"clock: no thread: dropped, and the next tries again", no_thread, second_ran},        // CL4
+    {"clock: a delivery that ends its loop, which is freed", on_a_loop, all_ran},          // CL2, CL5, DV1, DV2
+    {"clock: a custom target is notified by a worker, in order", carried, in_order},       // DV3, DV4, CC1, MN6
+    {"clock: without a worker a custom target is notified later", carried_later, all_ran}, // CC2
+    {"clock: a refused job is dropped by a worker", discarded, one_dropped},               // DV3, CC1
+    {"delivery: memory that it uses after the push is freed after it", one_end, NULL},     // DV1, DV2
+    {"delivery: two threads wait for its end", two_ends, NULL},                            // DV1, DV2
+    {"delivery: a loop is freed after it", loop_end, NULL},                                // DV1
+    {"delivery: a pool is freed after it", pool_end, NULL},                                // DV1
     {NULL, NULL, NULL},
 };

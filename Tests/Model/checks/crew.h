@@ -1,4 +1,4 @@
-// A target with threads of its own, for checks of what has one as its base: it may come to accept no more work, and its threads end when told to.
+// A target with threads of its own, used as a base by checks. It can be made to refuse jobs. Its threads end on request.
 #pragma once
 
 #include "../engine/model.h"

@@ -116,7 +116,7 @@ static void not_overwritten(void) {
   model_assert(deque.bottom - deque.top == (uint64_t)pushed - 2);
 }
 
-// As pool_idle.c has it: who pushes looks for sleepers, who goes to sleep looks for entries. Beside that, a thief takes an older one.
+// The protocol of pool_idle.c: the pusher checks for sleepers, the sleeper checks for entries. Beside it, a thief takes an older entry.
 static void push_and_look(void *unused) {
   (void)unused;
   push();
@@ -139,11 +139,11 @@ static void looks(void) {
 static void not_missed(void) { model_assert(is_seen || !was_empty); }
 
 const model_check deque_checks[] = {
-    {"deque: the last entry, one thief", last_one, each_once},                            // DQ1
-    {"deque: two entries, one thief", one_thief, each_once},                              // DQ1, DQ2
-    {"deque: two entries, two thieves", two_thieves, each_once},                          // DQ1
-    {"deque: a number is used again beside a thief", beside_pushes, each_once},           // DQ1, DQ2
-    {"deque: a full one, beside a thief: nothing is overwritten", full, not_overwritten}, // DQ3
-    {"deque: a look for entries against a look for sleepers", looks, not_missed},         // DQ4
+    {"deque: the last entry, one thief", last_one, each_once},                               // DQ1
+    {"deque: two entries, one thief", one_thief, each_once},                                 // DQ1, DQ2
+    {"deque: two entries, two thieves", two_thieves, each_once},                             // DQ1
+    {"deque: a number is used again beside a thief", beside_pushes, each_once},              // DQ1, DQ2
+    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten}, // DQ3
+    {"deque: a check for entries against a check for sleepers", looks, not_missed},          // DQ4
     {NULL, NULL, NULL},
 };

@@ -9,7 +9,7 @@
 
 enum { NUMBER = 7 };
 
-// In turn, so that what one schedule leaves is not what the next one looks for.
+// Used in turn, so that the next schedule does not find the value of the last one.
 static csched_frame *tops[2];
 static int turn;
 static csched_dump_slot *slot;
@@ -59,7 +59,7 @@ static void ends(void) {
 }
 
 const model_check dump_checks[] = {
-    {"dump: what a handler sees of a thread that comes", table, give}, // DT1
-    {"dump: a queue that is being named", named, ends},                // SQ1
+    {"dump: a handler reads the slot of a new thread", table, give}, // DT1
+    {"dump: a queue that is being named", named, ends},              // SQ1
     {NULL, NULL, NULL},
 };

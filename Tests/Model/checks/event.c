@@ -30,7 +30,7 @@ static void begin(uint64_t ends_at) {
   csched_event_init(event, csched_loop_target(loop), CSCHED_MERGE_ADD, hear, NULL);
 }
 
-// When all threads have ended: those that end the run may be in the middle of that when it returns.
+// Called when all threads have ended: the thread that ends the run may still be at it when the wait returns.
 static void end(uint64_t sum) {
   csched_loop_destroy(loop);
   model_assert(told == sum && csched_event_is_idle(event)); // EV1, EV2
@@ -135,8 +135,8 @@ static void freed_after_telling(void) {
 }
 
 const model_check event_checks[] = {
-    {"event: one merges, and is seen", one_merges, one_is_told},                            // EV1, EV2
-    {"event: two merge", two_merge, both_are_told},                                         // EV1, EV2
+    {"event: one thread merges, and its writes are seen", one_merges, one_is_told},         // EV1, EV2
+    {"event: two threads merge", two_merge, both_are_told},                                 // EV1, EV2
     {"event: merged beside the end of its run", merged_beside_the_end, both_ones_are_told}, // EV2, EV3
     {"event: cancelled beside a merge", cancelled_beside, told_or_cancelled},               // EV4
     {"event: its target is closed beside a merge", closed_beside, told_or_dropped},         // EV1, EV2

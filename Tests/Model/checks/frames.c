@@ -1,4 +1,4 @@
-// frames.c: what is left by longjmp, by an exception, or by the end of the thread: J7, TP5, LP7, SQ8.
+// frames.c: frames unwound by longjmp, by an exception, or by the end of the thread: J7, TP5, LP7, SQ8.
 
 #include "../engine/model.h"
 
@@ -10,7 +10,7 @@
 enum { JOBS = 3 };
 
 static _Thread_local jmp_buf back;
-static _Thread_local bool may_jump; // on another thread there is nobody to jump to
+static _Thread_local bool may_jump; // another thread has no setjmp
 static csched_job jobs[JOBS];
 static int ran, dropped, released;
 static csched_loop *loop;
@@ -62,7 +62,7 @@ static void both(void) { model_assert(ran + dropped == 2 && released == 2); }
 
 static void nest(csched_job *job) {
   run(job);
-  if (setjmp(back) == 0) csched_loop_run(loop); // the job inside is left, and nobody looks before this one returns
+  if (setjmp(back) == 0) csched_loop_run(loop); // unwinds the inner job; no check before this job returns
 }
 static const csched_job_type nesting = {nest, drop, release};
 static void run_nested(void *unused) {
@@ -122,7 +122,7 @@ static void closed(void) { // by the end of the thread
   csched_loop_destroy(loop);
 }
 
-// The host is told of what comes after a run that was left.
+// The host is notified of jobs that come after an unwound run.
 static void leave_run_in_host(void *unused) {
   (void)unused;
   model_assert(csched_loop_create(&loop) == 0);
@@ -271,7 +271,7 @@ static void throw_out_of_sync(void *unused) {
   may_jump = false;
   csched_scope_end_(&scope);
   give_up();
-  while (ran == 0) csched_nap_(100000); // and nobody looks
+  while (ran == 0) csched_nap_(100000); // without a check for unwound frames
 }
 static void thrown(void) {
   prepare_queue(2 + 1);
@@ -297,11 +297,11 @@ static void exited(void) {
   model_spawn(submit_to_queue, NULL);
 }
 const model_check levels_checks[] = {
-    {"frames: a job that is left by longjmp has ended, and so has the wait for it", left, both}, // J7
-    {"frames: a nested run that is left is over when the job around it returns", nested, three}, // J7, LP7
-    {"frames: a loop goes on after a longjmp out of a run", left_run, two},                      // LP7
-    {"frames: a host is notified of jobs after an unwound run", left_in_host, two},              // LP7
-    {"frames: a loop is closed when its thread ends after a longjmp", ended_after_run, closed},  // LP7
+    {"frames: a job unwound by longjmp has ended, and so has the wait for it", left, both},     // J7
+    {"frames: an unwound nested run is over when the job around it returns", nested, three},    // J7, LP7
+    {"frames: a loop goes on after a longjmp out of a run", left_run, two},                     // LP7
+    {"frames: a host is notified of jobs after an unwound run", left_in_host, two},             // LP7
+    {"frames: a loop is closed when its thread ends after a longjmp", ended_after_run, closed}, // LP7
     {"frames: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
      two_and_a_sync}, // SQ8
     {"frames: a queue goes on after a longjmp out of a sync, by another sync", left_then_synced,

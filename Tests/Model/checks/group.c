@@ -30,7 +30,7 @@ static void look(int members) {
   for (int i = 0; i < members; i++) model_assert(model_read(&done[i]) == 1);
 }
 
-// The last of those to pass frees it, though those that leave may not have returned.
+// The last waiter frees the group, though csched_group_leave may not have returned in the other threads.
 static void wait_for_two(void *unused) {
   (void)unused;
   csched_group_wait(group);
@@ -106,7 +106,7 @@ static void notified(void) {
   model_spawn(notify_and_leave, NULL);
 }
 
-// One who is not inside may enter when only the last one is, or when the group has been emptied.
+// A thread that is not a member enters while the last member leaves, or after the group has been emptied.
 static void call_later(csched_group_notice *unused) {
   (void)unused;
   told_later++;
@@ -175,13 +175,13 @@ static void stopped(void) {
 }
 
 const model_check group_checks[] = {
-    {"group: two leave, two wait, who passes frees it", waited, two_passed},   // GR1, GR2, GR3, GR5
-    {"group: a wait at its deadline", timed, one_passed},                      // GR4
-    {"group: who counts none sees what was done", counted, none_left},         // GR3
-    {"group: one enters while another leaves", reentered, one_passed},         // GR1, GR2
-    {"group: all are notified, once, in order, outside", notified, told_once}, // GR1, GR3, GR5
-    {"group: one enters from outside while the last one leaves", entered_from_outside, each_told_once}, // GR1
-    {"group: a notice is taken back while the last one leaves", took_back, told_or_taken_back},         // GR1, GR5
-    {"group: a leave without an enter stops the process", left_too_often, stopped},                     // GR6
+    {"group: two members leave, two threads wait, the last frees it", waited, two_passed},  // GR1, GR2, GR3, GR5
+    {"group: a wait at its deadline", timed, one_passed},                                   // GR4
+    {"group: a thread that counts no member sees the members' writes", counted, none_left}, // GR3
+    {"group: one member enters while another leaves", reentered, one_passed},               // GR1, GR2
+    {"group: all notices are called, once, in order, outside", notified, told_once},        // GR1, GR3, GR5
+    {"group: a thread enters from outside while the last member leaves", entered_from_outside, each_told_once}, // GR1
+    {"group: a notice is taken back while the last member leaves", took_back, told_or_taken_back}, // GR1, GR5
+    {"group: a leave without an enter stops the process", left_too_often, stopped},                // GR6
     {NULL, NULL, NULL},
 };

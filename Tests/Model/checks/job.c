@@ -27,7 +27,7 @@ static void drop(csched_job *unused) {
 static void release(csched_job *unused) {
   (void)unused;
   released++;
-  model_write(&memory, 0); // after this nobody of ours may touch it
+  model_write(&memory, 0); // after this the core may not touch the job
 }
 static const csched_job_type type = {run, drop, release};
 
@@ -41,7 +41,7 @@ static void start(bool with_wait) {
   csched_job_submitted_(&job, "check");
 }
 
-// The queue's hand on the job: it is unlinked before it is performed.
+// Does what a queue does: unlinks the job, then performs it.
 static void perform(void *unused) {
   (void)unused;
   (void)model_read(&memory);
@@ -111,7 +111,7 @@ static void ended(void) {
   model_assert(ran + dropped >= 1 && ran + dropped <= 2 && released == 1 && csched_job_is_idle(&job));
 }
 
-// Submitted by its run once more, it then waits in a queue that nobody serves: a waiter's wait has ended all the same.
+// The run submits the job again, to a queue that runs nothing. A waiter's wait ends all the same.
 static void perform_once(void *unused) {
   (void)unused;
   csched_job_perform_(&job);
@@ -138,7 +138,7 @@ static void outstanding(void) {
   model_assert(released == 1);
 }
 
-// What was written before the submission is seen by a cancel's drop, which no queue leads to.
+// A cancel's drop sees the writes before the submission, though no queue orders the two.
 static void fill_and_submit(void *unused) {
   (void)unused;
   model_write(&held, 7);
@@ -162,7 +162,7 @@ static void submit_against_cancel(void) {
 }
 static void dropped_once(void) { model_assert(dropped == 1 && ran == 0); }
 
-// Who finds it idle may use it again: all is over, by run, drop, or the release of a cancelled entry.
+// A thread that finds the job idle may use it again: its run, its drop, or the release of its cancelled entry has ended.
 static const csched_job_type unreleased = {run, drop, NULL};
 static void wait_until_idle(void *unused) {
   (void)unused;
@@ -202,7 +202,7 @@ static void wait_and_free(void *unused) {
   if (result == CSCHED_CANCEL_DROPPED) free_when_idle(unused); // the cancelled entry is linked still
   else free(heap);                                             // by its runner alone it ends
 }
-static void wait_and_free_when_idle(void *unused) { // who discards it may be inside of `drop`
+static void wait_and_free_when_idle(void *unused) { // the discarding thread may be inside of `drop`
   csched_job_cancel_and_wait(heap);
   free_when_idle(unused);
 }
@@ -228,7 +228,7 @@ static void freed_by_the_last(void) {
 }
 static void run_or_dropped(void) { model_assert(ran + dropped == 1); }
 
-// A job that runs again and again, submitted by another than the waiter as soon as it is idle: a wait comes to its end all the same.
+// Another thread submits the job as soon as it is idle, again and again. A wait for the job ends all the same.
 static uint32_t turns, wait_is_over; // futexes
 static void tell(uint32_t *word) {
   csched_fetch_add_acq_rel(word, 1u);
@@ -237,7 +237,7 @@ static void tell(uint32_t *word) {
 static void run_slowly(csched_job *unused) {
   (void)unused;
   tell(&turns);
-  csched_nap_(1000); // so that whoever looks finds it running
+  csched_nap_(1000); // so that the waiter finds the job running
 }
 static const csched_job_type slow = {run_slowly, drop, NULL};
 static void perform_on_and_on(void *unused) {
@@ -263,7 +263,7 @@ static void run_on_and_on(void) {
   model_spawn(wait_for_one, NULL);
 }
 
-// It submits itself again beside a waiter. Another, who comes in the second run, waits for that one's end.
+// The job submits itself again beside a waiter. A second waiter, which comes during the second run, waits for the end of that run.
 static uint32_t begun;
 static void run_twice(csched_job *unused) {
   (void)unused;
@@ -293,7 +293,7 @@ static void wait_for_both(void) {
   model_spawn(wait_for_second, NULL);
 }
 
-// Who waits for the first run is not kept by the second, which waits for him.
+// A waiter for the first run does not wait for the second run, which waits for the waiter.
 static uint64_t first_run;
 static void run_and_be_waited_for(csched_job *unused) {
   (void)unused;
@@ -322,7 +322,7 @@ static void second_does_not_keep(void) {
   model_spawn(wait_for_first, NULL);
 }
 
-// One that is initialised in its run stops the process when the run ends, or, submitted by then, when its turn has come.
+// A job that is initialised in its run stops the process when the run ends, or, if it was submitted again, when its turn comes.
 static void run_and_reuse(csched_job *unused) {
   (void)unused;
   csched_job_init(&job, &unreleased, NULL);
@@ -360,26 +360,26 @@ static void stopped(void) { model_assert(model_panics() == 1); }
 static void exactly_one(void) { model_assert(ran + dropped == 1 && released == 1 && csched_job_is_idle(&job)); }
 
 const model_check job_checks[] = {
-    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},    // J1, J3
-    {"job: run against two cancels", run_against_two, exactly_one},                                         // J1, J2
-    {"job: run against cancel and wait", run_against_wait, exactly_one},                                    // J5, J6
-    {"job: discard against cancel", discard_against_cancel, exactly_one},                                   // J1, J3
-    {"job: one that submits itself again, against cancel", resubmit_against_cancel, ended},                 // J1, J4
-    {"job: one that submits itself again, against cancel and wait", resubmit_against_wait, ended},          // J5, J6
-    {"job: one that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding},  // J6
-    {"job: a cancel's drop sees what the submitter wrote", submit_against_cancel, dropped_once},            // J2
-    {"job: found idle, after run or cancel, it may be used again", run_until_idle, NULL},                   // J3, J5
-    {"job: found idle, after a discard, it may be used again", discarded_until_idle, NULL},                 // J3
-    {"job: submitting a pending one stops the process", submitted_twice, stopped},                          // J1
-    {"job: one that submits itself again: a waiter sees what it did", resubmit_and_see, outstanding},       // J5
-    {"job: submitted anew again and again: a waiter does not stay", run_on_and_on, NULL},                   // J5, J6
-    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},        // J5
-    {"job: submitted again beside a waiter: the second run does not keep him", second_does_not_keep, NULL}, // J5
-    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                 // J9
-    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                        // J9
-    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},             // J9
-    {"job: freed by the last of two that wait", freed_by_the_last, run_or_dropped},                         // J6, J9
-    {"job: initialised in its run: the process stops", reused_in_run, stopped},                             // J9
-    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                   // J9
+    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},     // J1, J3
+    {"job: run against two cancels", run_against_two, exactly_one},                                          // J1, J2
+    {"job: run against cancel and wait", run_against_wait, exactly_one},                                     // J5, J6
+    {"job: discard against cancel", discard_against_cancel, exactly_one},                                    // J1, J3
+    {"job: a job that submits itself again, against cancel", resubmit_against_cancel, ended},                // J1, J4
+    {"job: a job that submits itself again, against cancel and wait", resubmit_against_wait, ended},         // J5, J6
+    {"job: a job that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding}, // J6
+    {"job: a cancel's drop sees the submitter's writes", submit_against_cancel, dropped_once},               // J2
+    {"job: a job found idle after run or cancel may be used again", run_until_idle, NULL},                   // J3, J5
+    {"job: a job found idle after a discard may be used again", discarded_until_idle, NULL},                 // J3
+    {"job: submitting a pending job stops the process", submitted_twice, stopped},                           // J1
+    {"job: a job that submits itself again: a waiter sees its writes", resubmit_and_see, outstanding},       // J5
+    {"job: submitted anew again and again: a wait ends", run_on_and_on, NULL},                               // J5, J6
+    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},         // J5
+    {"job: submitted again beside a waiter: no delay by the second run", second_does_not_keep, NULL},        // J5
+    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                  // J9
+    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                         // J9
+    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},              // J9
+    {"job: freed by the last of two waiters", freed_by_the_last, run_or_dropped},                            // J6, J9
+    {"job: initialised in its run: the process stops", reused_in_run, stopped},                              // J9
+    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                    // J9
     {NULL, NULL, NULL},
 };

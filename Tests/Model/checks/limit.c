@@ -1,4 +1,4 @@
-// limit.c: LM1 to LM5, LM7, LM9, on a base of two threads, and on one that refuses.
+// limit.c: LM1 to LM5, LM7, LM9, on a base of two threads, and on a base that refuses.
 
 #include "crew.h"
 
@@ -100,7 +100,7 @@ static void refused(void) {
 }
 static void run_or_dropped(void) { model_assert(ran + dropped == 3 && refusals <= dropped); }
 
-// Barriers: the jobs of `barriers`, one bit for each. What they write the others read.
+// `barriers` has one bit for each job: set if the job is a barrier. Barriers write the cells, other jobs read them.
 static unsigned barriers;
 static model_cell written;
 static int writers;
@@ -228,16 +228,16 @@ static void told(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
 const model_check limit_checks[] = {
-    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order}, // LM1, LM2, LM3, LM5
-    {"limit: two permits, four jobs", two_lanes, all_ran},                                  // LM1, LM2, LM5
-    {"limit: a base that refuses", refused, run_or_dropped},                                // LM4
-    {"limit: a wait inside of the only permit is reported", wait_at_one, told},             // LM7
-    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},          // LM7
-    {"limit: a barrier behind two, and one behind it", one_barrier, barrier_between},       // LM9, LM2
-    {"limit: two behind a barrier", two_after, barrier_second},                             // LM9, LM2
-    {"limit: two submitters of barriers", two_barriers, both_alone},                        // LM9, LM3, LM5
-    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                 // LM9
-    {"limit: a wait inside of a barrier is reported", wait_in_barrier, told},               // LM7
-    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, told}, // LM7
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},    // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                     // LM1, LM2, LM5
+    {"limit: a base that refuses", refused, run_or_dropped},                                   // LM4
+    {"limit: a wait inside of the only permit is reported", wait_at_one, told},                // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},             // LM7
+    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between}, // LM9, LM2
+    {"limit: two jobs behind a barrier", two_after, barrier_second},                           // LM9, LM2
+    {"limit: two submitters of barriers", two_barriers, both_alone},                           // LM9, LM3, LM5
+    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                    // LM9
+    {"limit: a wait inside of a barrier is reported", wait_in_barrier, told},                  // LM7
+    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, told},    // LM7
     {NULL, NULL, NULL},
 };

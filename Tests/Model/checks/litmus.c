@@ -1,4 +1,4 @@
-// What the memory must allow, and what it must forbid. An outcome that must be possible is remembered over all schedules.
+// Outcomes that the model's memory must allow, and outcomes that it must forbid. An allowed outcome has to be seen in some schedule.
 
 #include "../engine/model.h"
 #include "../../../Sources/CScheduler/platform/platform.h"

@@ -112,7 +112,7 @@ static void all_left(int sections) {
   model_assert(entered + timed_out == sections && guarded.value == entered);
   model_assert(lock.owner == 0);
   for (int i = 0; i < CSCHED_LOCK_WAITER_FLAGS_; i++)
-    model_assert(csched_lock_waiter_flags_[i].word == 0); // nothing is left behind
+    model_assert(csched_lock_waiter_flags_[i].word == 0); // no waiter flag stays set
 }
 
 // MARK: buckets
@@ -120,7 +120,7 @@ static void all_left(int sections) {
 enum { SHARED = 2 };
 static struct {
   csched_lock lock;
-  char apart[(1 << 20) - sizeof(csched_lock)]; // so that each has the same hash
+  char apart[(1 << 20) - sizeof(csched_lock)]; // so that the locks have one hash
 } shared[SHARED];
 static model_cell owned[SHARED];
 
@@ -204,7 +204,7 @@ static void wait_behind(void *unused) {
 static void passed(void) {
   reset();
   csched_lock_passes_ = PASSES;
-  csched_processors_seen_ = 1; // nobody spins
+  csched_processors_seen_ = 1; // no thread spins
   model_spawn(pass_sleepers, NULL);
   model_spawn(wait_behind, NULL);
   model_spawn(wait_behind, NULL);
@@ -318,7 +318,7 @@ static void hold_for_long(void *unused) {
   use();
   csched_lock_unlock(&lock);
 }
-// With the number it has the lock, as if the other one had let go of it and this one taken it since.
+// This thread has the number of the first, and so counts as the owner, as if the first had unlocked and this one had locked since.
 static void unlock_as_the_first(void *unused) {
   (void)unused;
   while (!model_has_number_of(1)) csched_nap_(LOOK);
@@ -334,7 +334,7 @@ static void stopped_for_ended(void) {
 
 static void expect_looks(void) {
   csched_lock_checks_owner_after_ = LOOK;
-  csched_processors_seen_ = 1; // nobody spins: the looks come in few steps
+  csched_processors_seen_ = 1; // no thread spins: the checks come after few steps
 }
 
 static void kept_by_ended(void) {
@@ -371,7 +371,7 @@ static void number_taken(void) {
 }
 static void one_section(void) { all_left(1); }
 
-// One that is awake gives up while another sleeps: it takes the owner's wake with it, unless it looks again.
+// An awake waiter gives up while another sleeps. The owner's wake is lost with it, unless the waiter checks again.
 static void lock_briefly(void *unused) {
   (void)unused;
   csched_time start = csched_now(), step = csched_now() - start;
@@ -406,24 +406,24 @@ const model_check lock_checks[] = {
     {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},            // LK5
     {"lock: trylock beside lock", tried, four_sections},                                        // LK1
     {"lock: held for long, with hand-off and timeout", held_long, four_sections},               // LK7
-    {"lock: one that is awake gives up while another sleeps", given_up_awake, three_sections},  // LK5
+    {"lock: an awake waiter gives up while another sleeps", given_up_awake, three_sections},    // LK5
     {"lock: handed over, three threads", due_three, four_sections},                             // LK1, LK2, LK7
-    {"lock: handed over, beside one that gives up", due_timed, four_sections},                  // LK5, LK7
+    {"lock: handed over, beside a waiter that gives up", due_timed, four_sections},             // LK5, LK7
     {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},             // LK3, LK7
     {"lock: a starved sleeper is passed so often and no more", passed, two_sections},           // LK7
     {"lock: two threads, once each", one_each, two_sections},                                   // LK1, LK2
     {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},               // LK3, PK3
     {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                     // PK1, PK2
-    {"lock: a signal carries what the waker did", signalled, NULL},                             // PK3, LK7
-    {"lock: a signal at the deadline carries it too", signalled_in_time, NULL},                 // PK3, LK7
+    {"lock: a signal publishes the waker's writes", signalled, NULL},                           // PK3, LK7
+    {"lock: a signal at the deadline publishes the waker's writes", signalled_in_time, NULL},   // PK3, LK7
     {"lock: freed by the last of its users", freed_by_last, NULL},                              // LK8
-    {"lock: kept by a thread that has ended", kept_by_ended, stopped_for_ended},                // LK10
-    {"lock: kept by a thread that ends later", kept_late_by_ended, stopped_for_ended},          // LK10
+    {"lock: held by a thread that has ended", kept_by_ended, stopped_for_ended},                // LK10
+    {"lock: held by a thread that ends later", kept_late_by_ended, stopped_for_ended},          // LK10
     {"lock: unlocked by a thread that then ends", let_go_and_ended, two_sections},              // LK10
-    {"lock: unlocked by a thread whose number is taken", number_taken, one_section},            // LK10
+    {"lock: unlocked by a thread whose number is reused", number_taken, one_section},           // LK10
     {"lock: relock stops the process", relocked, one_panic},                                    // LK6
     {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},            // LK6
-    {"lock: unlock of an unlocked one stops the process", unlocked_twice, one_panic},           // LK6
-    {"lock: unlock by a stranger stops the process", unlocked_by_stranger, one_panic},          // LK6
+    {"lock: unlock of an unlocked lock stops the process", unlocked_twice, one_panic},          // LK6
+    {"lock: unlock by another thread stops the process", unlocked_by_stranger, one_panic},      // LK6
     {NULL, NULL, NULL},
 };

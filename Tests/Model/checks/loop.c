@@ -10,7 +10,7 @@ static csched_loop *loop;
 static csched_job jobs[JOBS];
 static csched_timer timers[TIMERS];
 static csched_time due[TIMERS];
-static model_cell last_words; // of whoever stops or closes
+static model_cell last_words; // written before a stop or a close
 static int ran, dropped, order[JOBS + TIMERS];
 
 static void note(csched_job *job) { order[ran++] = (int)(intptr_t)job->context; }
@@ -362,7 +362,7 @@ static void run_two_late(void *fillers) {
   csched_job_init(&jobs[0], &bringing_both, NULL);
   csched_target_submit(csched_loop_target(loop), &jobs[0]);
   earlier =
-      csched_time_after(csched_now(), 45000); // one look at the clock later that is to come, some looks later it has
+      csched_time_after(csched_now(), 45000); // not yet due at the next reading of the clock, due some readings later
   model_spawn(submit_earlier, NULL);
   while (ran < 4) csched_loop_run_once(loop, csched_time_after(csched_now(), 200000));
   csched_serial_destroy(queue);
@@ -488,25 +488,25 @@ static void done_and_ran(void) {
 }
 
 const model_check loop_checks[] = {
-    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran},      // LP1, LP5
-    {"loop: submissions against parking", submitted, destroy},                                          // LP1, LP2
-    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                     // LP1
-    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                          // LP1
-    {"loop: stop against submit and parking", stopped, all_accounted},                                  // LP1, LP5
-    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                      // LP5
-    {"loop: timers run in order, never early", timers_run, in_order},                                   // LP3, LP4
-    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                       // LP4
-    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},         // LP3, W9
-    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                                // LP3
-    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                                // LP3
-    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                                 // LP3, SQ4
-    {"loop: closed to run: all that is due for others is delivered", closed_with_many_due, in_a_batch}, // LP6
-    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},            // LP9, W9
-    {"loop: equal deadlines of a queue, one on its way", passing_on_a_queue, first_first},              // LP9, W9
-    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},   // LP9, W9
-    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},     // LP9, W9
-    {"loop: closed to run: what was accepted is run, far timers are dropped", closed_to_run, far_timer_dropped}, // LP6
-    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                        // LP6
-    {"loop: nested activations end by their own stops", nested, inner_first},                                    // LP5
+    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran}, // LP1, LP5
+    {"loop: submissions against parking", submitted, destroy},                                     // LP1, LP2
+    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                // LP1
+    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                     // LP1
+    {"loop: stop against submit and parking", stopped, all_accounted},                             // LP1, LP5
+    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                 // LP5
+    {"loop: timers run in order, never early", timers_run, in_order},                              // LP3, LP4
+    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                  // LP4
+    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},    // LP3, W9
+    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                           // LP3
+    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                           // LP3
+    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                            // LP3, SQ4
+    {"loop: closed to run: all due timers of other targets are delivered", closed_with_many_due, in_a_batch}, // LP6
+    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},                  // LP9, W9
+    {"loop: equal deadlines of a queue, one in delivery", passing_on_a_queue, first_first},                   // LP9, W9
+    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},         // LP9, W9
+    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},           // LP9, W9
+    {"loop: closed to run: accepted jobs are run, far timers are dropped", closed_to_run, far_timer_dropped}, // LP6
+    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                     // LP6
+    {"loop: nested activations end by their own stops", nested, inner_first},                                 // LP5
     {NULL, NULL, NULL},
 };

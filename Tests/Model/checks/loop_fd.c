@@ -9,7 +9,7 @@ static csched_job jobs[JOBS];
 static csched_timer timer;
 static csched_time due;
 static csched_fd_source source;
-static model_cell last_words; // of whoever stops or closes
+static model_cell last_words; // written before a stop or a close
 static int ran, dropped;
 
 static void count(csched_job *job) {
@@ -64,7 +64,7 @@ static int fd_of(csched_loop *loop) {
   return fd;
 }
 
-// Runs what is ready, `max` at a time, until so many have run. A host that nobody wakes is a deadlock.
+// Runs ready jobs, `max` at a time, until `until` jobs have run. A host that is never woken is a deadlock.
 static int host(int until, size_t max) {
   int fd = fd_of(loop), rounds = 0;
   for (; ran < until; rounds++) {
@@ -110,7 +110,7 @@ static void host_timer(void *unused) {
 }
 static void hosted_timer(void) { begin(host_timer, NULL); }
 
-// An announcement of nothing that the loop looks at, and a submission behind it: the first wake may stand for both.
+// An announcement without work for the loop, and a submission behind it: one wake may announce both.
 static csched_activation elsewhere;
 static void stop_and_submit(void *unused) {
   (void)unused;
@@ -165,7 +165,7 @@ static void park_and_look(void *unused) {
   model_assert(model_wakes(readable) == 0);
   csched_target_submit(csched_loop_target(loop), &jobs[2]);
   model_assert(model_wakes(readable) == 1);
-  model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not looked for more
+  model_assert(csched_loop_run_ready(loop, 1) == 1 && model_wakes(readable) == 0); // it has not checked for more jobs
   csched_loop_end_run(loop);
   model_assert(csched_loop_run_ready(loop, SIZE_MAX) == 0 &&
                model_wakes(readable) == 1); // the stop is still to be taken
@@ -179,7 +179,7 @@ static void one_wake(void) {
   destroy();
 }
 
-// The host's thread looks whether it may run something at once, while others submit, cancel, and let a timer come due.
+// The host's thread checks whether it may run a job inline. Meanwhile other threads submit and cancel, and a timer comes due.
 static void submit_and_cancel(void *unused) {
   (void)unused;
   csched_target_submit(csched_loop_target(loop), &jobs[0]);
@@ -356,7 +356,7 @@ static void run_until_stopped(void *unused) {
 }
 static void stop_on_poller(void) { begin(run_until_stopped, NULL); }
 
-// Its first sleep is on the futex, and ends by time; whoever pushed meanwhile may come late with the wake.
+// The loop's first sleep is on the futex, and ends by time. The wake of a push may come after that.
 static void sleep_then_open(void *unused) {
   (void)unused;
   create();
@@ -377,8 +377,8 @@ const model_check loop_fd_checks[] = {
     {"host: stop against submit and the park in a host", hosted_stop, destroy},             // LP1, LP5
     {"host: a close is reported, and nothing is lost", hosted_close, none_lost},            // LP1, LP6
     {"host: one wake for a park", woken_once, one_wake},                                    // LP2
-    {"host: its thread looks whether it is free", hosted_looking, all_idle},                // LP1, LP2, LP11
-    {"host: its thread looks for timers", hosted_looking_at_timer, destroy},                // LP1, LP11
+    {"host: its thread checks whether the loop is free", hosted_looking, all_idle},         // LP1, LP2, LP11
+    {"host: its thread checks for timers", hosted_looking_at_timer, destroy},               // LP1, LP11
     {"host: our jobs in the order of the host's queue", hosted_in_order, destroy_both},     // LP10
     {"host: a submission that asks for no run beside others", hosted_untold, destroy_both}, // LP1, LP10
     {"poller: submissions against the poller", on_poller, destroy},                         // FD1, FD2

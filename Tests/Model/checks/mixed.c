@@ -1,5 +1,5 @@
-// What is asked for together: a hand-off with a fresh competitor, nested suspensions with syncs, stops of different kinds, timers that share a
-// slot. For faults that an outsider planted, and that no check of one thing at a time had missed.
+// Combined operations: a hand-off with a fresh competitor, nested suspensions with syncs, stops of different kinds, timers that share a
+// slot. They find faults that the checks of single operations did not find.
 
 #include "../engine/model.h"
 
@@ -125,7 +125,7 @@ static void count_of_queue(csched_job *job) {
 }
 static const csched_job_type of_queue = {count_of_queue, drop, NULL};
 
-// Who has called something of the queue or the loop says so: only then may these be destroyed.
+// Counts a thread that has made its last call to the queue or the loop: then these may be destroyed.
 static void one_is_done(void) { csched_fetch_add_release(&users, UINT32_MAX); }
 static void wait_for_users(void) {
   while (csched_load_acquire(&users) != 0) csched_nap_(1000);
@@ -332,7 +332,7 @@ const model_check mixed_checks[] = {
     {"mixed serial: suspended twice, submitted to, resumed twice", suspended_twice, two_ran},              // SQ2, SQ3
     {"mixed serial: suspended twice, submitted to, waited for, resumed", suspended_and_synced, three_ran}, // SQ2, SQ3
     {"mixed serial: a sync with an idle queue that is suspended", synced_while_suspended, one_ran},        // SQ3
-    {"mixed serial: a wait that is over closes no circle", waits_in_turn, neither_deadlocks},              // SQ7
+    {"mixed serial: a finished wait closes no circle", waits_in_turn, neither_deadlocks},                  // SQ7
     {"mixed loop: closed to run, then to drop, by a job", closed_twice, first_ran},                        // LP6
     {"mixed loop: an activation is stopped, and then the loop: two runs end", stopped_both_ways, NULL},    // LP5
     {"mixed loop: a stop that has ended run_once is over", run_once_stopped, NULL},                        // LP5

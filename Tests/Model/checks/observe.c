@@ -85,7 +85,7 @@ static void ring_over(void) {
 }
 
 const model_check observe_checks[] = {
-    {"observe: a look at what runs is of one run", level, level_over},     // OB3
-    {"observe: a ring that gets full beside its writer", ring, ring_over}, // TR1, TR2
+    {"observe: a read of the current run mixes no two runs", level, level_over}, // OB3
+    {"observe: a ring that gets full beside its writer", ring, ring_over},       // TR1, TR2
     {NULL, NULL, NULL},
 };

@@ -113,7 +113,7 @@ static void two_submitters(void) {
   model_spawn(submit_two_then_wait, NULL);
 }
 
-// A start that fails has been counted as a searcher, to whom another submission may have left its wake.
+// A thread that fails to start was counted as a searcher. Another submission may have relied on this searcher, and woken no worker.
 static void submit_without_threads(void *unused) {
   (void)unused;
   make(2, 2);
@@ -132,7 +132,7 @@ static void without_threads(void) {
   model_spawn(submit_without_threads, NULL);
 }
 
-// The same with workers that leave: the one who stays must not take the thread that fails to start for another.
+// As above, with workers that leave: the last worker must not count the thread that fails to start as another worker.
 static void leave_without_threads(void *unused) {
   (void)unused;
   make_leaving(2, 2, 30000);
@@ -153,7 +153,7 @@ static void leaving_without_threads(void) {
   model_spawn(leave_without_threads, NULL);
 }
 
-// The two jobs end only when both have begun: so both workers are needed.
+// Each job ends only when both have begun: so both workers are needed.
 static void meet(csched_job *job) {
   note(job);
   count_and_wake(&met);
@@ -161,7 +161,7 @@ static void meet(csched_job *job) {
 }
 static const csched_job_type meeting = {meet, note_drop, NULL};
 
-// Of two that are idle for long one stays.
+// Of two workers that are idle for long one stays.
 static void leave_but_one(void *unused) {
   (void)unused;
   make_leaving(2, 2, 30000);
@@ -271,8 +271,8 @@ static void batch(void) {
   model_spawn(batch_that_meets, NULL);
 }
 
-// Both workers come from another job. One may take both of a batch at once, and run the first; the second is for the other, who may just
-// be going to sleep.
+// Both workers come from another job. One worker may dequeue both jobs of a batch, and run the first. The other worker, which may just
+// be going to sleep, has to run the second.
 enum { PAIRED = 8 };
 static csched_job in_pairs[PAIRED];
 static void meet_in_pairs(csched_job *job) {
@@ -301,7 +301,7 @@ static void batch_after_one(void) {
   model_spawn(batch_for_a_busy_one, NULL);
 }
 
-// One of a high priority comes again and again. Those below it wait for a while only.
+// A high-priority job comes again and again. Jobs of lower priority wait for a bounded number of its runs.
 enum { PATIENT = 40 };
 static csched_job urgent;
 static void come_again(csched_job *job) {
@@ -324,7 +324,7 @@ static void passed_over(void) {
   reset();
   model_spawn(low_beside_high, NULL);
 }
-// The same while somebody waits for the one below: once it is seen, which the first pick may not, the other goes before it once at the most.
+// As above, while a thread waits for the low-priority job. The first pick may miss the donation. After that the high one runs first at most once.
 static void come_once(csched_job *job) {
   model_assert(++begun <= 2 || count(&met) == 1);
   if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
@@ -344,7 +344,7 @@ static void low_is_waited_for(void *unused) {
   wait_for(&met, 1);
   csched_target_take_back(low, CSCHED_PRIORITY_HIGH);
   for (int i = 0; i < CSCHED_PRIORITIES; i++)
-    model_assert(count(&pool->classes[CSCHED_PRIORITY_LOW].lent[i]) == 0); // nothing is left
+    model_assert(count(&pool->classes[CSCHED_PRIORITY_LOW].lent[i]) == 0); // no donation remains
   end(CSCHED_STOP_RUN);
 }
 static void lent(void) {
@@ -387,7 +387,7 @@ static void block_silently(csched_job *job) {
 }
 static const csched_job_type silent = {block_silently, note_drop, NULL};
 static void run_after_a_tick(csched_job *job) {
-  model_assert(csched_now() >= due); // until then the other may only have been slow
+  model_assert(csched_now() >= due); // until then the other job may only have been slow
   run_and_tell(job);
 }
 static const csched_job_type late = {run_after_a_tick, note_drop, NULL};
@@ -409,7 +409,7 @@ static void found_out(void) {
   model_spawn(blocked_silently, NULL);
 }
 
-// The only worker waits for the job behind its own; there is no other thread to be had until nobody submits any more.
+// The only worker waits for the job behind its own. The system gives no other thread until the submissions are over.
 static void come_back(void *unused) {
   (void)unused;
   make(2, 2);
@@ -442,7 +442,7 @@ static void submit_and_join(void *policy) {
   for (intptr_t i = 0; i < JOBS; i++) submit((void *)i);
   model_assert(csched_pool_join(pool) == 0);
 }
-// The join has begun before the stop, perhaps, and sees what the stopper did.
+// The join may begin before the stop. It sees the stopper's writes.
 static void join_and_read(void *unused) {
   (void)unused;
   make(2, 2);
@@ -497,7 +497,7 @@ static const csched_job_type stopping = {stop_inside, note_drop, NULL};
 static void join(void *unused) {
   (void)unused;
   model_assert(csched_pool_join(pool) == 0);
-  model_assert(csched_os_thread_has_ended_(csched_load_relaxed(&stopper))); // whoever joined it
+  model_assert(csched_os_thread_has_ended_(csched_load_relaxed(&stopper))); // joined by either thread
   csched_fetch_add_relaxed(&met, 1u);
 }
 static void stopped_by_its_own(void *unused) {
@@ -569,7 +569,7 @@ static void one_ran_of_all(void) {
   model_assert(ran == 1 && accepted == JOBS);
   destroy();
 }
-// Both workers are there already; none of them may leave before the last two have met.
+// Both workers run already. Neither may leave before the last two jobs have met.
 static csched_job last_two[2];
 static void meet_again(csched_job *job) {
   (void)job;
@@ -595,7 +595,7 @@ static void stop_two_idle(void *unused) {
   submit_last(&last_two[0]);
   for (uint32_t seen; (seen = csched_load_relaxed(&submitted)) < 2;)
     csched_futex_wait_(&submitted, seen, CSCHED_FOREVER);
-  end(CSCHED_STOP_RUN); // which does not carry what the other submitter wrote
+  end(CSCHED_STOP_RUN); // does not publish the other submitter's writes
   submit((void *)2);    // refused
 }
 static void stopped_two_idle(void) {
@@ -686,7 +686,7 @@ static int deliver_by_user(csched_target *target, csched_job *job) {
   model_assert(is_allowed_here());
   model_cell *cell = &busy[target - users];
   csched_target_perform(target, job);
-  model_write(cell, model_read(cell) + 1); // the target is its own, also when the job is gone
+  model_write(cell, model_read(cell) + 1); // the target belongs to one thread, also after the job's release
   return 0;
 }
 static int keep_by_pool(csched_target *target, csched_timer *of_user, csched_time deadline, csched_time leeway) {
@@ -726,7 +726,7 @@ static void prepare_carried(void (*body)(void *), void *context) {
   model_spawn(body, context);
 }
 
-// Two for each of two: each pair in order, whether they wait, are on their way, or come late.
+// Two jobs for each of two targets: each pair in order, whether its jobs wait, are in delivery, or come late.
 static void submit_pairs(void *unused) {
   (void)unused;
   begin_carried(2);
@@ -778,7 +778,7 @@ static void one_after_the_other(void) {
   csched_pool_destroy(pool);
 }
 
-static void wait_on_worker(csched_job *job) { // for the submitter of the next; it may itself be that
+static void wait_on_worker(csched_job *job) { // waits for the submitter of the next job, which may be this thread
   run_carried(job);
   if (csched_pool_worker_here_ != NULL) wait_for(&begun, 1);
 }
@@ -804,7 +804,7 @@ static void both_given_back(void) {
   csched_pool_destroy(pool);
 }
 
-// The first runs inside of its delivery, and waits for one of another target, which comes later.
+// The first job runs inside of its delivery, and waits for a later job of another target.
 static void wait_for_other(csched_job *job) {
   run_carried(job);
   count_and_wake(&begun);
@@ -816,7 +816,7 @@ static void tell_other(csched_job *job) {
 }
 static const csched_job_type waits_for_other = {wait_for_other, drop_carried, release_carried};
 static const csched_job_type tells_other = {tell_other, drop_carried, release_carried};
-static void submit_other(void *unused) { // by another thread: one that comes late may run on its submitter's
+static void submit_other(void *unused) { // on another thread: an overdue job may run on its submitter's thread
   (void)unused;
   submit_carried(2, 1);
 }
@@ -858,7 +858,7 @@ static void once_each(void) {
   csched_pool_destroy(pool);
 }
 
-// One that is due, one that is not, and one for a queue: whoever drops them, it is not the monitor.
+// A due job, a job that is not due, and a job for a queue: the monitor drops none of them.
 static csched_serial *queue;
 static void stop_with_all(void *policy) {
   begin_carried(1);
@@ -910,7 +910,7 @@ static void forked(void) {
   reset();
   model_spawn(fork_one, NULL);
 }
-static void meet_a_fork(csched_job *job) { // parent and child meet: the child has to be stolen
+static void meet_a_fork(csched_job *job) { // parent and child meet: a thief has to take the child
   note(job);
   csched_fork fork;
   jobs[1].type = &meeting;
@@ -942,7 +942,7 @@ static void meet_all(csched_job *job) {
   wait_for(&met, ALL);
 }
 static const csched_job_type meeting_all = {meet_all, note_drop, NULL};
-static void fork_two(csched_job *job) { // both have to be stolen, each by another
+static void fork_two(csched_job *job) { // each is stolen by another thief
   csched_fork forks[2];
   for (int i = 0; i < 2; i++) {
     jobs[1 + i].type = &meeting_all;
@@ -966,7 +966,7 @@ static void two_thieves(void) {
   model_spawn(fork_for_two_thieves, NULL);
 }
 
-// A stolen fork is in a job of its priority, as any: what it forks can be stolen, too.
+// A stolen fork runs as a job of its priority: its own forks can be stolen, too.
 static csched_job inner_fork;
 static void fork_in_turn(csched_job *job) {
   note(job);
@@ -1000,7 +1000,7 @@ static void forked_in_turn(void) {
   model_spawn(fork_deep, NULL);
 }
 
-// One job is queued, one is forked, at a time: both need a worker besides the forker's.
+// One job is queued while another is forked: both need a worker besides the forker's.
 static void fork_and_meet_all(csched_job *job) {
   csched_fork fork;
   jobs[2].type = &meeting_all;
@@ -1034,7 +1034,8 @@ static bool submit_beside(intptr_t i, const csched_job_type *kind) {
   jobs[i].type = kind;
   return csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &jobs[i]) == 0;
 }
-static void keep_and_wait(csched_job *job) { // which the pool is not told of: another worker has to take it
+static void
+keep_and_wait(csched_job *job) { // does not announce that it blocks: another worker has to take the kept job
   note(job);
   if (submit_beside(1, &telling)) wait_for(&met, 1);
 }
@@ -1058,7 +1059,7 @@ static void keep_one(csched_job *job) {
   count_and_wake(&begun);
 }
 static const csched_job_type keeping = {keep_one, note_drop, NULL};
-static void keep_beside_another(void *unused) { // which comes from outside, before, meanwhile or after
+static void keep_beside_another(void *unused) { // submits from outside, before, during or after the keeping
   (void)unused;
   make(2, 2);
   submit_beside(0, &keeping);
@@ -1086,7 +1087,7 @@ static void kept_beside_a_stop_to_drop(void) {
   model_spawn(keep_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_DROP);
 }
 
-// One worker keeps a job and waits, in a loop of its own, while there is nothing but that and the end of the pool.
+// One worker keeps a job and waits for it. No other job comes, and the pool ends meanwhile.
 static void keep_while_stopped(void *unused) {
   (void)unused;
   make(2, 2);
@@ -1098,7 +1099,7 @@ static void kept_while_stopped(void) {
   model_spawn(keep_while_stopped, NULL);
 }
 
-// Two other workers are there already, and search, or have gone to sleep. Who is not the last to search takes it without a fence.
+// Two other workers run already: they search, or have gone to sleep. A searcher that is not the last takes the kept job without a fence.
 static void begin_all(csched_job *job) {
   note(job);
   count_and_wake(&begun);
@@ -1125,7 +1126,7 @@ static void kept_before_searchers(void) {
   model_spawn(keep_before_searchers, NULL);
 }
 
-// The other worker has work that does not end.
+// The other worker has endless work.
 static void come_until_met(csched_job *job) {
   if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
   else note(job);
@@ -1186,7 +1187,7 @@ static void wait_for_follow_up(csched_job *job) {
   wait_for(&met, 1);
 }
 static const csched_job_type waiting_for_follow_up = {wait_for_follow_up, note_drop, NULL};
-// What is next in the queue waits for it, and the pool is not told of that.
+// The queue's next job waits for the follow-up, and does not announce that it blocks.
 static void follow_up_in_queue(void *unused) {
   (void)unused;
   csched_serial *queue;
@@ -1207,7 +1208,7 @@ static void followed_up_in_queue(void) {
   model_spawn(follow_up_in_queue, NULL);
 }
 
-static void follow_up_beside_another(void *unused) { // which may take it
+static void follow_up_beside_another(void *unused) { // the other worker may take the follow-up
   (void)unused;
   make(2, 2);
   submit_beside(0, &following_up);
@@ -1303,65 +1304,66 @@ const model_check pool_checks[] = {
     {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
     {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
     {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
-    {"pool: idle for long: all leave but one", all_but_one_leave, all_three_ran},                    // F6
+    {"pool: idle for long: all workers leave but one", all_but_one_leave, all_three_ran},            // F6
     {"pool: idle for long, and the system has no second thread", leaving_without_threads, all_three_ran}, // F2, F6
     {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // WK3, WK4
     {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // WK4
-    {"pool end: one that cannot begin leaves nothing behind", not_created, nothing_ran},                  // X4
+    {"pool end: a pool that cannot start is freed", not_created, nothing_ran},                            // X4
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
-    {"pool: the same, from two submitters", pass_on_from_two, all_three_ran},                             // F1, F2
+    {"pool: jobs that need both workers, from two submitters", pass_on_from_two, all_three_ran},          // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
     {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK3
-    {"pool monitor: one that blocks without a word is found out", found_out, all_three_ran},   // F3, MN1, MN3
+    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},  // F3, MN1, MN3
     {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
-    {"pool end: what a stopper did is seen by a drop", stop_against_idle, destroy},                // X1, F5
+    {"pool end: a drop sees the stopper's writes", stop_against_idle, destroy},                    // X1, F5
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
-    {"pool end: a join that began before the stop sees what the stopper did", joined_before_stop, destroy_unused}, // X3
+    {"pool end: a join that began before the stop sees the stopper's writes", joined_before_stop, destroy_unused}, // X3
     {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
-     all_three_ran},                                                                               // F1, F2, WK1, FJ2
-    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},                   // X1, MN4
-    {"pool carry: pairs for two targets, each in order", pairs, pairs_in_order},                   // MN6, MN7, MN5
-    {"pool carry: one target's, the second late", pair, one_after_the_other},                      // MN7, DV4
-    {"pool carry: the second late, the first delivered", late_pair, one_after_the_other},          // DV4
-    {"pool carry: three of one target, and one of another", three, three_in_order},                // MN6, MN7
-    {"pool carry: a late one beside a stop", late_beside_stop, both_given_back},                   // MN6, X1
-    {"pool carry: one that blocks holds up no other target", blocking_one, others_go_on},          // MN6, MN7, MN8
-    {"pool carry: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each}, // MN6
-    {"pool carry: stopped to run: the monitor drops nothing", stopped_to_run_carried, all_given_back}, // MN5, DV3, MN6
-    {"pool carry: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
-     all_given_back},                                                                             // MN5, DV3, MN6
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},               // FJ1, FJ3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                        // FJ2, FJ3, F1, WK2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                        // F2, FJ1, FJ2
-    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                    // F1, FJ1, FJ3
-    {"pool: a batch for a busy worker and one that goes to sleep", batch_after_one, both_ran},    // F1, WK1
-    {"pool keep: one that its submitter waits for is taken", kept_and_waited_for, all_three_ran}, // WK8, WK9, F1, F2
-    {"pool keep: one that its submitter waits for, before searchers", kept_before_searchers,
-     all_four_ran}, // WK8, WK9, F1
-    {"pool keep: one that its submitter waits for, beside endless work", kept_beside_the_busy, all_three_ran}, // WK9
-    {"pool keep: one and a queued one, a worker for each", queued_and_kept, all_three_ran},        // WK8, F1, F2
-    {"pool keep: one, beside a submission", kept_beside_another, all_three_ran},                   // WK8, F1
-    {"pool keep: one, beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // WK8, X1, X2
-    {"pool keep: one, beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // WK8, X1, X2
-    {"pool keep: one that its submitter waits for while the pool ends", kept_while_stopped,
-     all_accepted_were_done}, // WK9
-    {"pool keep: a follow-up, before the queue's next, which waits for it", followed_up_in_queue,
-     all_three_ran},                                                                                      // WK10, SQ4
-    {"pool keep: a follow-up, beside another worker", followed_up_beside_another, all_three_ran},         // WK10, WK9
-    {"pool keep: a follow-up, whose job says that it blocks", followed_up_while_blocked, both_kept_ran},  // WK10, F1
-    {"pool keep: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // WK10, X1
-    {"pool keep: its submitter ends its thread, and goes on", kept_at_exit, both_kept_ran},               // WK4, WK8
-    {"pool keep: its submitter ends its thread, and has a successor", kept_for_successor, both_kept_ran}, // WK4, WK8
-    {"pool: one of a high priority comes again and again, a low one waits", passed_over, one_has_run},    // WK1
-    {"pool: one of a high priority comes again and again, a low one is waited for", lent, one_has_run},   // WK7
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},               // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                                   // X1
-    {"pool end: what waits behind a job is dropped", dropped_behind, one_ran_of_all},                     // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, MN4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},            // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, MN4
+     all_three_ran},                                                                         // F1, F2, WK1, FJ2
+    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},             // X1, MN4
+    {"pool delivery: pairs for two targets, each in order", pairs, pairs_in_order},          // MN6, MN7, MN5
+    {"pool delivery: two jobs of one target, the second late", pair, one_after_the_other},   // MN7, DV4
+    {"pool delivery: the second late, the first delivered", late_pair, one_after_the_other}, // DV4
+    {"pool delivery: three jobs of one target, and one of another", three, three_in_order},  // MN6, MN7
+    {"pool delivery: a late job beside a stop", late_beside_stop, both_given_back},          // MN6, X1
+    {"pool delivery: a job that blocks delays no other target", blocking_one, others_go_on}, // MN6, MN7, MN8
+    {"pool delivery: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},  // MN6
+    {"pool delivery: stopped to run: the monitor drops none", stopped_to_run_carried, all_given_back}, // MN5, DV3, MN6
+    {"pool delivery: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
+     all_given_back},                                                                               // MN5, DV3, MN6
+    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                 // FJ1, FJ3
+    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // FJ2, FJ3, F1, WK2
+    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, FJ1, FJ2
+    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                      // F1, FJ1, FJ3
+    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran}, // F1, WK1
+    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran},   // WK8, WK9, F1, F2
+    {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // WK8, WK9, F1
+    {"pool kept job: awaited by its submitter, beside endless work", kept_beside_the_busy, all_three_ran}, // WK9
+    {"pool kept job: beside a queued job, a worker for each", queued_and_kept, all_three_ran},    // WK8, F1, F2
+    {"pool kept job: beside a submission", kept_beside_another, all_three_ran},                   // WK8, F1
+    {"pool kept job: beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // WK8, X1, X2
+    {"pool kept job: beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // WK8, X1, X2
+    {"pool kept job: awaited by its submitter while the pool ends", kept_while_stopped, all_accepted_were_done}, // WK9
+    {"pool kept job: a follow-up, before the queue's next job, which waits for it", followed_up_in_queue,
+     all_three_ran},                                                                                  // WK10, SQ4
+    {"pool kept job: a follow-up, beside another worker", followed_up_beside_another, all_three_ran}, // WK10, WK9
+    {"pool kept job: a follow-up, whose submitter announces a block", followed_up_while_blocked,
+     both_kept_ran}, // WK10, F1
+    {"pool kept job: a follow-up, beside a stop to drop", followed_up_beside_a_stop,
+     all_accepted_were_done},                                                                       // WK10, X1
+    {"pool kept job: its submitter ends its thread, which continues", kept_at_exit, both_kept_ran}, // WK4, WK8
+    {"pool kept job: its submitter ends its thread, a successor runs it", kept_for_successor,
+     both_kept_ran},                                                                                 // WK4, WK8
+    {"pool: a high-priority job comes again and again, a low one waits", passed_over, one_has_run},  // WK1
+    {"pool: a high-priority job comes again and again, a low one is waited for", lent, one_has_run}, // WK7
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},          // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                              // X1
+    {"pool end: jobs behind a running job are dropped", dropped_behind, one_ran_of_all},             // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                            // X1, MN4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},       // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                               // X1, MN4
     {NULL, NULL, NULL},
 };

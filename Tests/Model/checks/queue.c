@@ -56,7 +56,7 @@ static void park(bool for_flag) {
   parks++;
   if (!for_flag || csched_load_relaxed(&flag) == 0)
     while (csched_load_acquire(&wake) == 0) csched_futex_wait_(&wake, 0, CSCHED_FOREVER);
-  if (csched_mpsc_unpark(&queue)) parks--; // taken back: nobody owes a wake
+  if (csched_mpsc_unpark(&queue)) parks--; // undone: no push reports a wake
 }
 
 static void pop_all(void) {

@@ -18,7 +18,7 @@ static void reset(void) {
   lock = (csched_rwlock)CSCHED_RWLOCK_INIT;
   memset(&cell, 0, sizeof cell);
   held = ready = given_up = done = 0;
-  csched_processors_seen_ = 1; // nobody spins: fewer steps
+  csched_processors_seen_ = 1; // no thread spins: fewer steps
 }
 
 static csched_time soon(void) { return csched_time_after(csched_now(), SHORT); }
@@ -138,7 +138,7 @@ static void is_free(void) {
   model_assert(done + given_up >= 2 && lock.word == 0 && lock.writer.owner == 0 && waiters_of(&lock) == 0);
 }
 
-// The writer waits; then nobody else begins to read, however often it tries.
+// While the writer waits, no other thread begins to read, however often it tries.
 static void holds_until_ready(void *unused) {
   (void)unused;
   csched_rwlock_lock_read(&lock);
@@ -268,20 +268,20 @@ const model_check rwlock_checks[] = {
     {"rwlock: two readers and a writer", two_readers, is_free},                      // RW1, RW2, RW4
     {"rwlock: two writers and a reader", two_writers, is_free},                      // RW1, RW2, RW4
     {"rwlock: a writer that spins for a reader", spins, is_free},                    // RW2, RW4
-    {"rwlock: one that tries beside a reader and a writer", tried, is_free},         // RW1, RW4
+    {"rwlock: trylocks beside a reader and a writer", tried, is_free},               // RW1, RW4
     {"rwlock: a waiting writer admits no reader", lets_in_no_more, is_free},         // RW3
     {"rwlock: a writer gives up beside two readers", one_writer_gives_up, is_free},  // RW5
     {"rwlock: a writer gives up as the reader ends", meet_at_deadline, is_free},     // RW5
     {"rwlock: a writer and a reader give up beside a reader", all_give_up, is_free}, // RW5
     {"rwlock: freed by the last writer", freed, NULL},
-    {"rwlock: freed by a writer after another one", freed_after_writer, NULL},                // RW6
-                                                                                              // RW6
-    {"rwlock: written twice stops the process", twice, one_panic},                            // RW7
-    {"rwlock: read by its writer stops the process", read_of_writer, one_panic},              // RW7
-    {"rwlock: written by its reader stops the process", upgrade, one_panic},                  // RW7
-    {"rwlock: read again beside a writer stops the process", read_again, at_most_one_panic},  // RW7
-    {"rwlock: unlocked by one that does not read stops the process", unread, one_panic},      // RW7
-    {"rwlock: unlocked by one that does not write stops the process", unwritten, still_read}, // RW7
-    {"rwlock: destroyed with a reader stops the process", destroyed, one_panic},              // RW7
+    {"rwlock: freed by a writer after another writer", freed_after_writer, NULL},               // RW6
+                                                                                                // RW6
+    {"rwlock: written twice stops the process", twice, one_panic},                              // RW7
+    {"rwlock: read by its writer stops the process", read_of_writer, one_panic},                // RW7
+    {"rwlock: written by its reader stops the process", upgrade, one_panic},                    // RW7
+    {"rwlock: read again beside a writer stops the process", read_again, at_most_one_panic},    // RW7
+    {"rwlock: a read unlock without a reader stops the process", unread, one_panic},            // RW7
+    {"rwlock: a write unlock without the write lock stops the process", unwritten, still_read}, // RW7
+    {"rwlock: destroyed with a reader stops the process", destroyed, one_panic},                // RW7
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// serial.c: SQ1 to SQ7, on a base of two threads, and on one that refuses.
+// serial.c: SQ1 to SQ7, on a base of two threads, and on a base that refuses.
 
 #include "../engine/model.h"
 
@@ -204,7 +204,7 @@ static void sync_other(void *unused) {
   leave();
 }
 static void crossed(void) {
-  start(3, 2); // one more than those that wait, as a pool would see to
+  start(3, 2); // one thread more than waiters, as in a pool that replaces blocked workers
   results[0] = results[1] = -1;
   model_assert(csched_serial_create(&other, &crew.target) == 0);
   model_spawn(sync_first, NULL);

@@ -71,7 +71,7 @@ static void start(void) {
   for (int i = 0; i < MOST; i++) work[i] = (model_cell){0}, runs[i] = drops[i] = 0;
 }
 
-// What is over is seen.
+// A thread that finds the task over sees its writes.
 static void see(csched_task seen, int id) {
   model_assert(csched_task_is_over(seen) && csched_task_is_cancelled_(seen));
   model_assert(model_read(&work[id]) == 1);
@@ -125,7 +125,7 @@ static void discard_against_waits(void) {
   model_spawn(cancel_and_wait, NULL);
 }
 
-// What is seen without asking further.
+// As above, without any other call.
 static void look_whether_over(void *unused) {
   (void)unused;
   if (csched_task_is_over(task)) model_assert(model_read(&work[0]) == 1);
@@ -166,7 +166,7 @@ static void used_again(void) {
   model_spawn(cancel_and_wait, NULL);
 }
 
-// The same after all memory was given back meanwhile.
+// As above, with all free memory released to the system in between.
 static void perform_trim_submit(void *unused) {
   perform(unused);
   csched_trim();
@@ -178,7 +178,7 @@ static void given_back(void) {
   model_spawn(perform_trim_submit, NULL);
   model_spawn(cancel, NULL);
 }
-// From inside of the run, and of the drop, nobody waits.
+// A cancel-and-wait inside of the task's own run or drop does not wait.
 static void cancel_self(void *context) {
   model_assert(!csched_task_is_over(task) && !csched_task_is_cancelled_(task));
   model_assert(csched_task_cancel_and_wait(task) == CSCHED_CANCEL_RUNNING);
@@ -202,7 +202,7 @@ static void dropped_inside(void) {
   model_spawn(discard, NULL);
 }
 
-// Whoever sees it cancelled sees what was before that.
+// A thread that sees the cancel sees the writes before it.
 static void write_and_cancel(void *unused) {
   (void)unused;
   model_write(&before, 1);
@@ -259,7 +259,7 @@ static void memory_of_two(void) {
   model_spawn(make_and_trim, &runs[MOST / 2]);
 }
 
-// One that repeats: its run submits it again, and another thread may run it before that returns.
+// A repeating task: its run submits it again, and another thread may run it before that run returns.
 static bool is_ended;
 static void tick(void *context) {
   model_assert(!is_ended);
@@ -369,7 +369,7 @@ static void timed_once(void) {
   once();
 }
 
-// One that waits is out, and its memory free, when the cancel returns.
+// When the cancel returns, a waiting task is out of its timers, and its memory is free.
 static void timed_out_at_once(void) {
   start();
   model_assert(csched_loop_create(&loop) == 0);
@@ -380,7 +380,7 @@ static void timed_out_at_once(void) {
   csched_loop_destroy(loop);
 }
 
-// Runs it at once; then, in the same submission, another task in the same memory is dropped by its own target.
+// Runs the task inside of the submission. Then, before the submission returns, another task in the same memory is dropped by its target.
 static int deliver_at_once(csched_target *at_once, csched_job *job) {
   csched_target_perform(at_once, job);
   later = submit(MOST - 1);
@@ -409,27 +409,27 @@ static void refused(void) {
 }
 
 const model_check task_checks[] = {
-    {"task: run against two cancels", run_against_cancels, once},                                    // TK1, TK2
-    {"task: run against two that cancel and wait", run_against_waits, once},                         // TK2, TK4
-    {"task: dropped while another waits", drop_against_wait, dropped_once},                          // TK4
-    {"task: discard against two that cancel and wait", discard_against_waits, once},                 // TK2, TK4
-    {"task: used again while its value is cancelled", used_again, second_waits},                     // TK1, TM1
-    {"task: given back and used again while its value is cancelled", given_back, second_waits},      // TM1, TM2
-    {"task: cancelled in its own run", cancelled_inside, once},                                      // TK4
-    {"task: cancelled in its own drop", dropped_inside, once},                                       // TK4
-    {"task: a thread that sees it cancelled sees what was before", cancel_is_seen, once},            // TK3
-    {"task: a thread that finds it over sees what it did", seen_over, once},                         // TK2
-    {"task: a thread that finds it finished sees what it did", found_finished, once},                // TK2
-    {"task: memory of two threads", memory_of_two, each_once},                                       // TM2, TM3
-    {"task: one that repeats, against two cancels", ticks_against_cancels, no_more},                 // TK1, TK6
-    {"task: one that repeats on two threads, against cancel", ticks_of_two_against_cancel, no_more}, // TK6
-    {"task: one that repeats, against cancel and wait", ticks_against_wait, no_more},                // TK4, TK6
-    {"task: one that repeats on two threads, against cancel and wait", ticks_of_two, no_more},       // TK4, TK6
-    {"task: one that repeats, discarded against cancel and wait", discard_ticks, no_more},           // TK2, TK4
-    {"task: one that repeats is over and used again while who submitted it looks", ticks_used_again,
-     second_ticks},                                                                      // TK6
-    {"task: one at an instant, against cancel", timed_against_cancel, timed_once},       // TK1, TK6
-    {"task: one at an instant is out when its cancel returns", timed_out_at_once, once}, // TK6
-    {"task: each drop has its reason", refused, NULL},                                   // TK5
+    {"task: run against two cancels", run_against_cancels, once},                                       // TK1, TK2
+    {"task: run against two threads that cancel and wait", run_against_waits, once},                    // TK2, TK4
+    {"task: dropped while another thread waits", drop_against_wait, dropped_once},                      // TK4
+    {"task: discard against two threads that cancel and wait", discard_against_waits, once},            // TK2, TK4
+    {"task: used again while its value is cancelled", used_again, second_waits},                        // TK1, TM1
+    {"task: given back and used again while its value is cancelled", given_back, second_waits},         // TM1, TM2
+    {"task: cancelled in its own run", cancelled_inside, once},                                         // TK4
+    {"task: cancelled in its own drop", dropped_inside, once},                                          // TK4
+    {"task: a thread that sees the cancel sees the writes before it", cancel_is_seen, once},            // TK3
+    {"task: a thread that finds the task over sees its writes", seen_over, once},                       // TK2
+    {"task: a thread that finds the task finished sees its writes", found_finished, once},              // TK2
+    {"task: memory of two threads", memory_of_two, each_once},                                          // TM2, TM3
+    {"task: a repeating task, against two cancels", ticks_against_cancels, no_more},                    // TK1, TK6
+    {"task: a task that repeats on two threads, against cancel", ticks_of_two_against_cancel, no_more}, // TK6
+    {"task: a repeating task, against cancel and wait", ticks_against_wait, no_more},                   // TK4, TK6
+    {"task: a task that repeats on two threads, against cancel and wait", ticks_of_two, no_more},       // TK4, TK6
+    {"task: a repeating task, discarded against cancel and wait", discard_ticks, no_more},              // TK2, TK4
+    {"task: a repeating task is over and used again while its submitter checks it", ticks_used_again,
+     second_ticks},                                                                     // TK6
+    {"task: a timed task, against cancel", timed_against_cancel, timed_once},           // TK1, TK6
+    {"task: a timed task is removed when its cancel returns", timed_out_at_once, once}, // TK6
+    {"task: each drop has its reason", refused, NULL},                                  // TK5
     {NULL, NULL, NULL},
 };

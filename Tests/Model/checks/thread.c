@@ -146,7 +146,7 @@ static void destroyed_at_once(void) {
   model_spawn(start_and_destroy, NULL);
 }
 
-// What is left is dropped before a join returns, not only when the handle goes.
+// The remaining jobs are dropped before a join returns, not only when the handle is destroyed.
 static void leave_thread(csched_job *job) {
   run(job);
   model_exit();
@@ -166,7 +166,7 @@ static void left_by_a_job(void) {
   model_spawn(join_after_exit, NULL);
 }
 
-// The model's system gives nobody real time.
+// The model's system refuses real-time scheduling.
 static void never_ends(void *unused) {
   (void)unused;
   model_assert(false);
@@ -184,13 +184,13 @@ static void policy_refused(void) {
 static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
 
 const model_check thread_checks[] = {
-    {"thread: refused what its options ask for: nothing is left", policy_refused, nothing_ran},     // TH1
+    {"thread: the system refuses the options: nothing is leaked", policy_refused, nothing_ran},     // TH1
     {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run}, // TH1, TH3
     {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},       // TH3
     {"thread: a timer against its cancel: one of run and drop", timed, once},                       // LP4, TH3
-    {"thread: two join, one of them stops", joined_by_two, destroy_handle},                         // TH4
+    {"thread: two threads join, one of them stops", joined_by_two, destroy_handle},                 // TH4
     {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                          // TH2, TH4
     {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},         // TH2, TH3
-    {"thread: ended by its own job, the rest is dropped before join returns", left_by_a_job, destroy_handle}, // TH3
+    {"thread: ended by its own job, other jobs are dropped before join returns", left_by_a_job, destroy_handle}, // TH3
     {NULL, NULL, NULL},
 };

@@ -91,7 +91,7 @@ static void timed_stop(void) {
   model_spawn(own_against_timer, NULL);
 }
 
-// One timer that goes from one owner to another, under its cancel.
+// One timer goes from one owner to another, beside its cancel.
 static csched_timers owners[2];
 static int released;
 static void release(csched_job *job) {
@@ -130,7 +130,7 @@ static void left_once(void) {
   model_assert(dropped == 1 && released == 1);
 }
 
-// Cancelled before it has come in, or after: it does not stay either way, though its deadline is far.
+// Cancelled before or after its insertion: the timer does not stay, though its deadline is far.
 static const csched_job_type counted = {run, drop, release};
 static int results;
 static void submit_far(void *far) {
@@ -169,7 +169,7 @@ static void gone(void) {
   model_assert(owners[0].pending == 0 && csched_timers_pop_(&owners[0], CSCHED_FOREVER) == NULL);
 }
 
-// A cancelled entry that has made the wake earlier, and another timer between that and the old one: whoever sleeps is told of one of the two.
+// A cancelled entry has made the wake earlier, and another timer is due between the new and the old wake. The sleeper is notified of one of the two.
 static csched_timer early_one, far_one;
 static void cancel_early(void *unused) {
   (void)unused;
@@ -199,7 +199,7 @@ static void all_given_back(void) {
   model_assert(ran == 0 && dropped == 3 && released == 3);
 }
 
-// What it waited in first is gone; it is submitted anew, and cancelled meanwhile. Late, it is a plain submission.
+// The first owner is freed. The timer is submitted anew, and cancelled meanwhile. An overdue timer becomes a plain submission.
 static csched_timers *make_owner(void) {
   csched_timers *owner = calloc(1, sizeof *owner);
   csched_timers_init_(owner);
@@ -240,7 +240,7 @@ static void run_or_dropped(void) {
   model_assert(ran + dropped == 1 && released == 1);
 }
 
-// What it comes to wait in is made in the middle of its submission.
+// The owner is made in the middle of the timer's submission.
 static void submit_to_new(void *unused) {
   (void)unused;
   csched_job_submitted_(&timer.job, "submit_to_new");
@@ -252,7 +252,7 @@ static void submit_to_new(void *unused) {
 static void made_on_the_way(void) { enter_against_cancel(submit_to_new, NULL); }
 static void dropped_once(void) { model_assert(ran == 0 && dropped == 1 && released == 1); }
 
-// The drop lets go of what the timer waited in.
+// The drop frees the timer's owner.
 static csched_timers *kept;
 static void drop_owner(csched_job *job) {
   drop(job);
@@ -282,7 +282,7 @@ static void move_against_cancel(void) {
   model_spawn(cancel_until_dropped, NULL);
 }
 
-// Moved by one who is not its owner: it stays where it is.
+// Moved by timers that do not own it: the timer stays with its owner.
 static void move_elsewhere(void *unused) {
   submit_far(unused);
   model_assert(csched_timers_move_(&owners[1], &timer, 5) == CSCHED_TIMER_REFUSED);
@@ -322,22 +322,22 @@ static void freed_after_wait(void) { begin(submit_heap, NULL); }
 static void ended_once(void) { model_assert(ran + dropped == 1 && owners[0].pending == 0); }
 
 const model_check timer_checks[] = {
-    {"timer: moved to now from never: one run", moved_near, moved_once},                         // W4, W5
-    {"timer: moved while it comes due: one run", moved_while_due, once},                         // W1, W5
-    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                      // W7
-    {"timer: changes its owner under its cancel: it leaves once", change_owners, left_once},     // W5, W6
-    {"timer: cancelled on its way in: it does not stay", cancelled_near, gone},                  // W5, W8
-    {"timer: cancelled on its way to the end of time: it does not stay", cancelled_far, gone},   // W5, W8
-    {"timer: cancelled once, submitted again: the second one stays", enter_again, second_stays}, // W5, W8
+    {"timer: moved to now from never: one run", moved_near, moved_once},                                 // W4, W5
+    {"timer: moved while it comes due: one run", moved_while_due, once},                                 // W1, W5
+    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                              // W7
+    {"timer: changes its owner beside its cancel: it is removed once", change_owners, left_once},        // W5, W6
+    {"timer: cancelled during its insertion: it does not stay", cancelled_near, gone},                   // W5, W8
+    {"timer: cancelled during its insertion at the end of time: it does not stay", cancelled_far, gone}, // W5, W8
+    {"timer: cancelled once, submitted again: the second submission stays", enter_again, second_stays},  // W5, W8
     {"timer: beside a cancelled entry that came first: its wake is reported", beside_cancelled,
-     all_given_back},                                                                                        // W4, W8
-    {"timer: late elsewhere, its first owner gone, under its cancel", late_elsewhere, run_or_dropped},       // W6
-    {"timer: late elsewhere after a run, its first owner gone", late_after_run, run_or_dropped},             // W6
-    {"timer: on its way elsewhere, its first owner gone, under its cancel", to_another, run_or_dropped},     // W6, W8
-    {"timer: what it comes to wait in is made on the way, under its cancel", made_on_the_way, dropped_once}, // W6, W8
-    {"timer: its drop frees what it waited in", last_of_its_owner, dropped_once},                            // W6
-    {"timer: moved under its cancel: it does not stay", move_against_cancel, gone},                          // W5, W8
-    {"timer: moved by one who is not its owner: it stays", moved_elsewhere, gone},                           // W6
-    {"timer: freed after cancel and wait", freed_after_wait, ended_once},                                    // W5, W6
+     all_given_back}, // W4, W8
+    {"timer: overdue at a second owner, the first one freed, beside its cancel", late_elsewhere, run_or_dropped}, // W6
+    {"timer: overdue at a second owner after a run, the first one freed", late_after_run, run_or_dropped},        // W6
+    {"timer: inserted at a second owner, the first one freed, beside its cancel", to_another, run_or_dropped}, // W6, W8
+    {"timer: its owner is made during its submission, beside its cancel", made_on_the_way, dropped_once},      // W6, W8
+    {"timer: its drop frees its owner", last_of_its_owner, dropped_once},                                      // W6
+    {"timer: moved beside its cancel: it does not stay", move_against_cancel, gone},                           // W5, W8
+    {"timer: moved by timers that do not own it: it stays", moved_elsewhere, gone},                            // W6
+    {"timer: freed after cancel and wait", freed_after_wait, ended_once},                                      // W5, W6
     {NULL, NULL, NULL},
 };

@@ -124,8 +124,8 @@ static void rest_dropped(void) { model_assert(ran == 1 && dropped[1] == 1 && dro
 const model_check trampoline_checks[] = {
     {"trampoline: a nested frame runs its own jobs first", nested, nested_order},
     {"trampoline: a nested frame, and a cancel from outside", nested_and_cancelled, run_or_dropped},
-    {"trampoline: beside one that is set aside, jobs run at once", set_aside, beside_first},
-    {"trampoline: one that is set aside, and a cancel from outside", set_aside_and_cancelled, beside_and_dropped},
-    {"trampoline: a thread that ends inside an action drops what waits", left, rest_dropped}, // J7
+    {"trampoline: beside a trampoline set aside, jobs run at once", set_aside, beside_first},
+    {"trampoline: a trampoline set aside, and a cancel from outside", set_aside_and_cancelled, beside_and_dropped},
+    {"trampoline: a thread that ends inside an action drops the waiting jobs", left, rest_dropped}, // J7
     {NULL, NULL, NULL},
 };

@@ -138,7 +138,7 @@ static void step(void *unused) {
   (void)unused;
   csched_virtual_step(timeline, 1);
 }
-static void stepped(void) { // two that may be cancelled, and one that may not
+static void stepped(void) { // two jobs with a cancel, and one without
   reset();
   csched_target_submit(line(), &plain);
   submit(line(), 0, 0);
@@ -175,7 +175,7 @@ static void both_ended(void) {
   end();
 }
 
-// A repetition, for which nobody goes on, and a timer that may be cancelled.
+// A repeating timer, for which no run continues, and a timer that may be cancelled.
 static void repeat(csched_job *job) {
   run(job);
   csched_target_submit_at(line(), (csched_timer *)job, csched_virtual_now(timeline) + 2, CSCHED_FOREVER);
@@ -277,7 +277,7 @@ static void stop_in_job(csched_job *job) {
   csched_virtual_end_run(timeline);
 }
 static const csched_job_type stopping = {stop_in_job, drop, release};
-static void a_sync_beside_a_stop(void) { // by the one who drives
+static void a_sync_beside_a_stop(void) { // the driver stops
   make_queue();
   csched_serial_suspend(queue);
   csched_timer_init(&timers[0], &stopping, NULL);
@@ -304,19 +304,19 @@ static void all_four(void) {
 }
 
 const model_check virtual_checks[] = {
-    {"virtual: two threads that drive", two_drive, all_ran},                                   // VT1 VT2 VT3
-    {"virtual: a submission against a drive", submission_and_drive, all_ran},                  // VT1 VT2
-    {"virtual: a stop against a drive", stopped, ran_later},                                   // VT1
-    {"virtual: two that skip, and one that drives", skipped, is_at_five},                      // VT2 VT3
-    {"virtual: a cancel that waits against a drive", cancelled, once},                         // VT1 VT4
-    {"virtual: a step against cancels", stepped, one_step},                                    // VT4 VT8
-    {"virtual: a submission against its cancel", cancelled_on_its_way, both_ended},            // VT4
-    {"virtual: a run against a cancel of what it goes on for", run_against_cancel, run_ended}, // VT6
-    {"virtual: a close against submissions", closed, none_is_lost},                            // VT5 VT4
-    {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},    // VT1
-    {"virtual: a sync beside another", a_sync_beside_another, synced_by_both},                 // VT9
-    {"virtual: a sync beside a resume", a_sync_beside_a_resume, synced_at_last},               // VT9
-    {"virtual: a sync beside a drive that is stopped", a_sync_beside_a_stop, synced_at_last},  // VT9
-    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_four},                // VT1 VT2
+    {"virtual: two threads that drive", two_drive, all_ran},                                  // VT1 VT2 VT3
+    {"virtual: a submission against a drive", submission_and_drive, all_ran},                 // VT1 VT2
+    {"virtual: a stop against a drive", stopped, ran_later},                                  // VT1
+    {"virtual: two threads that skip, and one that drives", skipped, is_at_five},             // VT2 VT3
+    {"virtual: a cancel that waits against a drive", cancelled, once},                        // VT1 VT4
+    {"virtual: a step against cancels", stepped, one_step},                                   // VT4 VT8
+    {"virtual: a submission against its cancel", cancelled_on_its_way, both_ended},           // VT4
+    {"virtual: a run against a cancel of its last timer", run_against_cancel, run_ended},     // VT6
+    {"virtual: a close against submissions", closed, none_is_lost},                           // VT5 VT4
+    {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},   // VT1
+    {"virtual: a sync beside another", a_sync_beside_another, synced_by_both},                // VT9
+    {"virtual: a sync beside a resume", a_sync_beside_a_resume, synced_at_last},              // VT9
+    {"virtual: a sync beside a drive that is stopped", a_sync_beside_a_stop, synced_at_last}, // VT9
+    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_four},               // VT1 VT2
     {0},
 };

@@ -1,4 +1,4 @@
-// How many threads wait at an address, for the checks of what is waited for.
+// How many threads wait at an address.
 #ifndef MODEL_WAITERS_H
 #define MODEL_WAITERS_H
 

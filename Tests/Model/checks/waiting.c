@@ -26,14 +26,14 @@ static void reset(void) {
   csched_latch_init(&latch, 0);
   memset(cells, 0, sizeof cells);
   items = ready = given_up = passed = 0;
-  csched_processors_seen_ = 1; // nobody spins for the lock: fewer steps
+  csched_processors_seen_ = 1; // no thread spins for the lock: fewer steps
 }
 
 static void until_waiting(const void *address, int count) {
   while (waiters_of(address) < count) csched_nap_(SHORT);
 }
 
-// Where they may have given up already.
+// As above, for waiters that may have given up already.
 static void a_while_until_waiting(const void *address, int count) {
   for (int i = 0; i < 4 && waiters_of(address) < count; i++) csched_nap_(SHORT / 2);
 }
@@ -82,7 +82,7 @@ static void wait_for_a_while(void *unused) {
   use();
   csched_lock_unlock(&lock);
 }
-// Whoever is woken hands the wake on: if one that gives up took it, nobody would have it.
+// A woken waiter passes the wake on. A wake that a waiter takes though it gives up would be lost.
 static void wait_and_hand_on(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -141,7 +141,7 @@ static void all_passed(void) {
   model_assert(passed + given_up == 2 && cells[0].value == 2 && lock.owner == 0 && waiters_of(&cond) == 0);
 }
 
-// One at a time: while the lock is taken nobody but the one who waits for it has been woken.
+// One waiter at a time: while the lock is held, a broadcast has woken only the waiter that now waits for the lock.
 static void wait_and_count(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -166,7 +166,7 @@ static void no_herd(void) {
   model_spawn(wait_and_count, NULL);
 }
 
-// The second is told, and gives up before its turn comes.
+// The second waiter is marked by the broadcast, and gives up before its turn comes.
 static uint32_t told;
 static void wait_told(void *unused) {
   (void)unused;
@@ -513,7 +513,7 @@ static void freed_by_passer(void) {
   model_spawn(open_own, heap);
 }
 
-// Who passes makes another latch of the memory, which nobody opens, while another sleeps for the first.
+// The thread that passes makes another latch in the same memory, which is not opened, while a second thread still sleeps for the first latch.
 static void wait_only(void *unused) {
   (void)unused;
   csched_latch_wait(&latch);
@@ -558,7 +558,7 @@ static void below_zero(void) {
   model_expect_panic("cannot be counted down by 2");
   model_spawn(count_too_far, NULL);
 }
-// The last one is counted down twice; whoever comes too late is told.
+// The last unit is counted down twice: the second call stops the process.
 static void count_last(void *unused) {
   (void)unused;
   a_while_until_waiting(&latch, 1);
@@ -642,37 +642,37 @@ static void one_unlock_too_many(void) {
 
 const model_check waiting_checks[] = {
     {"cond: two items for two consumers: no lost wake", two_consumers, all_taken},            // CV1, CV2, CV5
-    {"cond: a broadcast to two", told_two, all_passed},                                       // CV1, CV3, CV5
-    {"cond: two broadcasts to two", told_twice, all_passed},                                  // CV3
-    {"cond: a broadcast wakes one, and that one the next", no_herd, not_left},                // CV3
-    {"cond: a broadcast beside one that gives up", told_beside_timeout, all_passed},          // CV4
+    {"cond: a broadcast to two waiters", told_two, all_passed},                               // CV1, CV3, CV5
+    {"cond: two broadcasts to two waiters", told_twice, all_passed},                          // CV3
+    {"cond: a broadcast wakes one waiter, and that waiter the next", no_herd, not_left},      // CV3
+    {"cond: a broadcast beside a waiter that gives up", told_beside_timeout, all_passed},     // CV4
     {"cond: a marked waiter gives up before its turn", told_and_late, not_left},              // CV4
-    {"cond: a signal beside one that gives up", signal_beside_timeout, one_item_taken},       // CV2, CV4
-    {"cond: freed by who was woken", freed_by_woken, NULL},                                   // CV6
+    {"cond: a signal beside a waiter that gives up", signal_beside_timeout, one_item_taken},  // CV2, CV4
+    {"cond: freed by the woken waiter", freed_by_woken, NULL},                                // CV6
     {"cond: a wait without the lock stops the process", not_owned, one_panic},                // CV7
     {"cond: a wait with another lock stops the process", with_two_locks, one_panic},          // CV7
     {"cond: destroyed with a waiter stops the process", destroyed_cond, one_panic},           // CV7
     {"semaphore: one unit as a lock, two threads twice", as_lock, four_uses},                 // SM1, SM2, SM5
     {"semaphore: one unit as a lock, three threads", as_lock_of_three, three_uses},           // SM1, SM2, SM5
-    {"semaphore: two units at once for two", two_at_once, no_unit_left},                      // SM2, SM5
-    {"semaphore: two signals for two", two_by_two, no_unit_left},                             // SM1, SM2
-    {"semaphore: three signals for one", three_for_one, two_units_left},                      // SM1, SM2
-    {"semaphore: two give up beside a signal", gives_up, one_unit_in_all},                    // SM4
+    {"semaphore: two units at once for two waiters", two_at_once, no_unit_left},              // SM2, SM5
+    {"semaphore: two signals for two waiters", two_by_two, no_unit_left},                     // SM1, SM2
+    {"semaphore: three signals for one waiter", three_for_one, two_units_left},               // SM1, SM2
+    {"semaphore: two waiters give up beside a signal", gives_up, one_unit_in_all},            // SM4
     {"semaphore: in the order of arrival", in_order, NULL},                                   // SM3
-    {"semaphore: freed by who gets the unit", freed_by_taker, NULL},                          // SM6
+    {"semaphore: freed by the waiter that gets the unit", freed_by_taker, NULL},              // SM6
     {"semaphore: too many units stop the process", too_many, one_panic},                      // SM7
     {"semaphore: destroyed with a waiter stops the process", destroyed_semaphore, one_panic}, // SM7
-    {"latch: two count down, two pass", two_and_two, latch_is_open},                          // LT1, LT2, LT3
-    {"latch: two count down, one passes", two_and_one, latch_is_open},                        // LT2, LT3
-    {"latch: two count down, one looks", two_and_a_look, latch_is_open},                      // LT1, LT3
-    {"latch: two give up beside its opening", latch_given_up, latch_is_open},                 // LT4
+    {"latch: two threads count down, two wait", two_and_two, latch_is_open},                  // LT1, LT2, LT3
+    {"latch: two threads count down, one waits", two_and_one, latch_is_open},                 // LT2, LT3
+    {"latch: two threads count down, one reads the count", two_and_a_look, latch_is_open},    // LT1, LT3
+    {"latch: two waiters give up beside its opening", latch_given_up, latch_is_open},         // LT4
     {"latch: freed by the first to pass", freed_by_passer, NULL},                             // LT5
-    {"latch: another one in its memory is not opened", reused, NULL},                         // LT5
+    {"latch: another latch in its memory is not opened", reused, NULL},                       // LT5
     {"latch: counted below zero stops the process", below_zero, one_panic},                   // LT6
-    {"latch: the last one counted down twice stops the process", last_twice, one_panic},      // LT1, LT6
+    {"latch: the last unit counted down twice stops the process", last_twice, one_panic},     // LT1, LT6
     {"latch: destroyed with a waiter stops the process", destroyed_latch, one_panic},         // LT6
-    {"rlock: two nest, one tries", nested, all_unlocked},
-    {"rlock: unlocked by a stranger stops the process", strangers_unlock, one_panic},
+    {"rlock: two threads nest, one tries", nested, all_unlocked},
+    {"rlock: unlocked by another thread stops the process", strangers_unlock, one_panic},
     {"rlock: one unlock too many stops the process", one_unlock_too_many, one_panic},
     {NULL, NULL, NULL},
 };

@@ -63,7 +63,7 @@ int model_take_rings(const csched_poller *poller, csched_poller_event *events, i
   return count;
 }
 
-// Whoever sleeps on a poller wakes now, or at another time.
+// Wakes the sleepers of each poller, or sets the time at which they wake.
 static void tell_sleepers(void) {
   for (int t = 0; t < model_thread_count; t++) {
     model_thread *each = &model_threads[t];

@@ -1,7 +1,7 @@
 // Threads that run one at a time.
 //
-// Each simulated thread is a thread of the system, so that the core's thread-locals are real; a semaphore each hands the turn
-// on. A thread announces its next step, and the strategy then says who goes on.
+// Each simulated thread is a thread of the system, so that the core's thread-locals are real. Each has a semaphore, which gives it the
+// turn. A thread announces its next step, and the strategy then chooses the thread that runs next.
 
 #define _GNU_SOURCE
 #include "internal.h"
@@ -21,7 +21,7 @@ const model_check *model_current;
 static unsigned steps;
 static sem_t all_ended;
 static pthread_t ids[MODEL_THREADS];
-static _Alignas(4096) char stacks[MODEL_THREADS][1 << 20]; // at the same addresses each time, and nothing to be mapped
+static _Alignas(4096) char stacks[MODEL_THREADS][1 << 20]; // at the same addresses in each run, and no mmap
 static const char *expected_panic;
 static int panics;
 static bool leaks_allowed;
@@ -49,9 +49,9 @@ void model_panic(const char *text) {
   model_exit();
 }
 
-// MARK: who goes on
+// MARK: which thread runs next
 
-// Nobody can go on: time passes until the first deadline.
+// No thread can run: time passes until the first deadline.
 static bool let_time_pass(void) {
   int first = -1;
   for (int t = 0; t < model_thread_count; t++) {

@@ -60,10 +60,10 @@ void model_begin_run(void);
 bool model_chance(unsigned one_in);               // an event that is rare: a spurious wake, an early timeout
 unsigned model_choose(unsigned count);            // something drawn by lot for a run as a whole
 int model_choose_message(int oldest, int newest); // which store a load reads
-int model_choose_thread(void);                    // who goes on, -1 when nobody can
+int model_choose_thread(void);                    // the thread that runs next; -1: none can
 void model_count_step(unsigned step);             // before each choice of a thread
-void model_note_event(uint64_t event);            // tells executions apart, for the statistics
-csched_time model_clock_step(void);               // what a look at the clock takes
+void model_note_event(uint64_t event);            // distinguishes executions, for the statistics
+csched_time model_clock_step(void);               // the time that one reading of the clock takes
 void model_print_replay(void);
 
 // platform.c
@@ -96,12 +96,12 @@ void model_plain_check_leaks(void);
 void model_check_alive(const void *address);
 void model_access(const void *address, size_t size, bool writes, const void *where);
 bool model_is_arena(const void *address);            // whether it is memory of a run, freed or not
-model_view *model_counted_view(const void *address); // what those who let go of this memory had seen; NULL: not a run's
+model_view *model_counted_view(const void *address); // the joined views of all releases; NULL: memory of no run
 void *model_malloc(size_t size);
 void *model_calloc(size_t count, size_t size);
 void *model_aligned_alloc(size_t alignment, size_t size);
 void model_free(void *start);
 size_t model_usable_size(void *start);
 
-/// Above zero: what happens is no part of the run. No step, no look for races; what is allocated is kept for good.
+/// Above zero: operations are no part of the run. No step, no check for races; allocations are kept for good.
 extern int model_unseen;

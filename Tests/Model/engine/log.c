@@ -1,4 +1,4 @@
-// The operations of a run, for whoever has to understand a failure.
+// The log of a run's operations, which is printed for a failure.
 
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 // Memory as views: each location keeps all its stores in their modification order; a thread may read any store that is not
-// older than what it has seen of the location, and its own stores come after what it has seen, though not always last. Acquire
-// takes over what a release has seen. This is C11 without two things: a read-modify-write always takes the newest value, and no
+// older than the newest one that it has seen there. Its own stores come after the stores that it has seen, though not always last. Acquire
+// joins the view of the release into the reader's. This is C11 without two things: a read-modify-write always takes the newest value, and no
 // load reads from the future (load buffering).
 
 #include "internal.h"
@@ -76,7 +76,7 @@ static int choose_position(int index) {
   return places[model_choose_message(0, count - 1)];
 }
 
-// Finds the location; takes a plain write that has come in between (an initialisation) for one that all have seen.
+// Returns: the location's index. A plain write in between (an initialisation) counts as seen by all threads.
 static int find(const void *address, size_t size) {
   model_check_alive(address);
   int i = 0;

@@ -16,7 +16,7 @@ void model_spawn_frozen(void (*body)(void *), void *context);
 
 /// Waits until the descriptor of a loop is readable, as poll(2) would; it may return early.
 void model_poll(int fd);
-/// How many wakes it has had since the loop looked.
+/// How many wakes the descriptor has had since the loop read them.
 int model_wakes(int fd);
 
 /// Ends the calling thread here, as pthread_exit would: destructors of thread-specific data run.
@@ -27,7 +27,7 @@ void model_set_clock(csched_clock clock, int64_t by);
 /// The most that this clock has read.
 csched_time model_most(csched_clock clock);
 
-/// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next look whether a
+/// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next check whether a
 /// Does: has the system give that many chunks of memory for tasks of one size each, 1 or 2, in this run; else there is one. Thread: the check's own.
 void model_have_chunks(unsigned count);
 
@@ -41,7 +41,7 @@ void model_refuse_threads(bool refuses);
 /// A panic whose text contains `part` is what the check wants: it ends its thread, and is counted.
 void model_expect_panic(const char *part);
 int model_panics(void);
-/// This run may end with memory that nobody freed: what the frames held that a panic left.
+/// This run may end with memory that is not freed: a panic leaves the frames that own it.
 void model_allow_leaks(void);
 
 /// Whether `address` was in memory that this run has freed: of a run all is kept until its end.

@@ -25,7 +25,7 @@ static struct {
   char *start;
   size_t size;
   bool freed;
-  model_view counted; // what those who let go of it had seen, for memory with a count of references
+  model_view counted; // the joined views of the threads that released a reference, for counted memory
 } blocks[BLOCKS];
 static int block_count;
 static _Alignas(4096) char arena[ARENA];
@@ -117,7 +117,7 @@ static void *allocate(size_t alignment, size_t size) {
   return arena + start;
 }
 
-// In the core and the checks, the compiler is told to take these for malloc and so on.
+// The core and the checks are compiled with these in place of malloc and so on.
 void *model_malloc(size_t size) { return model_aligned_alloc(GRANULE, size); }
 
 void *model_calloc(size_t count, size_t size) { return memset(model_malloc(count * size), 0, count * size); }
@@ -136,7 +136,7 @@ void model_free(void *start) {
   int block = block_of(start);
   if (block < 0 || blocks[block].start != start) model_fail("free of something else", __FILE__, __LINE__);
   if (blocks[block].freed) model_fail("freed twice", __FILE__, __LINE__);
-  for (size_t at = 0; at + 4 <= blocks[block].size; at += 4) // who frees must have seen all that others did with it
+  for (size_t at = 0; at + 4 <= blocks[block].size; at += 4) // a free must come after all accesses of other threads
     if (place_of((uintptr_t)start + at)->run == current_run)
       access_word((uintptr_t)start + at, true, __builtin_return_address(0));
   blocks[block].freed = true;

@@ -14,7 +14,7 @@
 
 uint32_t csched_has_membarrier_ = 1;
 
-// Each look at the clock takes time, so that a spin loop comes to its end.
+// Each reading of the clock takes time, so that a spin loop ends.
 csched_time csched_now(void) {
   model_step(MODEL_WRITES, &model_clock, "clock", __FILE__, __LINE__);
   return model_clock += model_clock_step();
@@ -45,7 +45,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
   model_log("futex wake", word, (uint64_t)woken, __FILE__, __LINE__);
 }
 
-// MARK: pollers, without descriptors but the clocks' alarms: a wake and an alarm stay until they are looked at
+// MARK: pollers, without descriptors but the clocks' alarms: a wake and an alarm stay until they are read
 
 enum { POLLERS = 4 };
 static csched_poller *pollers[POLLERS];
@@ -99,7 +99,7 @@ static bool is_readable(const csched_poller *poller) {
   return poller->wake > 0 || poller->armed <= model_clock || model_rings(poller);
 }
 
-// Whoever waits returns once: by a wake, the alarm, or early.
+// A wait returns by a wake, by the alarm, or early.
 static void wait_for(csched_poller *poller) {
   model_step(MODEL_ANYTHING, NULL, "poller wait", __FILE__, __LINE__);
   if (is_readable(poller) || model_chance(16)) return;
@@ -259,13 +259,13 @@ void *csched_os_pages_take_(size_t size) {
 size_t csched_os_page_size_(void) { return CSCHED_TASK_UNIT; }
 void csched_os_leaks_look_into_(void *memory, size_t size) { (void)memory, (void)size; }
 
-// One by one, as whoever looks meanwhile may see it.
+// Word by word: another thread may read in between.
 void csched_os_pages_empty_(void *memory, size_t size) {
   for (uint64_t *word = memory, *end = word + size / sizeof *word; word < end; word += 8)
     csched_store_release(&((csched_job *)word)->word, 0);
 }
 
-// What is not modelled asks for much.
+// A large request comes from code that is not modelled.
 void *csched_os_memory_take_(size_t size) { return size < 1 << 16 ? model_calloc(1, size) : NULL; }
 void csched_os_memory_give_(void *memory, size_t size) { (void)size, model_free(memory); }
 
@@ -309,7 +309,7 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
   return (void)mark, (void)visit, (void)context, false;
 }
 
-// Nobody asks for a dump.
+// No check writes a dump of the process.
 bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
   return (void)copy, (void)memory, (void)size, false;
 }
@@ -353,7 +353,7 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
 
 static char said[1200]; // since the last stop, as far as there is room
 
-void csched_os_say_(const char *text) { // a panic says what it has to say in several pieces
+void csched_os_say_(const char *text) { // a panic prints its message in several pieces
   size_t length = strlen(said);
   if (length + strlen(text) >= sizeof said) length = 0;
   snprintf(said + length, sizeof said - length, "%s", text);
@@ -366,7 +366,7 @@ void csched_os_abort_(const char *text) {
   model_panic(all);
 }
 
-// MARK: probes, which nobody attaches to
+// MARK: probes, which are never attached
 
 uint32_t csched_observed_;
 void (*csched_os_on_call_)(void);

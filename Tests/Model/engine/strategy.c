@@ -1,4 +1,4 @@
-// Who goes on, and what a load reads: by lot, by priorities, or exhaustively.
+// Chooses the thread that runs next, and the store that a load reads: by lot, by priorities, or exhaustively.
 
 #include "strategy.h"
 
@@ -181,7 +181,7 @@ void model_count_step(unsigned step) {
   if (!by_priority) return;
   for (unsigned i = 0; i < change_count; i++)
     if (step == changes[i]) model_threads[model_self].priority = lowest--;
-  if (step % 128 == 0) model_threads[model_self].priority = lowest--; // who spins must not keep the others away
+  if (step % 128 == 0) model_threads[model_self].priority = lowest--; // a spinning thread must not block the others
 }
 
 // MARK: replay
@@ -212,4 +212,4 @@ void model_parse_trail(const char *text) {
   }
 }
 
-csched_time model_clock_step(void) { return exhaustive ? 30000 : 5000; } // exhaustively, a spin is one look
+csched_time model_clock_step(void) { return exhaustive ? 30000 : 5000; } // exhaustively, one step ends a spin

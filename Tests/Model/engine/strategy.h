@@ -3,7 +3,7 @@
 
 #include "internal.h"
 
-/// By lot: who goes on, and what a load reads, is drawn at each step. Priorities: PCT, of a depth of 2 to 4.
+/// By lot: the next thread, and the store that a load reads, are drawn at each step. Priorities: PCT, of a depth of 2 to 4.
 void model_strategy_seed(uint64_t seed);
 
 /// Exhaustively: each run follows a trail of choices and adds to it. `departures`: how often, in a run, a thread that could go
@@ -15,5 +15,5 @@ bool model_next_trail(void);
 /// Sets the trail from its printed form.
 void model_parse_trail(const char *text);
 
-extern long model_runs, model_distinct, model_total_steps; // of those that were counted; steps: of all
+extern long model_runs, model_distinct, model_total_steps; // of the counted schedules; steps: of all
 void model_count_run(void);                                // after a run

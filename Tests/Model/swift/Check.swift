@@ -13,7 +13,7 @@ struct Check {
   }
 }
 
-/// Tells the engine of all of them, by the names that are kept for good.
+/// Gives all checks to the engine. Their names stay in memory for good.
 @_cdecl("model_swift_fill")
 func fill(_ suite: UnsafeMutablePointer<model_check>) {
   for (i, check) in checks.enumerated() {
@@ -42,7 +42,7 @@ func spawn(_ run: @escaping () -> Void) {
     { Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, Unmanaged.passRetained(Body(run)).toOpaque())
 }
 
-/// Data that is ordered by nothing but what is under test.
+/// Plain data that only the code under test orders.
 final class Note: @unchecked Sendable { var value = 0 }
 
 /// A child that counts its disposals, in data of that kind.
@@ -59,7 +59,7 @@ final class Capture: @unchecked Sendable {
   deinit { isGone.value += 1 }
 }
 
-/// A closure with such a capture, which nobody else holds.
+/// A closure that holds the only reference to such a capture.
 @inline(never)
 func capturing(_ isGone: Note, _ body: @escaping @Sendable () -> Void = {}) -> @Sendable () -> Void {
   let capture = Capture(isGone)
@@ -69,7 +69,7 @@ func capturing(_ isGone: Note, _ body: @escaping @Sendable () -> Void = {}) -> @
   }
 }
 
-/// A child that counts its disposals, and tells when it has gone itself.
+/// A child that counts its disposals, and notes its own release.
 final class Dying: Disposable {
   private let runs: Note
   private let capture: Capture

@@ -1,4 +1,4 @@
-"""Has LLVM's code of a Swift module announce what it does to the model.
+"""Changes the LLVM code of a Swift module so that it announces its memory accesses to the model.
 
 The compiler's own pass for ThreadSanitizer puts a call at each access, but leaves out the functions that Swift makes to copy, assign
 and destroy values, and those call into the run-time library. So every function gets the pass, and each call of a type's

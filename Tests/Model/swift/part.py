@@ -11,7 +11,7 @@ from core_part import ModelPart
 from source import replace
 import swift_mutants
 
-# What is compiled together, as patterns below Sources/Scheduler and Sources/SchedulerRx: as little as will do, because each mutant compiles its group.
+# The files of each group, as patterns below Sources/Scheduler and Sources/SchedulerRx: as few as possible, because each mutant compiles its group.
 WALK = ["Internal/Counted.swift", "Internal/Messages.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable", "NaryDisposable",
     "SingleAssignmentDisposable"))]
@@ -19,7 +19,7 @@ ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected
     "ClosureTask", "RepeatingTask", "ReturningAction", "DropObservers", "SchedulerError")),
     "Cores/Timeline.swift", "Concurrency/Sleepers.swift", "Concurrency/Resumption.swift",
     "Schedulers/ImmediateSchedulerType.swift", "Cores/TargetCore.swift"]
-# What knows of the main loop: any target may have it as its base. SchedulerType.swift names the last two.
+# Files that depend on the main loop, which may be the base of any target. SchedulerType.swift names the last two.
 MAIN = [*ACTIONS, *(f"Schedulers/{name}.swift" for name in (
     "SchedulerType", "SchedulerTarget", "MainScheduler", "CurrentThreadScheduler", "ForwardingScheduler")),
     "Cores/MainCore.swift", "EventLoop/LoopScheduler.swift", "ReturningActions.swift"]

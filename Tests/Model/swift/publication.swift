@@ -1,4 +1,4 @@
-// Who sees that a disposable is disposed sees what the disposer did before: for every kind.
+// For every kind of disposable: a thread that sees the disposal sees the disposer's writes before it.
 
 nonisolated(unsafe) private var note: Note!
 

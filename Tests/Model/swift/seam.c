@@ -1,8 +1,8 @@
-// What compiled Swift calls, made steps of the model: its atomic operations, plain accesses, references and memory.
+// The functions that compiled Swift calls, as steps of the model: atomic operations, plain accesses, references and memory.
 //
 // Swift's objects are compiled as for ThreadSanitizer, and the calls of that are renamed to the ones here; the run-time library is
-// linked statically, so that its own memory and counts of references can be had. A count is one atomic word: who lets go
-// releases, and who lets go last acquires. The run-time's tables are its own business, and no part of a run.
+// linked statically, so that its memory and its counts of references can be wrapped. A count is one atomic word: each release
+// has release order, the last one also acquire order. The run-time's tables are no part of a run.
 
 #include "../engine/internal.h"
 
@@ -13,7 +13,7 @@
 
 extern char __executable_start, _end; // the linker's
 
-// What is in the program itself is the run-time's and the compiler's: metadata, and caches of it.
+// Data in the program's image belongs to the run-time and the compiler: metadata, and caches of it.
 static bool is_table(const void *address) {
   return (const char *)address >= &__executable_start && (const char *)address < &_end && !model_is_arena(address);
 }
@@ -27,7 +27,7 @@ static model_order order_of(int compilers) {
   return orders[compilers];
 }
 
-// Where an operation is, for the log: `addr2line -e PROGRAM ADDRESS` tells the line.
+// Where an operation is, for the log: `addr2line -e PROGRAM ADDRESS` prints the line.
 static const char *place(void *where) {
   static struct {
     void *where;
@@ -191,7 +191,7 @@ void *__wrap_swift_retain_n(void *object, uint32_t count) {
   return __real_swift_retain_n(object, count);
 }
 
-// Who finds that it is the only one left goes on as who lets go last: it may change what others have read.
+// A thread that finds itself the only owner acquires, as a last release does: it may change data that other owners have read.
 bool __real_swift_isUniquelyReferenced_nonNull_native(const void *object);
 bool __wrap_swift_isUniquelyReferenced_nonNull_native(const void *object) {
   model_view *others = model_counted_view((void *)object);
@@ -203,7 +203,7 @@ bool __wrap_swift_isUniquelyReferenced_nonNull_native(const void *object) {
 
 // MARK: once, and failures
 
-// What is made once is there for all runs; whoever asks for it later finds it.
+// A once-initialised value exists for all runs: its making is no part of a run.
 void __wrap_swift_once(intptr_t *done, void (*make)(void *), void *context) {
   if (*done != 0) return;
   model_unseen++;
@@ -212,7 +212,7 @@ void __wrap_swift_once(intptr_t *done, void (*make)(void *), void *context) {
   *done = -1;
 }
 
-// The same for the types that the library makes at first use: what it allocates meanwhile would move the memory of that one run.
+// So are the types that the library makes at first use: their allocations would shift the memory of the one run that makes them.
 typedef struct type_response {
   const void *type;
   size_t state;

@@ -8,7 +8,7 @@ static char finding[1024];
 static bool has_found;
 
 void ctest_fail(const char *text) {
-  pthread_mutex_lock(&mutex); // the first one tells most
+  pthread_mutex_lock(&mutex); // only the first finding is kept
   if (!has_found) snprintf(finding, sizeof finding, "%s", text);
   has_found = true;
   pthread_mutex_unlock(&mutex);

@@ -1,4 +1,4 @@
-// Who runs the main loop in a test process: a thread that takes the main one's place, as a host's thread does; or, in a process that is
+// The thread of the main loop in a test process: a thread in place of the main one, as in a host; or, in a process that is
 // started with SCHEDULER_TEST_MAIN set, the main thread, which would otherwise serve Dispatch while it waits for the test runner.
 #define _GNU_SOURCE
 #include "CTestSupport.h"

@@ -6,7 +6,7 @@ import CTestSupport
   import Darwin
 #endif
 
-/// Looks again and again until `condition` holds, for `seconds` at the most. Returns whether it came to hold.
+/// Polls `condition` until it holds, for `seconds` at most. Returns whether it holds.
 public func eventually(within seconds: Double = 200, _ condition: () throws -> Bool) rethrows -> Bool {
   let end = csched_time_after(csched_now(), Int64(seconds * 1e9))
   while try !condition() {

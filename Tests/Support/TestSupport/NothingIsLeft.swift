@@ -1,7 +1,7 @@
 import Testing
 
-/// Fails a test that leaves something of ours (see ``TestGroups``), and runs it on a thread that it may block (see ``TestThreads``). Once for a
-/// test: a suite inside of one that has it has it already, and a test that entered twice would wait for its own end.
+/// Fails a test that leaks objects of the library (see ``TestGroups``), and runs it on a thread that it may block (see ``TestThreads``). Once for a
+/// test: a suite inherits the trait from its outer suite, and a test that entered twice would wait for its own end.
 public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true
@@ -32,6 +32,6 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == NothingIsLeft {
   /// Each test ends with nothing of ours alive.
   public static var nothingIsLeft: Self { NothingIsLeft() }
-  /// The same, for tests of what Swift's own executors do.
+  /// As `nothingIsLeft`, for tests on Swift's own executors.
   public static var nothingIsLeftOnOwnExecutor: Self { NothingIsLeft(on: nil) }
 }

@@ -18,7 +18,7 @@ public enum System {
     return count < 0 ? nil : Int(count)
   }
 
-  /// How often a thread has left the processor, of itself or not; `nil` when it is gone.
+  /// A thread's context switches, voluntary and not; `nil` when the thread has ended.
   public static func switches(ofThread id: UInt32) -> Int? {
     let count = ctest_thread_switches(id)
     return count < 0 ? nil : Int(count)

@@ -1,14 +1,14 @@
 import Scheduler
 
-/// Lets so many tests run at a time, and looks whether anything of ours is alive whenever none runs.
+/// Limits how many tests run at a time. Checks for leaked objects of the library whenever no test runs.
 ///
-/// The counts are the process's: so a look is possible only when no test runs, and a finding names all tests since the last look.
+/// The counts are the process's: so a check is possible only when no test runs, and a finding names all tests since the last check.
 /// With `--no-parallel` that is one test.
 public final class TestGroups: Sendable {
   /// The one for all tests of the process.
   public static let shared = TestGroups(width: Scale.width)
 
-  /// What was left, and by whom: one of those that ran since the look before.
+  /// The leaked objects, and the tests since the last check, one of which leaked them.
   public struct Finding: Error, Equatable, CustomStringConvertible {
     public let left: Diagnostics
     public let tests: [String]
@@ -19,7 +19,7 @@ public final class TestGroups: Sendable {
     var since: [String] = []
     var running = 0
     var waiting: [(name: String, go: CheckedContinuation<Void, Never>)] = []
-    /// What has been left before, and is not reported again.
+    /// Leaks that were reported before, and are not reported again.
     var known = Diagnostics()
 
     mutating func begin(_ name: String) {
@@ -32,7 +32,7 @@ public final class TestGroups: Sendable {
   private let patience: Duration
   private let state = Protected(State())
 
-  /// At most `width` tests run at a time; a look waits for `patience` until nothing is left.
+  /// At most `width` tests run at a time. A check waits up to `patience` for objects to be released.
   public init(width: Int, patience: Duration = .seconds(10)) {
     self.width = width
     self.patience = patience
@@ -53,7 +53,7 @@ public final class TestGroups: Sendable {
     }
   }
 
-  /// Ends a test. The last of those that run gets the finding, if there is one.
+  /// Ends a test. The last running test gets the finding, if there is one.
   public func leave() async -> Finding? {
     let isLast = state.withLock { $0.running == 1 && $0.waiting.isEmpty }
     let finding = isLast ? await look() : nil

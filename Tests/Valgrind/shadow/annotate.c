@@ -1,5 +1,5 @@
-// The client requests. A load that spins would make DRD begin a new segment each time, and be very slow: so an acquire is
-// told only if the word was released since this thread last acquired it.
+// The client requests. Each acquire of a spinning load would make DRD begin a new segment, which is very slow: so an acquire is
+// announced only if the word was released since this thread last acquired it.
 #include "annotate.h"
 
 #include <stdint.h>

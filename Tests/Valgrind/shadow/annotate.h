@@ -1,4 +1,4 @@
-// Tells a valgrind tool about one atomic operation. Helgrind and DRD see the instructions, not what they order.
+// Announces one atomic operation to a valgrind tool. Helgrind and DRD see the instructions, not their ordering.
 #ifndef SHADOW_ANNOTATE_H
 #define SHADOW_ANNOTATE_H
 
@@ -16,7 +16,7 @@ void shadow_before(const volatile void *word, size_t size, int order);
 /// After it. The address is only a name.
 void shadow_after(const volatile void *word, int order);
 
-// An operation on `pointer_` that has a value, and one that has none.
+// An operation on `pointer_` with a result, and one without.
 #define SHADOW_VALUE(p, order, operation)                                                                              \
   __extension__({                                                                                                      \
     __typeof__(p) pointer_ = (p);                                                                                      \

@@ -4,8 +4,8 @@
 // This is the only file that names the compiler's atomics. A model checker replaces them here. It is public only because lock.h's fast path is
 // inline.
 //
-// There is no sequentially consistent operation. One pattern needs more than acquire and release: publish mine, then look at yours. It uses a
-// pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
+// There is no sequentially consistent operation. One pattern needs more than acquire and release: each thread publishes its own state, then reads the
+// other's. It uses a pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 

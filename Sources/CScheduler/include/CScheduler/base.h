@@ -1,23 +1,23 @@
 // Definitions for all headers: C and C++ bridge, compiler attributes, versions, time.
 // Depends on: version.h. The only file with an #if for the compiler.
 //
-// These rules hold for all headers. No wait is a cancellation point: a thread that is cancelled in one (pthread_cancel, deferred) continues to
-// its next cancellation point. Asynchronous cancellation is not supported. A signal ends no wait early. Functions that create (_create, _start)
-// return ENOMEM or EAGAIN and free what they took. No other function fails for lack of memory, except a thread's first use of its trampoline, and
-// tasks, which document it. After fork, objects that need only the forking thread work in the child. Use of an orphaned object stops the process
-// with a message.
+// These rules hold for all headers. No wait is a cancellation point: a thread that is cancelled in one (pthread_cancel, deferred) continues to its
+// next cancellation point. Asynchronous cancellation is not supported. A signal ends no wait early. Functions that create (_create, _start) return
+// ENOMEM or EAGAIN, and free their allocations. No other function fails for lack of memory, except a thread's first use of its trampoline, and tasks,
+// which document it. After fork, objects that need only the forking thread work in the child. Use of an orphaned object stops the process with a
+// message.
 //
-// Signal handlers may call these functions: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop
-// or thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and keep errno. All other functions may take
-// a lock: timers, pools, queues, cancelling and closing. If the handler has interrupted the lock's owner, such a call stops the process with a
-// message. The library's threads that run jobs start with the signal mask of the thread that starts them. For a pool's workers that may be any
-// submitter. Threads that only keep time block all signals except those of faults, so no handler runs there.
+// Signal handlers may call these functions: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
+// thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and preserve errno. All other functions may take a
+// lock: timers, pools, queues, cancelling and closing. If the handler has interrupted the lock's owner, such a call stops the process with a message.
+// The library's threads that run jobs start with the signal mask of the thread that starts them. For a pool's workers that may be any submitter.
+// Threads that only keep time block all signals except those of faults, so no handler runs there.
 //
 // Objects belong to one process: no lock, job or loop works in memory that processes share. Only 64-bit systems are supported.
 //
 // The system may refuse calls (seccomp), or a descriptor may be closed by other code. Then functions that create return the system's errno value.
-// Later failures stop the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library takes one
-// system call (membarrier), and no file. The library stays loaded after dlclose.
+// Later failures stop the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library takes one system
+// call (membarrier), and no file. The library stays loaded after dlclose.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 
@@ -100,8 +100,8 @@
 #define CSCHED_TLS_FAST
 #endif
 
-// Sanitizers see only instrumented code. Under ThreadSanitizer no thread gets a fast identity (lock.h), so every operation calls the library,
-// which is instrumented.
+// Sanitizers see only instrumented code. Under ThreadSanitizer no thread gets a fast identity (lock.h), so every operation calls the library, which
+// is instrumented.
 #if defined(__SANITIZE_THREAD__)
 #define CSCHED_FAST_PATHS 0
 #elif defined(__has_feature)
@@ -113,8 +113,8 @@
 #define CSCHED_FAST_PATHS 1
 #endif
 
-// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between WILL and its counterpart it ignores
-// the library's own accesses. To check these, build with CSCHED_TSAN_ANNOTATIONS=0.
+// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between WILL and its counterpart it ignores the
+// library's own accesses. To check these, build with CSCHED_TSAN_ANNOTATIONS=0.
 #if !CSCHED_FAST_PATHS && !defined(CSCHED_TSAN_ANNOTATIONS)
 #define CSCHED_TSAN_ANNOTATIONS 1
 #endif

@@ -1,4 +1,4 @@
-// Asks running work to end, together with all the work below it in a tree.
+// Requests running work to end, together with the work of all its descendants in a tree.
 // Depends on: base.h.
 //
 //   static void interrupt(csched_cancel_handler *handler) { shutdown(((download *)handler)->socket, SHUT_RDWR); }
@@ -8,8 +8,8 @@
 //      csched_cancellation_end(&download->cancellation);
 //
 // A cancel is a request: the work checks a flag, or registers handlers. Cancellations form a tree. A cancel includes all descendants, even if the
-// parent's own work has ended. One of 32 locks guards a tree; user code never runs under it. The tree's depth uses no stack. A child of fork has
-// the flags and the tree. Handlers that other threads were calling, or about to call, count as returned there.
+// parent's own work has ended. One of 32 locks guards a tree; user code never runs under it. The tree's depth uses no stack. A child of fork has the
+// flags and the tree. Handlers that other threads were calling, or about to call, count as returned there.
 #ifndef CSCHED_CANCELLATION_H
 #define CSCHED_CANCELLATION_H
 
@@ -20,11 +20,11 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_cancellation csched_cancellation;
 typedef struct csched_cancel_handler csched_cancel_handler;
 
-/// A function that a cancel calls. The caller owns the memory, sets the two functions and `context`, and sets all other fields, which are
-/// private, to zero.
+/// A function that a cancel calls. The caller owns the memory, sets the two functions and `context`, and sets all other fields, which are private, to
+/// zero.
 ///
-/// `release` is called once for each csched_cancellation_add, after the library's last access to the handler, and may free it. It may be NULL.
-/// Then the caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
+/// `release` is called once for each csched_cancellation_add, after the library's last access to the handler, and may free it. It may be NULL. Then
+/// the caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
 struct csched_cancel_handler {
   void (*call)(csched_cancel_handler *handler);    ///< must not throw, longjmp out, or end its thread
   void (*release)(csched_cancel_handler *handler); ///< must not do so either
@@ -53,41 +53,42 @@ struct csched_cancellation {
   uint32_t flags_, tree_;
 };
 
-/// Does: initialises `cancellation` as the root of a tree (`parent` is NULL), or as a child of `parent`. If the parent is cancelled, the child
-/// is, too. `gone` is called once, when the cancellation has ended and has no children. The caller owns the memory from then on. It may be NULL.
+/// Does: initialises `cancellation` as the root of a tree (`parent` is NULL), or as a child of `parent`. If the parent is cancelled, the child is,
+/// too. `gone` is called once, when the cancellation has ended and has no children. The caller owns the memory from then on. It may be NULL.
 /// Requires: `parent` has not gone, or its memory stays valid until `cancellation` has gone. Returns: true if `parent` is NULL or has not gone.
 /// Thread: any.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *cancellation));
 
-/// Does: marks it and all its descendants as cancelled, then calls their handlers, one after the other, on this thread. A parent's handlers come
-/// before its children's, and each in the order of addition. Only the first call does this. A call beside another may return before the handlers
-/// were called. Thread: any, handlers included.
+/// Does: marks the cancellation and all its descendants as cancelled, then calls their handlers, one after the other, on this thread. A parent's
+/// handlers come before its children's, and each in the order of addition. Only the first call does this. A concurrent second call may return before
+/// the handlers were called. Thread: any, handlers included.
 void csched_cancellation_cancel(csched_cancellation *cancellation);
 
 /// Returns: whether it is cancelled, which is permanent. True also makes the canceller's earlier writes visible. Thread: any; it never waits.
 bool csched_cancellation_is_cancelled(const csched_cancellation *cancellation);
 
-/// Does: registers `handler` to be called at a cancel. If it is already cancelled, calls it at once, on this thread. If it has ended, never calls
-/// it. Requires: `handler` was never added, or its last addition is over. Returns: whether the handler waits for a cancel. Thread: any.
+/// Does: registers `handler` to be called at a cancel. If the cancellation is already cancelled, calls the handler at once, on this thread. If the
+/// cancellation has ended, never calls it. Requires: `handler` was never added, or its last addition is over. Returns: whether the handler waits for
+/// a cancel. Thread: any.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler);
 
-/// Does: removes `handler` if it waits; it will then not be called. Returns: whether it waited. Thread: any.
+/// Does: removes `handler` if it waits for a cancel; it will then not be called. Returns: whether it waited. Thread: any.
 bool csched_cancellation_remove(csched_cancel_handler *handler);
 
-/// Does: as csched_cancellation_remove, and waits until a call on another thread has returned. Requires: the handler's memory stays valid until
-/// then. Returns: whether it waited for a cancel. Thread: any; it may block.
+/// Does: as csched_cancellation_remove, and waits until a call on another thread has returned. Requires: the handler's memory stays valid until then.
+/// Returns: whether it waited for a cancel. Thread: any; it may block.
 bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler);
 
-/// Does: ends it: removes the handlers that wait. It stays in the tree while it has children. A second call does nothing. Thread: any, handlers
-/// included.
+/// Does: ends the cancellation, and removes its waiting handlers. It stays in the tree while it has children. A second call does nothing. Thread:
+/// any, handlers included.
 void csched_cancellation_end(csched_cancellation *cancellation);
 
 /// Private. Returns: whether it is cancelled or has ended; and whether `handler` was never added, or waits.
 bool csched_cancellation_is_over_(const csched_cancellation *cancellation);
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler);
 
-/// Does: calls `visit` for it and for all its descendants, parents first. Requires: `visit` calls no function of this header. Private.
+/// Does: calls `visit` for the cancellation and all its descendants, parents first. Requires: `visit` calls no function of this header. Private.
 void csched_cancellation_visit_(csched_cancellation *cancellation,
                                 void (*visit)(csched_cancellation *cancellation, void *context), void *context);
 

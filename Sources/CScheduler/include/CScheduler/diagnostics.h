@@ -10,8 +10,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many of the library's threads are alive: keep-alive threads, pool workers and pool monitors, without threads of observers, such
-/// as a trace's. A joined thread is not counted. A released thread is counted until it has finished its work. Thread: any.
+/// Returns: how many of the library's threads are alive: keep-alive threads, pool workers and pool monitors, without threads of observers, such as a
+/// trace's. A joined thread is not counted. A released thread is counted until it has finished its work. Thread: any.
 size_t csched_live_threads(void);
 
 /// What the Swift module counts. Private.

@@ -31,21 +31,20 @@ struct csched_event {
   csched_merge merge;
 };
 
-/// Does: initialises `event` with nothing merged. `handler` is called on `target`, as a job, with all that was merged since its last call. The
-/// value is never 0, and calls never overlap. Requires: the event is idle, or was never used; the target outlives it.
+/// Does: initialises `event` with nothing merged. `handler` is called on `target`, as a job, with all that was merged since its last call. The value
+/// is never 0, and calls never overlap. Requires: the event is idle, or was never used; the target outlives it.
 void csched_event_init(csched_event *event, csched_target *target, csched_merge merge,
                        void (*handler)(csched_event *event, uint64_t value), void *context);
 
-/// Does: merges `value` into the next call's value; 0 does nothing. The handler sees the caller's earlier writes. Returns: 0; ECANCELED if the
-/// event is cancelled, or the target refuses jobs: the value is lost. Thread: any.
+/// Does: merges `value` into the next call's value; 0 does nothing. The handler sees the caller's earlier writes. Returns: 0; ECANCELED if the event
+/// is cancelled, or the target refuses jobs: the value is lost. Thread: any.
 int csched_event_merge(csched_event *event, uint64_t value);
 
-/// Does: cancels the event permanently: no handler starts after this has returned. Values that were merged but not passed to the handler are
-/// lost. Returns: as csched_job_cancel. Thread: any, the handler included.
+/// Does: cancels the event permanently: no handler starts after this has returned. Values that were merged but not passed to the handler are lost.
+/// Returns: as csched_job_cancel. Thread: any, the handler included.
 csched_cancel_result csched_event_cancel(csched_event *event);
 
-/// Does: as csched_event_cancel, and waits until a handler on another thread has ended. Returns: as csched_event_cancel. Thread: any; it may
-/// block.
+/// Does: as csched_event_cancel, and waits until a handler on another thread has ended. Returns: as csched_event_cancel. Thread: any; it may block.
 csched_cancel_result csched_event_cancel_and_wait(csched_event *event);
 
 /// Returns: whether nothing is merged, queued or running. The caller owns the memory when this is true after a cancel, and no thread is in

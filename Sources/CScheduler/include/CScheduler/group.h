@@ -2,8 +2,8 @@
 // Depends on: target.h.
 //
 // Enter before a piece of work starts, leave when it has ended, on any thread. All zero is an empty group; no heap is used. An empty group may be
-// entered again. On a pool's thread another thread replaces the waiter. On a loop's thread a wait blocks the loop. A child of fork has the count
-// and the notices, without the waiters. Entries that orphaned threads were to leave remain. Not for signal handlers.
+// entered again. On a pool's thread another thread replaces the waiter. On a loop's thread a wait blocks the loop. A child of fork has the count and
+// the notices, without the waiters. Entries of threads that do not exist in the child stay counted. Not for signal handlers.
 #ifndef CSCHED_GROUP_H
 #define CSCHED_GROUP_H
 
@@ -20,8 +20,8 @@ typedef struct csched_group_notice {
   csched_job *job;
 } csched_group_notice;
 
-/// The group. Do not move it while it is not empty, or any thread uses it. A thread that was notified that it is empty may free it if no thread
-/// is going to use it: the last leave does not touch the group afterwards.
+/// The group. Do not move it while it is not empty, or any thread uses it. A thread that was notified of the empty group may free it if no thread is
+/// going to use it: the last leave does not touch the group afterwards.
 typedef struct csched_group {
   uint32_t word;                ///< private
   csched_group_notice *notices; ///< private
@@ -34,7 +34,7 @@ typedef struct csched_group {
 /// Does: makes an empty group. Requires: no thread uses it. Thread: any.
 void csched_group_init(csched_group *group);
 
-/// Does: adds `count` entries, each of which must leave once. More than CSCHED_GROUP_MOST at a time stop the process. Thread: any.
+/// Does: adds `count` entries; csched_group_leave must be called once for each. More than CSCHED_GROUP_MOST at a time stop the process. Thread: any.
 void csched_group_enter(csched_group *group, uint32_t count);
 
 /// Does: removes one entry. Waiters and notices see the caller's earlier writes. The last leave wakes all waiters, and submits the jobs of the
@@ -44,19 +44,19 @@ void csched_group_leave(csched_group *group);
 /// Does: waits until the group is empty, or was empty once since the call. Thread: any; it blocks.
 void csched_group_wait(csched_group *group);
 
-/// Does: as csched_group_wait, until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past does not wait. Returns:
-/// whether the group was empty. Thread: any; it blocks.
+/// Does: as csched_group_wait, until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past does not wait. Returns: whether
+/// the group was empty. Thread: any; it blocks.
 bool csched_group_wait_until(csched_group *group, csched_time deadline);
 
-/// Does: submits `job` to `target` once, when the group is empty: at once, or on the thread of the last leave. Requires: `notice` and `job` are
-/// not in use; `target` stays valid until then. Thread: any; it does not wait.
+/// Does: submits `job` to `target` once, when the group is empty: at once, or on the thread of the last leave. Requires: `notice` and `job` are not
+/// in use; `target` stays valid until the submission. Thread: any; it does not wait.
 void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job);
 
-/// Does: removes a notice, in constant time. Requires: it was given to `group`, or is all zero. Returns: whether it waited. If so, the caller
-/// owns it and its job again, and the job was not submitted. Otherwise the job has been submitted, or is about to be. Thread: any.
+/// Does: removes a notice, in constant time. Requires: `notice` was added to `group`, or is all zero. Returns: whether the notice was waiting. If so,
+/// the caller owns it and its job again, and the job was not submitted. Otherwise the job has been submitted, or is about to be. Thread: any.
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice);
 
-/// Does: as csched_group_notify, but calls `call(notice)` on that thread; the callee owns the notice from then on. Thread: any. Private.
+/// Does: as csched_group_notify, but calls `call(notice)` instead of submitting a job; the callee owns the notice from then on. Thread: any. Private.
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *notice));
 
 /// Returns: how many entries have not left. 0 means empty; writes before each leave are then visible. Thread: any.

@@ -22,16 +22,16 @@ typedef struct csched_job csched_job;
 ///  - With a `release`: from its call on, and not before, even if csched_job_is_idle is true earlier.
 ///  - Without: when csched_job_is_idle is true. The library does not access the job after that.
 /// That happens
-///  - after a run: soon after `run` has returned. What `run` posts or stores as its last act is too early. Wait for csched_job_is_idle, call
+///  - after a run: soon after `run` has returned. A notification that `run` itself posts or stores, even as its last act, comes too early. Wait for csched_job_is_idle, call
 ///    csched_job_cancel_and_wait, or post in `release`.
-///  - after a cancel: when the cancelled entry is dequeued; until then it is linked. A timer that still waits for its deadline is removed before
+///  - after a cancel: when the cancelled entry is dequeued; until then the job is linked. A timer that still waits for its deadline is removed before
 ///    csched_timer_cancel returns.
 ///  - after a refused submission: before that returns; inside another job's `drop` or `release`: after these.
 ///  - after a run that has submitted its job again: after the end of that submission.
-/// A C++ exception or longjmp may unwind a `run` if the caller of the surrounding loop run, sync or trampoline catches it. No code catches it on
-/// the library's own threads, and the process ends (std::terminate). The unwound job has ended, and `release` follows; its target continues. An
-/// exception that unwinds C++ frames ends the job at once. After a longjmp, or an exception that unwinds only C frames, the job ends in the thread's
-/// next call of csched_target_*, csched_serial_*, csched_trampoline_*, csched_loop_current, _run* or _destroy, csched_job_cancel_and_wait,
+/// A C++ exception or longjmp may unwind a `run` if the caller of the surrounding loop run, sync or trampoline catches it. No code catches it on the
+/// library's own threads, and the process ends (std::terminate). The unwound job has ended, and `release` follows; its target continues. An exception
+/// that unwinds C++ frames ends the job at once. After a longjmp, or an exception that unwinds only C frames, the job ends in the thread's next call
+/// of csched_target_*, csched_serial_*, csched_trampoline_*, csched_loop_current, _run* or _destroy, csched_job_cancel_and_wait,
 /// csched_timer_cancel_and_wait or csched_job_is_idle. That call must come from the function that continues, or from one of its callers, on the
 /// thread's own stack (not a fiber's). `drop` and `release` must not be unwound. A signal handler must not unwind a function of the library.
 typedef struct csched_job_type {
@@ -40,8 +40,8 @@ typedef struct csched_job_type {
   void (*release)(csched_job *job);
 } csched_job_type;
 
-/// A job. The caller owns the memory and must keep it while it is in use: see above. Initialise it with csched_job_init. `context` is the
-/// caller's; all other fields are private.
+/// A job. The caller owns the memory and must keep it while it is in use: see above. Initialise it with csched_job_init. `context` is the caller's;
+/// all other fields are private.
 struct csched_job {
   csched_job *next;
   const csched_job_type *type;
@@ -66,8 +66,8 @@ typedef enum csched_drop_reason {
   CSCHED_DROP_NO_MEMORY, ///< no memory to submit it
 } csched_drop_reason;
 
-/// Does: prepares `job` for any number of submissions. Requires: it is not in use; `type` outlives it. If it is initialised inside its run, or
-/// while it is queued, the process stops when that is detected.
+/// Does: prepares `job` for any number of submissions. Requires: it is not in use; `type` outlives it. If it is initialised inside its run, or while
+/// it is queued, the process stops when that is detected.
 CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type, void *context) {
   CSCHED_NEEDS_ABI();
   job->next = NULL;
@@ -76,16 +76,16 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
   job->word = 0;
 }
 
-/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before returning. Requires: the memory stays valid during the
-/// call. Returns: what it found. Of several concurrent cancels one drops; the others may return FINISHED before `drop` has returned. Thread: any,
-/// any number of times.
+/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before returning. Requires: the memory stays valid during the call.
+/// Returns: what it found. Of several concurrent cancels one drops; the others may return FINISHED before `drop` has returned. Thread: any, any
+/// number of times.
 csched_cancel_result csched_job_cancel(csched_job *job);
 
-/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job itself it does not wait. A
-/// run that submits its own job again counts as ended; the job is then pending. Requires: the memory stays valid until the last of several
-/// concurrent calls has returned. Each call returns independently of the others. Returns: what it found at first. After RUNNING the job is idle,
-/// unless this was called inside it or it was submitted again. After the other results csched_job_is_idle tells whether a cancelled entry is
-/// still linked. Thread: any; it may block.
+/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job itself it does not wait. A run
+/// that submits its own job again counts as ended; the job is then pending. Requires: the memory stays valid until the last of several concurrent
+/// calls has returned. Each call returns independently of the others. Returns: what it found at first. After RUNNING the job is idle, unless this was
+/// called inside it or it was submitted again. After the other results csched_job_is_idle tells whether a cancelled entry is still linked. Thread:
+/// any; it may block.
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 
 /// Returns: whether `job` is not in use: it was never submitted, or its last submission has ended, and its effects are visible. It can then be

@@ -1,15 +1,15 @@
 // An unfair lock in 4 bytes.
 // Depends on: base.h, atomic.h.
 //
-// All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is used. The lock is not
-// recursive. A thread that finds it taken spins for a moment, then sleeps. Any thread that finds it free takes it, even if others wait. The first
-// waiter, once it has slept for 2 ms, is passed by no thread more than 128 times. Then an unlock hands it the lock, at most once in 0.4 ms. A
-// thread that uses several contended locks has one count of 128 for all of them.
+// All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is used. The lock is not recursive.
+// A thread that finds the lock taken spins for a moment, then sleeps. Any thread may take a free lock, even if other threads wait. After the first
+// waiter has slept for 2 ms, no thread may overtake it more than 128 times. Then an unlock transfers the lock to it, at most once in 0.4 ms. A thread
+// has one count of 128 for all the contended locks that it uses.
 //
-// The word names the owner. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a child of fork,
-// the thread that forked keeps its locks; waiting for a lock whose owner was orphaned stops the process. A thread must unlock before it ends. A
-// waiter checks after a second, and now and then later, whether the owner lives, and stops the process if it has ended. Use the lock in one
-// process only, and not in signal handlers.
+// The word names the owner. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a child of fork, the
+// thread that forked keeps its locks; waiting for a lock whose owner was orphaned stops the process. A thread must unlock before it ends. A waiter
+// checks after a second, and repeatedly later, whether the owner's thread exists, and stops the process if it has ended. Use the lock in one process
+// only, and not in signal handlers.
 #ifndef CSCHED_LOCK_H
 #define CSCHED_LOCK_H
 
@@ -17,8 +17,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. An
-/// unlock does not touch it after releasing it.
+/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. An unlock
+/// does not touch it after releasing it.
 typedef struct csched_lock {
   uint32_t owner; ///< the owner's system thread number; 0: unlocked
 } csched_lock;
@@ -32,8 +32,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 /// under ThreadSanitizer. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// The waiter flag that an unlock reads, selected by a hash of the lock's address. It is 0 while no thread waits for a lock with that hash.
-/// Private.
+/// The waiter flag that an unlock reads, selected by a hash of the lock's address. It is 0 while no thread waits for a lock with that hash. Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
@@ -67,8 +66,8 @@ CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   return csched_lock_trylock_slow_(lock);
 }
 
-/// Does: takes the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past is a trylock. Returns:
-/// whether the caller now owns it. Requires: the caller does not own it before. Thread: any.
+/// Does: takes the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past is a trylock. Returns: whether
+/// the caller now owns it. Requires: the caller does not own it before. Thread: any.
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline);
 
 /// Does: releases the lock. Requires: the caller owns it. Thread: the owner.

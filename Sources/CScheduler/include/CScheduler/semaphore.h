@@ -1,11 +1,10 @@
 // A counting semaphore in 4 bytes: any thread may take and give units.
 // Depends on: base.h.
 //
-// All zero is a semaphore without units; no heap is used. Waiters get units in the order of their arrival. While a
-// thread waits, a signal hands the unit to the first waiter, and no other thread can take it. On a pool's thread,
-// another worker replaces the waiter. On a loop's thread the wait blocks the loop: the signal must come from another
-// thread. A child of fork has the units, but no waiters. Units that the parent's other threads would have given never
-// come. Do not use it in signal handlers.
+// All zero is a semaphore without units; no heap is used. Waiters get units in the order of their arrival. While a thread waits, a signal transfers
+// the unit to the first waiter, and no other thread can take it. On a pool's thread, another worker replaces the waiter. On a loop's thread the wait
+// blocks the loop: the signal must come from another thread. A child of fork has the units, but no waiters. Other threads of the parent do not exist
+// there, and give no units. Do not use it in signal handlers.
 #ifndef CSCHED_SEMAPHORE_H
 #define CSCHED_SEMAPHORE_H
 
@@ -13,9 +12,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The semaphore. Do not move it while any thread uses it. It may be freed as soon as no thread waits or is going to
-/// use it. The thread that got the last unit may free it: a signal does not access the semaphore after giving its
-/// units.
+/// The semaphore. Do not move it while any thread uses it. It may be freed as soon as no thread waits or is going to use it. The thread that got the
+/// last unit may free it: a signal does not access the semaphore after giving its units.
 typedef struct csched_semaphore {
   uint32_t word; ///< private
 } csched_semaphore;
@@ -26,8 +24,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_semaphore) == 4, "a semaphore is 4 bytes");
   { 0 }
 #define CSCHED_SEMAPHORE_MOST 0x7fffffffu // units
 
-/// Does: initialises `semaphore` with `units`. More than CSCHED_SEMAPHORE_MOST stop the process. Requires: no thread
-/// uses it. Thread: any.
+/// Does: initialises `semaphore` with `units`. More than CSCHED_SEMAPHORE_MOST stop the process. Requires: no thread uses it. Thread: any.
 void csched_semaphore_init(csched_semaphore *semaphore, uint32_t units);
 
 /// Does: takes a unit. Waits as long as necessary. Thread: any; it blocks.
@@ -36,12 +33,12 @@ void csched_semaphore_wait(csched_semaphore *semaphore);
 /// Does: takes a unit if one is free. Returns: whether it took one. Thread: any; it never waits.
 bool csched_semaphore_trywait(csched_semaphore *semaphore);
 
-/// Does: takes a unit, waiting until `deadline` (nanoseconds of csched_now) at most. A deadline in the past is a
-/// trywait. Returns: whether it took one. Thread: any; it blocks.
+/// Does: takes a unit, waiting until `deadline` (nanoseconds of csched_now) at most. A deadline in the past is a trywait. Returns: whether it took
+/// one. Thread: any; it blocks.
 bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadline);
 
-/// Does: gives `units`, to waiters first. A thread that gets a unit sees what the caller wrote before. More free units
-/// than CSCHED_SEMAPHORE_MOST stop the process. Thread: any.
+/// Does: gives `units`, to waiters first. A thread that gets a unit sees what the caller wrote before. More free units than CSCHED_SEMAPHORE_MOST
+/// stop the process. Thread: any.
 void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units);
 
 /// Returns: how many units are free now. For tests and diagnostics. Thread: any.

@@ -13,9 +13,9 @@
 //   …
 //   csched_task_cancel_and_wait(polling); // no call runs from here on
 //
-// The caller owns the memory of a job (job.h), and must keep it until the job has ended. The library owns a task's
-// memory, and reuses it when the task is over. The value holds a generation, which distinguishes one use from the next.
-// So a value may be copied, kept, discarded, or cancelled too late.
+// The caller owns the memory of a job (job.h), and must keep it until the job has ended. The library owns a task's memory, and reuses it when the
+// task is over. The value holds a generation, which distinguishes one use from the next. So a value may be copied, stored, discarded, or cancelled
+// too late.
 #ifndef CSCHED_TASK_H
 #define CSCHED_TASK_H
 
@@ -29,21 +29,20 @@ typedef struct csched_task {
   uint64_t life;
 } csched_task;
 
-/// Does: has `target` call `function(context)`, after everything that the same thread submitted to it before. Returns:
-/// the task, to cancel it; a task that is over when the target accepts no more work or memory is short. Thread: any; not in a
-/// signal handler: submit a job (job.h) there. It allocates only when more tasks wait at a time, over all threads, than
-/// ever before, or after csched_trim.
+/// Does: has `target` call `function(context)`, after everything that the same thread submitted to it before. Returns: the task, to cancel it; a task
+/// that is over when the target accepts no more work or memory is short. Thread: any; not in a signal handler: submit a job (job.h) there. It
+/// allocates only when more tasks wait at a time, over all threads, than ever before, or after csched_trim.
 csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context);
 
-/// Does: as csched_target_async. If `function` will not be called, it calls `drop(context, reason)` exactly once,
-/// unless `drop` is NULL. A cancel calls `drop` on the cancelling thread, before it returns. Otherwise `drop` runs on a
-/// thread of the target, or on one that stops, destroys or submits to it. When the target accepts no more work, or memory is
-/// short, `drop` runs on this thread before this returns. An exception or longjmp must not unwind `drop`.
+/// Does: as csched_target_async. If `function` will not be called, it calls `drop(context, reason)` exactly once, unless `drop` is NULL. A cancel
+/// calls `drop` on the cancelling thread, before it returns. Otherwise `drop` runs on a thread of the target, or on one that stops, destroys or
+/// submits to it. When the target accepts no more work, or memory is short, `drop` runs on this thread before this returns. An exception or longjmp
+/// must not unwind `drop`.
 csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                         void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// Does: has `target` call `function(context)` when `delay` nanoseconds have passed on its clock (csched_target_now).
-/// Returns, thread: as csched_target_async.
+/// Does: has `target` call `function(context)` when `delay` nanoseconds have passed on its clock (csched_target_now). Returns, thread: as
+/// csched_target_async.
 csched_task csched_target_async_after(csched_target *target, csched_time delay, void (*function)(void *context),
                                       void *context);
 
@@ -51,10 +50,9 @@ csched_task csched_target_async_after(csched_target *target, csched_time delay, 
 csched_task csched_target_async_at(csched_target *target, csched_time deadline, void (*function)(void *context),
                                    void *context);
 
-/// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later, as
-/// csched_target_submit_at_clock. Otherwise it calls `drop`, which may be NULL, as csched_target_async_or_drop.
-/// Returns: as that. Requires: until the task is over, the target is not freed while another thread cancels the task.
-/// Thread: any.
+/// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later, as csched_target_submit_at_clock.
+/// Otherwise it calls `drop`, which may be NULL, as csched_target_async_or_drop. Returns: as that. Requires: until the task is over, the target is
+/// not freed while another thread cancels the task. Thread: any.
 csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock, csched_time deadline,
                                            csched_time leeway, void (*function)(void *context),
                                            void (*drop)(void *context, csched_drop_reason reason), void *context);
@@ -70,51 +68,45 @@ typedef enum csched_pace {
 /// When a function is called repeatedly, in nanoseconds of the target's clock.
 typedef struct csched_timing {
   csched_time first; ///< deadline of the first call
-  /// 0: as soon as the last call has ended, behind the target's other work. In virtual time 0 means one call only. On a
-  /// target that you wrote, a call is due a millisecond after the last one at the earliest, so that calls do not nest.
+  /// 0: as soon as the last call has ended, behind the target's other work. In virtual time 0 means one call only. On a target that you wrote, a call
+  /// is due a millisecond after the last one at the earliest, so that calls do not nest.
   csched_time period;
   csched_time leeway; ///< how much later than its deadline a call may start
   csched_pace pace;
-  /// Each call, the first included, is delayed by a random time up to this, so that timers of one period do not fire
-  /// together. The grid does not move. With a jitter of a period or more, calls of a grid may coincide. Virtual time
-  /// ignores it.
+  /// Each call, the first included, is delayed by a random time up to this, so that timers of one period do not fire together. The grid does not
+  /// move. With a jitter of a period or more, calls of a grid may coincide. Virtual time ignores it.
   csched_time jitter;
 } csched_timing;
 
-/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on
-/// overflow, and after CSCHED_FOREVER. `last` is when the last call was due; `begun` and `ended` are when it started
-/// and ended. Thread: any.
+/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on overflow, and after CSCHED_FOREVER.
+/// `last` is when the last call was due; `begun` and `ended` are when it started and ended. Thread: any.
 csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended);
 
-/// Returns: `due` plus a random time up to `jitter`; `who` distinguishes callers that ask at the same time. Thread:
-/// any. Private.
+/// Returns: `due` plus a random time up to `jitter`; `who` distinguishes callers that ask at the same time. Thread: any. Private.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who);
 
-/// Does: has `target` call `function(context)` as `timing` says, until the task is cancelled or the target takes no
-/// more. Calls never overlap. After the last call has ended it calls `drop` exactly once, which may be NULL: where
-/// csched_target_async_or_drop does, or on the thread of the last call. If an exception or longjmp unwinds a call, that
-/// call is the last, and `drop` is not called (job.h). Returns, requires, thread: as csched_target_async_at_or_drop. In
-/// virtual time csched_virtual_run waits for the first call only.
+/// Does: has `target` call `function(context)` as `timing` says, until the task is cancelled or the target accepts no more work. Calls never overlap.
+/// After the last call has ended it calls `drop` exactly once, unless `drop` is NULL: on a thread as csched_target_async_or_drop says, or on the
+/// thread of the last call. If an exception or longjmp unwinds a call, that call is the last, and `drop` is not called (job.h). Returns, requires,
+/// thread: as csched_target_async_at_or_drop. In virtual time csched_virtual_run waits for the first call only.
 csched_task csched_target_async_every(csched_target *target, const csched_timing *timing,
                                       void (*function)(void *context),
                                       void (*drop)(void *context, csched_drop_reason reason), void *context);
 
-/// Does: cancels `task` if it has not started. Its `drop` has returned when this returns, unless another thread is
-/// calling it. A run that has started runs to its end, and is not repeated. Returns: what it found (job.h). Thread:
-/// any, any number of times, at any later time, also after the target was destroyed.
+/// Does: cancels `task` if it has not started. Its `drop` has returned when this returns, unless another thread is calling it. A run that has started
+/// runs to its end, and is not repeated. Returns: what it found (job.h). Thread: any, any number of times, at any later time, also after the target
+/// was destroyed.
 csched_cancel_result csched_task_cancel(csched_task task);
 
-/// Does: as csched_task_cancel, and waits until the run, or a `drop` on another thread, has ended. Inside either of
-/// them it does not wait. Returns: what it found at first. Thread: any; it may block.
+/// Does: as csched_task_cancel, and waits until the run, or a `drop` on another thread, has ended. Inside the run or the `drop` itself it does not
+/// wait. Returns: what it found at first. Thread: any; it may block.
 csched_cancel_result csched_task_cancel_and_wait(csched_task task);
 
-/// Returns: whether the task has run to its end or never will, and `drop` has returned. If so, the caller sees what
-/// they wrote. Thread: any.
+/// Returns: whether the task has run to its end or never will, and `drop` has returned. If so, the caller sees what they wrote. Thread: any.
 bool csched_task_is_over(csched_task task);
 
-/// Does: returns memory of finished tasks to the system, in whole pages, including what this thread keeps for its next
-/// tasks. It takes about 10 ns for each task that there is room for. Other threads that create tasks may wait
-/// meanwhile. Task values stay valid. Thread: any.
+/// Does: returns memory of finished tasks to the system, in whole pages, including this thread's cache for its next tasks. It takes about 10 ns for
+/// each task of the memory's capacity. Other threads that create tasks may wait meanwhile. Task values stay valid. Thread: any.
 void csched_trim(void);
 
 CSCHED_END_DECLS

@@ -3,10 +3,9 @@
 //
 // Use it for state that is confined to one thread: a database handle, a GL context, an interpreter.
 //
-// A job may end its thread (pthread_exit, cancellation). The job has then ended, and outstanding work is dropped, as by
-// CSCHED_STOP_DROP. Catch C++ exceptions inside the job: one that escapes ends the process (std::terminate). In a child
-// of fork the thread is orphaned, unless its own job forked. Submitting, rearming or joining then stops the process
-// with a message; stopping or destroying does nothing.
+// A job may end its thread (pthread_exit, cancellation). The job has then ended, and outstanding work is dropped, as by CSCHED_STOP_DROP. Catch C++
+// exceptions inside the job: one that escapes ends the process (std::terminate). In a child of fork the thread is orphaned, unless its own job
+// forked. Submitting, rearming or joining then stops the process with a message; stopping or destroying does nothing.
 #ifndef CSCHED_THREAD_H
 #define CSCHED_THREAD_H
 
@@ -41,18 +40,16 @@ typedef struct csched_thread_options {
   int priority; ///< as `policy` says
 } csched_thread_options;
 
-/// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value,
-/// with nothing allocated and `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL:
-/// no such processor, policy or priority, or this process may not use the processor. EPERM or EACCES: it may not use
-/// the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP: the system does not support it
-/// for a thread (Darwin). Thread: any.
+/// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value, with nothing allocated and
+/// `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL: no such processor, policy or priority, or this process may
+/// not use the processor. EPERM or EACCES: it may not use the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP: the
+/// system does not support it for a thread (Darwin). Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
-/// Returns: the thread's loop, for calls that only a loop has (move a timer, end an activation). Do not destroy it.
-/// Thread: any.
+/// Returns: the thread's loop, for functions that need a loop (csched_loop_rearm, an activation). Do not destroy it. Thread: any.
 csched_loop *csched_thread_loop(const csched_thread *thread);
 
-/// Returns: the thread as a target, to submit to (target.h): its loop's. Valid as long as the handle. Thread: any.
+/// Returns: the target of the thread's loop, to submit to (target.h). Valid as long as the handle. Thread: any.
 CSCHED_INLINE csched_target *csched_thread_target(const csched_thread *thread) {
   return csched_loop_target(csched_thread_loop(thread));
 }
@@ -63,17 +60,15 @@ bool csched_thread_is_current(const csched_thread *thread);
 /// Returns: whether the thread was started in the parent process, before fork. Thread: any.
 bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does: stops the thread (target.h): it ends after its outstanding work was run or dropped, as `policy` says. Thread:
-/// any, itself included.
+/// Does: stops the thread (target.h): it ends after its outstanding work was run or dropped, as `policy` says. Thread: any, itself included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
-/// Does: waits until the thread has ended. Several threads may wait, also when it has already ended. Returns: 0;
-/// EDEADLK at once when the caller is that thread. Thread: any; it blocks.
+/// Does: waits until the thread has ended. Several threads may wait, also when it has already ended. Returns: 0; EDEADLK at once when the caller is
+/// that thread. Thread: any; it blocks.
 int csched_thread_join(csched_thread *thread);
 
-/// Does: stops the thread with CSCHED_STOP_RUN unless it was stopped before, and releases the handle. It does not wait:
-/// the thread frees the rest when it ends. To wait, join first. Requires: no thread is in a call on the handle, and
-/// none makes one later. Thread: any, itself included.
+/// Does: stops the thread with CSCHED_STOP_RUN unless it was stopped before, and releases the handle. It does not wait: the thread frees its memory
+/// when it ends. To wait, join first. Requires: no thread is in a call on the handle, and none makes one later. Thread: any, itself included.
 void csched_thread_destroy(csched_thread *thread);
 
 CSCHED_END_DECLS

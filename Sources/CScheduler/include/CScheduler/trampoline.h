@@ -1,9 +1,8 @@
 // A trampoline: each thread's own queue, where the first job runs at once, and jobs submitted meanwhile run after it.
 // Depends on: job.h.
 //
-// It turns recursion into iteration. In a chain of jobs that each submit the next one, stack and memory stay constant,
-// and other work runs in between. Each thread has its own trampoline. No operation locks or allocates, except a
-// thread's first use.
+// It turns recursion into iteration. In a chain of jobs that each submit the next one, stack and memory stay constant, and other work runs in
+// between. Each thread has its own trampoline. No operation locks or allocates, except a thread's first use.
 #ifndef CSCHED_TRAMPOLINE_H
 #define CSCHED_TRAMPOLINE_H
 
@@ -13,8 +12,7 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_trampoline csched_trampoline;
 
-/// One nesting level of a thread's trampoline, in the caller's memory: see csched_trampoline_push. The fields are
-/// private.
+/// One nested queue of a thread's trampoline, in the caller's memory: see csched_trampoline_push. The fields are private.
 typedef struct csched_trampoline_frame {
   csched_job **outer_start;
   bool was_active;
@@ -40,8 +38,8 @@ CSCHED_INLINE bool csched_trampoline_is_required(void) {
   return csched_trampoline_active_ == NULL || !csched_trampoline_is_open_();
 }
 
-/// Does: runs `job` now if no trampoline is active on this thread, and then all jobs that it and its successors submit.
-/// Otherwise it queues `job` behind the others. Requires: the job is idle. Thread: any.
+/// Does: runs `job` now if no trampoline is active on this thread, and then all jobs that it and its successors submit. Otherwise it appends `job` to
+/// the trampoline's queue. Requires: the job is idle. Thread: any.
 ///
 /// A C++ exception or longjmp may unwind a job (job.h). The jobs that wait then run with the next outermost job.
 CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
@@ -53,12 +51,12 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
   }
 }
 
-/// Does: opens this thread's trampoline without a job: submitted jobs wait until csched_trampoline_leave. Returns:
-/// true; false, and does nothing, when a trampoline is active already. Thread: any; it must first leave what it enters
-/// after this. An unwind of the surrounding job, sync or run closes it; an unwind of only the calling function does not.
+/// Does: opens this thread's trampoline without a job: submitted jobs wait until csched_trampoline_leave. Returns: true; false, and does nothing,
+/// when a trampoline is active already. Thread: any; it must first leave everything that it enters after this call. An unwind of the surrounding job,
+/// sync or run closes it; an unwind of only the calling function does not.
 bool csched_trampoline_enter(void);
 
-/// Does: runs what was submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
+/// Does: runs the jobs submitted since csched_trampoline_enter, and closes the trampoline. Thread: the one that entered.
 CSCHED_INLINE void csched_trampoline_leave(void) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
@@ -67,8 +65,8 @@ CSCHED_INLINE void csched_trampoline_leave(void) {
   scope.frame = NULL;
 }
 
-/// Does: pushes an empty frame, so that a blocking wait inside a job can run jobs submitted meanwhile, without those
-/// that wait below. Requires: `frame` stays valid until the pop. Thread: any.
+/// Does: pushes an empty frame, so that a blocking wait inside a job can run jobs submitted meanwhile, without the jobs of outer frames. Requires:
+/// `frame` stays valid until the pop. Thread: any.
 void csched_trampoline_push(csched_trampoline_frame *frame);
 
 /// Does: runs the jobs that wait in the top frame. Returns: how many ran. Thread: any.
@@ -77,17 +75,16 @@ size_t csched_trampoline_drain(void);
 /// Does: drains the top frame and removes it. Requires: `frame` is the top. Thread: the one that pushed it.
 void csched_trampoline_pop(csched_trampoline_frame *frame);
 
-/// Does: sets this thread's trampoline aside, with all jobs that wait in it. A blocking wait inside a job can then run
-/// other work as outside any job: the next job runs at once, and the jobs that it submits run after it. The jobs set
-/// aside do not run meanwhile. Requires: `aside` stays valid until csched_trampoline_put_back. Thread: any.
+/// Does: sets this thread's trampoline aside, with all jobs that wait in it. A blocking wait inside a job can then run other work as outside any job:
+/// the next job runs at once, and the jobs that it submits run after it. The jobs set aside do not run meanwhile. Requires: `aside` stays valid until
+/// csched_trampoline_put_back. Thread: any.
 void csched_trampoline_set_aside(csched_trampoline_aside *aside);
 
-/// Does: restores a trampoline that was set aside. Requires: `aside` is the last one, and nothing runs on the
-/// trampoline. Thread: the one that set it aside.
+/// Does: restores a trampoline that was set aside. Requires: `aside` is the last one, and nothing runs on the trampoline. Thread: the one that set it
+/// aside.
 void csched_trampoline_put_back(const csched_trampoline_aside *aside);
 
-/// Does: frees this thread's trampoline, unless it is active, and drops the jobs that an unwound job left in it.
-/// Thread: any. Private.
+/// Does: frees this thread's trampoline, unless it is active, and drops the jobs that an unwound job left in it. Thread: any. Private.
 void csched_trampoline_end_(void);
 
 CSCHED_END_DECLS

@@ -1,19 +1,17 @@
 // Virtual time: a target whose clock you move by hand, for tests and simulations.
 // Depends on: target.h.
 //
-// Time is a 64-bit count of ticks, with any meaning that you like. It moves only by the calls below, never back. Work
-// that becomes due runs on the thread that moves the clock, in the order of deadlines, and within a tick in the order
-// of submission. Jobs, timers and serial queues work as elsewhere. The deadlines of csched_target_submit_at are ticks,
-// and leeways are ignored, with one exception: csched_virtual_run does not continue for a timer whose leeway is
-// CSCHED_FOREVER.
+// Time is a 64-bit count of ticks, with any meaning that you like. It moves only by the calls below, never back. Work that becomes due runs on the
+// thread that moves the clock, in the order of deadlines, and within a tick in the order of submission. Jobs, timers and serial queues work as
+// elsewhere. The deadlines of csched_target_submit_at are ticks, and leeways are ignored, with one exception: csched_virtual_run does not continue
+// for a timer whose leeway is CSCHED_FOREVER.
 //
-// A sync waits on a queue with this base when the queue has work or is suspended. Until the sync ends, work due at the
-// current tick runs as soon as it is submitted: on the driving thread, otherwise on a waiting thread.
+// A sync waits on a queue with this base when the queue has work or is suspended. Until the sync ends, work due at the current tick runs as soon as
+// it is submitted: on the driving thread, otherwise on a waiting thread.
 //
-// One thread at a time drives the clock. While it does, another call of csched_virtual_advance, _advance_to, _run or
-// _step, on another thread or in a job, extends the current drive and returns at once. A drive that is unwound by a C++
-// exception, longjmp or thread exit ends, with all requests that extended it. In a child of fork the drive continues; a
-// job that runs in the parent does not run again in the child.
+// One thread at a time drives the clock. While it does, another call of csched_virtual_advance, _advance_to, _run or _step, on another thread or in a
+// job, extends the current drive and returns at once. A drive that is unwound by a C++ exception, longjmp or thread exit ends, with all requests that
+// extended it. In a child of fork the drive continues; a job that runs in the parent does not run again in the child.
 #ifndef CSCHED_VIRTUAL_H
 #define CSCHED_VIRTUAL_H
 
@@ -23,19 +21,18 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_virtual csched_virtual;
 
-/// Does: creates virtual time whose clock starts at `start`. A drive that has run `turn_limit` jobs and finds more is
-/// taken for endless, and stops the process; 0: 2^21. Returns: 0 or ENOMEM. Thread: any.
+/// Does: creates virtual time whose clock starts at `start`. A drive that has run `turn_limit` jobs and finds more counts as endless, and stops the
+/// process; 0: 2^21. Returns: 0 or ENOMEM. Thread: any.
 int csched_virtual_create(csched_virtual **timeline, csched_time start, size_t turn_limit);
 
 /// Does: closes the virtual time (target.h), and drops waiting work. Thread: any.
 void csched_virtual_close(csched_virtual *timeline);
 
-/// Does: as csched_virtual_close, and frees it. Requires: no thread is in a call on it or makes one later; its queues
-/// were destroyed or have no work; all submitted work was released. Thread: any.
+/// Does: as csched_virtual_close, and frees it. Requires: no thread is in a call on it or makes one later; its queues were destroyed or have no work;
+/// all submitted work was released. Thread: any.
 void csched_virtual_destroy(csched_virtual *timeline);
 
-/// Returns: the virtual time as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and
-/// cancel at any time.
+/// Returns: the virtual time as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and cancel at any time.
 CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)timeline;
@@ -44,11 +41,11 @@ CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) {
 /// Returns: the current tick; inside a job, the job's tick. Thread: any.
 csched_time csched_virtual_now(csched_virtual *timeline);
 
-/// Returns: how many jobs and timers wait, without cancelled ones; a serial queue with work counts as one. It takes
-/// constant time if no plain jobs wait. Thread: any.
+/// Returns: how many jobs and timers wait, without cancelled ones; a serial queue with work counts as one. It takes constant time if no plain jobs
+/// wait. Thread: any.
 size_t csched_virtual_pending(csched_virtual *timeline);
 
-/// What a call asks for. Private.
+/// The kind of a drive. Private.
 typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_ADVANCE,
   CSCHED_VIRTUAL_RUN,
@@ -56,7 +53,7 @@ typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_STEP,
 } csched_virtual_request;
 
-/// Does: what `request` asks for, with `amount`. Returns: false when that exceeds the limit of jobs. Private.
+/// Does: carries out `request` with `amount`. Returns: false when the drive exceeds the limit of jobs. Private.
 bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                            csched_scope *scope);
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) CSCHED_NORETURN;
@@ -69,9 +66,8 @@ CSCHED_INLINE void csched_virtual_drive(csched_virtual *timeline, csched_virtual
   scope.frame = NULL;
 }
 
-/// Does: moves the clock to `time`, and runs all work due until then, `time` included, also what that work submits. A
-/// past `time` counts as the current tick. Only an advance to CSCHED_FOREVER runs work due at CSCHED_FOREVER. Thread:
-/// any.
+/// Does: moves the clock to `time`, and runs all work due until then, `time` included, also what that work submits. A past `time` counts as the
+/// current tick. Only an advance to CSCHED_FOREVER runs work due at CSCHED_FOREVER. Thread: any.
 CSCHED_INLINE void csched_virtual_advance_to(csched_virtual *timeline, csched_time time) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_ADVANCE, time, "csched_virtual_advance_to");
 }
@@ -83,9 +79,9 @@ CSCHED_INLINE void csched_virtual_advance(csched_virtual *timeline, csched_time 
                        "csched_virtual_advance");
 }
 
-/// Does: runs all work, and moves the clock to each deadline. It ends when only timers due at CSCHED_FOREVER, or with a
-/// leeway of CSCHED_FOREVER, are left. Such a leeway does not keep a timer from running before other work that is due
-/// later. Submit a job that repeats forever with that leeway, except for its first time. Thread: any.
+/// Does: runs all work, and moves the clock to each deadline. It ends when only timers due at CSCHED_FOREVER, or with a leeway of CSCHED_FOREVER,
+/// remain. Such a leeway does not keep a timer from running before other work that is due later. Submit a job that repeats forever with that leeway,
+/// except for its first time. Thread: any.
 CSCHED_INLINE void csched_virtual_run(csched_virtual *timeline) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_RUN, 0, "csched_virtual_run");
 }
@@ -95,18 +91,17 @@ CSCHED_INLINE void csched_virtual_run_all(csched_virtual *timeline) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_RUN_ALL, 0, "csched_virtual_run_all");
 }
 
-/// Does: runs the next `count` jobs that were not cancelled, and moves the clock to each; fewer if no more are due
-/// before CSCHED_FOREVER. A serial queue's job counts like any other. Thread: any.
+/// Does: runs the next `count` jobs that were not cancelled, and moves the clock to each; fewer if no more are due before CSCHED_FOREVER. A serial
+/// queue's job counts like any other. Thread: any.
 CSCHED_INLINE void csched_virtual_step(csched_virtual *timeline, csched_time count) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_STEP, count, "csched_virtual_step");
 }
 
-/// Does: ends the current drive, with the requests that extended it, after the running job. Later calls are not
-/// affected. The clock stays. Thread: any.
+/// Does: ends the current drive, with the requests that extended it, after the running job. Later calls are not affected. The clock stays. Thread:
+/// any.
 void csched_virtual_end_run(csched_virtual *timeline);
 
-/// Does: moves the clock to `time`, unless that has passed, and runs nothing. Work due by then runs late, in the next
-/// drive. Thread: any.
+/// Does: moves the clock to `time`, unless that has passed, and runs nothing. Work due by then runs late, in the next drive. Thread: any.
 void csched_virtual_skip_to(csched_virtual *timeline, csched_time time);
 
 CSCHED_END_DECLS

@@ -27,17 +27,16 @@ typedef struct csched_watch_report {
   const void *what;            ///< for WAIT: the address of the lock, the job …
 } csched_watch_report;
 
-/// Does: starts the watchdog's thread, "csched-watch". It calls `report(context, …)` once for each job that runs longer
-/// than `span` nanoseconds, for each target whose next job is overdue by more than that, and for each wait in the
-/// library that blocks longer. A report comes up to a quarter of `span` later, at most 1 s. With `report` NULL it
-/// writes to standard error, with the last events of each thread (csched_recorder_write). It sees jobs that are
-/// submitted from now on. A later call replaces this one. Returns: 0; EINVAL for a span of 0; ENOMEM, EAGAIN. In a
-/// child of fork there is no watchdog. Thread: any but `report`'s.
+/// Does: starts the watchdog's thread, "csched-watch". It calls `report(context, …)` once for each job that runs longer than `span` nanoseconds, for
+/// each target whose next job is overdue by more than that, and for each wait in the library that blocks longer. A report comes up to a quarter of
+/// `span` later, at most 1 s. With `report` NULL it writes to standard error, with the last events of each thread (csched_recorder_write). It
+/// observes jobs that are submitted from now on. A later call replaces this one. Returns: 0; EINVAL for a span of 0; ENOMEM, EAGAIN. In a child of
+/// fork there is no watchdog. Thread: any but `report`'s.
 int csched_watch_begin(csched_time span, void (*report)(void *context, const csched_watch_report *report),
                        void *context);
 
-/// Does: ends the watchdog. After it has returned, `report` is not called any more. Thread: any. Inside `report`, that
-/// call is the last.
+/// Does: ends the watchdog. After it has returned, `report` is not called any more. Thread: any. Called inside `report`, that call of `report` is the
+/// last.
 void csched_watch_end(void);
 
 CSCHED_END_DECLS

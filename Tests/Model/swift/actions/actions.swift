@@ -57,7 +57,7 @@ private func plainPublished() {
   publication(state.core.submit({}).task)
 }
 
-// MARK: with what it returns
+// MARK: the returned disposable
 
 private func returning(_ state: State) -> ReturningAction {
   state.core.submit(returning: returningBody(state.gone, state.runs, state.child))
@@ -115,7 +115,7 @@ private func childUndisposed() {
 
 // MARK: chains
 
-// The first returns the second, which is on another queue, and tells when it has gone.
+// The first action returns the second one, which is on another queue. Each notes the release of its captures.
 private func twoInChain(dropsTheLater: Bool = false, keepsTheLater: Bool = false) -> State {
   let state = start()
   let laterRuns = state.laterRuns, child = state.child
@@ -148,7 +148,7 @@ private func leadsToTheLast() {
   state = nil
 }
 
-// Whoever keeps the later one does not keep the first.
+// A reference to the later action does not keep the first one.
 private func keptChain() { _ = twoInChain(keepsTheLater: true) }
 
 private func keepsNobody() {
@@ -290,7 +290,7 @@ private func delayedAgainstWait() {
 }
 
 private func letGo() {
-  state.core.discard()  // what is left of one that was disposed
+  state.core.discard()  // the job of a disposed action may remain
   expect(state.runs.value <= 1 && state.gone.value == 1, "it ran or not, and its captures are gone")
   expect(state.core.uses == 1 && state.core.ends == 1, "the core is let go of")
   let core = Trace(state.core)
@@ -321,23 +321,23 @@ let actionChecks = [
   Check("plain action: a run against a disposal", plainAgainstDisposal, ranOrDropped),  // TK1
   Check("plain action: a run against two disposals", plainAgainstTwo, ranOrDropped),  // TK1
   Check("plain action: disposed before its turn", disposedBefore, neverRan),  // TK1
-  Check("plain action: who sees it disposed sees what was before", plainPublished, isSeen),  // TK3
+  Check("plain action: a disposal publishes the writes before it", plainPublished, isSeen),  // TK3
   Check("action: disposed before its turn", unbegunDisposed, neverRan),  // Y1
   Check("action: a run against a disposal", runAgainstDisposal, childDisposed),  // Y1
   Check("action: a run against two disposals", runAgainstTwo, childDisposed),  // Y1
   Check("action: a run against a release", runAgainstRelease, childUndisposed),  // Y1
   Check("action: a chain leads to its end", chain, leadsToTheLast),  // Y2
   Check("action: a chain whose end is dropped", droppedChain, isDropped),  // Y3
-  Check("action: a chain whose later one is kept", keptChain, keepsNobody),  // Y2 Y3
+  Check("action: a chain whose later action is kept", keptChain, keepsNobody),  // Y2 Y3
   Check("action: a chain against a disposal", chainAgainstDisposal, chainDisposed),  // Y1 Y2
   Check("action: a chain against a release", chainAgainstRelease, bothRan),  // Y2 Y3
-  Check("action: a recursion keeps only its first", recursion, onlyTheFirst),  // Y2 Y3
+  Check("action: a recursion keeps only its first action", recursion, onlyTheFirst),  // Y2 Y3
   Check("action: a recursion against a disposal", recursionAgainstDisposal, recursionDisposed),  // Y1 Y2
-  Check("action: a disposal releases what was returned", disposedAfterItRan, over),  // Y1
-  Check("action: who sees it disposed sees what was before", published, isSeen),  // Y4
+  Check("action: a disposal releases the returned disposable", disposedAfterItRan, over),  // Y1
+  Check("action: a disposal publishes the writes before it", published, isSeen),  // Y4
   Check("delayed action: a run against a disposal", delayedAgainstDisposal, letGo),  // TK1
   Check("delayed action: a run against two disposals", delayedAgainstTwo, letGo),  // TK1
-  Check("delayed action: who waits against a run", delayedAgainstWait, letGo),  // TK4
+  Check("delayed action: a wait against a run", delayedAgainstWait, letGo),  // TK4
   Check("plain action: its drop against its submission", plainDropAgainstSubmission, isReported),  // TK5
   Check("action: its drop against its submission", returningDropAgainstSubmission, isReported),  // TK5
   Check("delayed action: its drop against its submission", delayedDropAgainstSubmission, isReported),  // TK5

@@ -1,4 +1,4 @@
-// Who waits for an action: ClosureTask.swift (task.c, TK4), ReturningAction.swift (Y5), RepeatingTask.swift (task.c, TK4 and TK6).
+// Waits for an action: ClosureTask.swift (task.c, TK4), ReturningAction.swift (Y5), RepeatingTask.swift (task.c, TK4 and TK6).
 
 internal import CScheduler
 internal import Synchronization
@@ -40,7 +40,7 @@ private func periodic() -> State {
   return state
 }
 
-/// Waits, and then touches what nobody but the action touches.
+/// Waits, and then touches data that otherwise only the action touches.
 private func awaitEnd(of state: State) {
   state.action!.disposeAndWait()
   expect(state.gone.value == 1, "captures are gone")
@@ -77,7 +77,7 @@ private func tickedAndOver() {
   state = nil
 }
 
-// One that is taken after the disposal does not begin, though its job was not there to be cancelled.
+// A tick that is dequeued after the disposal does not begin, though the disposal found no queued job to cancel.
 private func periodicOnTwo() {
   let state = start(), runs = state.runs, runner = state.runner
   state.action = state.core.submit(
@@ -118,7 +118,7 @@ private func periodicDisposed() { disposalAgainstWait(periodic()) }
 // MARK: inside
 
 private final class Waiter: @unchecked Sendable {
-  // Unchecked: the check's thread that drops it is the one that touches it.
+  // Unchecked: only the check's thread that drops the waiter touches it.
   deinit { state.action!.disposeAndWait() }
 }
 
@@ -138,7 +138,7 @@ private func waitInsideTick() {
   spawn { state.core.perform(atMost: 2) }
 }
 
-// What the last tick lets go of waits for it.
+// The last tick releases a capture, whose deinit waits for the action.
 private func waitInLastTick() {
   let state = start(), waiter = Waiter()
   state.action = state.core.submit(
@@ -147,7 +147,7 @@ private func waitInLastTick() {
   spawn { state.action!.dispose() }
 }
 
-// MARK: what is seen
+// MARK: visible writes
 
 private func runAgainstLook(_ state: State) {
   spawn { state.core.perform(atMost: 1) }
@@ -165,7 +165,7 @@ private func dropAgainstLook(_ state: State) {
 }
 
 private func isOver() {
-  state.core.discard()  // what is left of one that was disposed
+  state.core.discard()  // the job of a disposed action may remain
   expect(state.action!.isDisposed && state.gone.value == 1, "it is over")
   state = nil
 }
@@ -195,22 +195,22 @@ private func waitedForBoth() {
 }
 
 let endChecks = [
-  Check("plain action: who waits against a run", plainAgainstWait, over),  // TK4
-  Check("plain action: who waits against a drop by its queue", plainDropped, over),  // TK4
-  Check("plain action: who waits against a disposal", plainDisposed, over),  // TK4
-  Check("plain action: who waits in its drop", waitInsideDrop, isOver),  // TK4
-  Check("plain action: who sees it over sees what it did", plainLooked, isOver),  // TK2
-  Check("plain action: who sees it over sees what was dropped", plainDropLooked, isOver),  // TK2
-  Check("action: who waits against a run", returningAgainstWait, over),  // Y5
-  Check("action: who waits against a drop by its queue", returningDropped, over),  // TK4
-  Check("action: who waits against a disposal", returningDisposed, over),  // TK4
-  Check("action: who waits against what it returns", lateReturn, waitedForBoth),  // Y5
-  Check("action: who sees it over sees what it did, and returned", returningLooked, isOver),  // TK2
-  Check("action: who sees it over sees what was dropped", returningDropLooked, isOver),  // TK2
-  Check("periodic action: who waits against ticks", periodicAgainstWait, tickedAndOver),  // TK4
+  Check("plain action: a wait against a run", plainAgainstWait, over),  // TK4
+  Check("plain action: a wait against a drop by its queue", plainDropped, over),  // TK4
+  Check("plain action: a wait against a disposal", plainDisposed, over),  // TK4
+  Check("plain action: a wait in its drop", waitInsideDrop, isOver),  // TK4
+  Check("plain action: the end publishes the action's writes", plainLooked, isOver),  // TK2
+  Check("plain action: the end publishes the drop's writes", plainDropLooked, isOver),  // TK2
+  Check("action: a wait against a run", returningAgainstWait, over),  // Y5
+  Check("action: a wait against a drop by its queue", returningDropped, over),  // TK4
+  Check("action: a wait against a disposal", returningDisposed, over),  // TK4
+  Check("action: a wait against the action that it returns", lateReturn, waitedForBoth),  // Y5
+  Check("action: the end publishes the action's writes and its result", returningLooked, isOver),  // TK2
+  Check("action: the end publishes the drop's writes", returningDropLooked, isOver),  // TK2
+  Check("periodic action: a wait against ticks", periodicAgainstWait, tickedAndOver),  // TK4
   Check("periodic action: a tick that another thread takes", periodicOnTwo, tickedAndOver),  // TK6
-  Check("periodic action: who waits in its tick", waitInsideTick, isOver),  // TK4
-  Check("periodic action: who waits in the end of its last tick", waitInLastTick, isOver),  // TK4
-  Check("periodic action: who waits against a drop", periodicDropped, tickedAndOver),  // TK4
-  Check("periodic action: who waits against a disposal", periodicDisposed, tickedAndOver),  // TK4
+  Check("periodic action: a wait in its tick", waitInsideTick, isOver),  // TK4
+  Check("periodic action: a wait in the end of its last tick", waitInLastTick, isOver),  // TK4
+  Check("periodic action: a wait against a drop", periodicDropped, tickedAndOver),  // TK4
+  Check("periodic action: a wait against a disposal", periodicDisposed, tickedAndOver),  // TK4
 ]

@@ -102,5 +102,5 @@ let periodicChecks = [
   Check("periodic action: a disposal against two ticks", disposalAgainstTwo, noMoreTicks),  // TK6
   Check("periodic action: two disposals against a tick", disposalsAgainstTick, noMoreTicks),  // TK6
   Check("periodic action: disposed and released against a tick", letGoAgainstTick, isGone),  // TK6
-  Check("periodic action: who sees it disposed sees what was before", publishedAction, isSeen),  // TK6
+  Check("periodic action: a disposal publishes the writes before it", publishedAction, isSeen),  // TK6
 ]

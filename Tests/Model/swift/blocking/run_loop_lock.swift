@@ -42,7 +42,7 @@ private func twoStops() {
   spawn { state.lock.stop() }
 }
 
-// Which of the two it was is told, and a stop that came too late changes nothing.
+// The wait returns whether the stop or the timeout ended it. A stop that comes too late changes nothing.
 private func stopAgainstTimeout() {
   let state = start(timeout: .nanoseconds(1_000_000))
   spawn {
@@ -73,7 +73,7 @@ private func isOver() {
   state = nil
 }
 
-// What is accepted has been performed when the wait returns; what is refused is released.
+// Accepted actions have been performed when the wait returns. Refused actions are released.
 private func dispatchAgainstEnd() {
   let state = start()
   let note = state.note, gone = state.gone
@@ -152,7 +152,7 @@ private func onLoop() {
   }
 }
 
-// What a dispatch has submitted to the loop is not left there when the wait ends before the loop comes to it.
+// A job that a dispatch has submitted to the loop does not stay there when the wait ends first.
 private func nothingStays() {
   let state = start()
   let gone = state.gone
@@ -198,7 +198,7 @@ let lockChecks = [
   Check("run loop lock: a dispatch against the end", dispatchAgainstEnd, performed),  // RL2 RL3
   Check("run loop lock: an action that stops it", dispatchedStop, isStopped),  // RL1 RL2
   Check("run loop lock: actions in order", dispatchesInOrder, inOrder),  // RL2
-  Check("run loop lock: one inside another", nested, isStopped),  // RL1 RL3
+  Check("run loop lock: one lock inside another", nested, isStopped),  // RL1 RL3
   Check("run loop lock: in a job of a loop", onLoop, isStopped),  // RL1
   Check("run loop lock: nothing stays in the loop", nothingStays, nothingIsKept),  // RL6
   Check("run loop lock: a second run stops the process", secondRun, stopsProcess),  // RL1

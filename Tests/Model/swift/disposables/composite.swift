@@ -98,5 +98,5 @@ let compositeChecks = [
   Check("composite: two removals and a disposal", removesAgainstDisposal, disposedOnce),  // CD1
   Check("composite: captures are gone when the disposal returns", captures, disposedOnce),  // CD3
   Check("composite: a count against an insert", countAgainstInsert, bothHeld),  // CD2
-  Check("composite: who sees it disposed sees what was before", published, seen),  // CD4
+  Check("composite: a disposal publishes the writes before it", published, seen),  // CD4
 ]

@@ -56,6 +56,6 @@ private func ended() {
 
 let lifetimeChecks = [
   Check("lifetime: an observer against the end", observerAgainstEnd, calledOnce),  // CD1
-  Check("lifetime: two revoke, one ends", revokedAgainstEnd, calledAtMostOnce),  // CD1
-  Check("lifetime: who sees a registration disposed sees what was before", published, ended),  // A3
+  Check("lifetime: two threads revoke, one ends", revokedAgainstEnd, calledAtMostOnce),  // CD1
+  Check("lifetime: the disposal of a registration publishes the writes before it", published, ended),  // A3
 ]

@@ -1,5 +1,5 @@
-// Those that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (ND1, ND2), and those
-// that are made like them.
+// Disposables that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (ND1, ND2), and
+// similar ones.
 
 internal import CScheduler
 
@@ -9,7 +9,7 @@ private final class State: @unchecked Sendable {
   var around: CompositeDisposable?
 }
 nonisolated(unsafe) private var state: State!
-/// Whose dispose ran the closure. In no object, so that whoever looks does not race.
+/// The thread whose dispose ran the closure. A global, so that reading it is no race.
 nonisolated(unsafe) private var winner: UInt = 0
 
 private func closure(_ state: State, _ runs: Note) -> @Sendable () -> Void {
@@ -19,7 +19,7 @@ private func closure(_ state: State, _ runs: Note) -> @Sendable () -> Void {
   }
 }
 
-/// Whoever's dispose has run the closure finds its captures gone.
+/// Disposes. When this thread's dispose has run the closure, its captures are released.
 private func dispose(_ state: State) {
   state.disposable!.dispose()
   if winner == csched_swift_thread_() { expect(state.gone.value == 1, "captures are gone when dispose returns") }
@@ -36,7 +36,7 @@ private func twice(_ make: (State) -> any Disposable) {
   spawn { dispose(new) }
 }
 
-/// One thread disposes it, another what it is in.
+/// One thread disposes the disposable, another thread its container.
 private func insideAndOutside(_ make: (State) -> any Disposable) {
   let new = State()
   state = new
@@ -53,7 +53,7 @@ private func ranOnce() {
   state = nil
 }
 
-/// What is held is disposed once, and gone with what holds it.
+/// The child is disposed once, and released with its holder.
 private func heldOnce() {
   expect(state.first.value == 1, "once")
   state.disposable = nil
@@ -124,24 +124,24 @@ private func scopedPublished() { publication(ScopedDisposable(Child())) }
 
 let onceChecks = [
   Check("anonymous: two disposals run it once", anonymousTwice, ranOnce),  // A1 A2
-  Check("anonymous: who sees it disposed sees what was before", anonymousPublished, seen),  // A3
+  Check("anonymous: a disposal publishes the writes before it", anonymousPublished, seen),  // A3
   Check("any disposable: two disposals of a closure", anyTwice, ranOnce),  // A1 A2
   Check("any disposable: two disposals of a child", anyChildTwice, ranOnce),  // A1 A2
-  Check("any disposable: disposed beside what it is in", anyInside, ranOnce),  // A1
-  Check("any disposable: a child disposed beside what it is in", anyChildInside, ranOnce),  // A1
-  Check("any disposable: who sees it disposed sees what was before", anyPublished, seen),  // A3
+  Check("any disposable: disposed beside its container", anyInside, ranOnce),  // A1
+  Check("any disposable: a child disposed beside its container", anyChildInside, ranOnce),  // A1
+  Check("any disposable: a disposal publishes the writes before it", anyPublished, seen),  // A3
   Check("scoped: two disposals", scopedTwice, ranOnce),  // A1 A2
   Check("scoped: two disposals, of a child that counts them", scopedChildTwice, heldOnce),  // A1
-  Check("scoped: disposed beside what it is in", scopedInside, ranOnce),  // A1
+  Check("scoped: disposed beside its container", scopedInside, ranOnce),  // A1
   Check("scoped: a disposal against the last release", scopedRelease, ranOnce),  // A1 A2
   Check("scoped: two releases, of which the last disposes", scopedReleases, ranOnce),  // A1 A2
-  Check("scoped: who sees it disposed sees what was before", scopedPublished, seen),  // A3
+  Check("scoped: a disposal publishes the writes before it", scopedPublished, seen),  // A3
   Check("binary: two disposals", binaryTwice, bothOnce),  // ND1
-  Check("binary: disposed beside what it is in", binaryInside, bothOnce),  // ND1
-  Check("binary: who sees it disposed sees what was before", binaryPublished, seen),  // ND2
-  Check("binary: the same, disposed by what it is in", binaryPublishedInside, seen),  // ND2
+  Check("binary: disposed beside its container", binaryInside, bothOnce),  // ND1
+  Check("binary: a disposal publishes the writes before it", binaryPublished, seen),  // ND2
+  Check("binary: its container's disposal publishes the writes before it", binaryPublishedInside, seen),  // ND2
   Check("n-ary: two disposals", naryTwice, bothOnce),  // ND1
-  Check("n-ary: disposed beside what it is in", naryInside, bothOnce),  // ND1
-  Check("n-ary: who sees it disposed sees what was before", naryPublished, seen),  // ND2
-  Check("boolean: who sees it disposed sees what was before", booleanPublished, seen),  // A3
+  Check("n-ary: disposed beside its container", naryInside, bothOnce),  // ND1
+  Check("n-ary: a disposal publishes the writes before it", naryPublished, seen),  // ND2
+  Check("boolean: a disposal publishes the writes before it", booleanPublished, seen),  // A3
 ]

@@ -40,7 +40,7 @@ private func give(
   TaskJob(job, on: scheduler, kind).submit()
 }
 
-/// The same as a delayed one, which a sleep is.
+/// As `give`, for a delayed job, such as a sleep.
 private func giveDelayed(_ number: Int, to scheduler: SchedulerTarget, _ kind: TaskJob.Kind) {
   let order = state.order
   let job = UnownedJob { [unowned scheduler] in
@@ -52,7 +52,7 @@ private func giveDelayed(_ number: Int, to scheduler: SchedulerTarget, _ kind: T
 
 private func digits(of number: Int) -> [Int] { number == 0 ? [] : digits(of: number / 10) + [number % 10] }
 
-/// Does what is left, and expects that each of 1 to `count` has run once, those that come in `orders` in that order.
+/// Performs the remaining jobs. Expects that each of 1 to `count` has run once, and that the numbers of each of `orders` ran in that order.
 private func allRan(_ count: Int, inOrder orders: [Int]...) {
   for _ in 0..<4 {
     state.first.perform()
@@ -290,15 +290,15 @@ let lateJobChecks = [
   Check("late jobs: of a queue on a thread that drops", queueDrops, bothInOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: beside a thread's last action", besideThreadsAction, goesOn),  // LJ1 LJ2
   Check("late jobs: of a queue, beside its thread's last action", queueBesideAction, goesOn),  // LJ1 LJ2
-  Check("late jobs: delayed ones of a thread that is stopped", delayedStops, allFour),  // LJ1 LJ2
-  Check("late jobs: delayed ones of a thread that drops", delayedDrops, allFour),  // LJ1 LJ2
+  Check("late jobs: delayed jobs of a thread that is stopped", delayedStops, allFour),  // LJ1 LJ2
+  Check("late jobs: delayed jobs of a thread that drops", delayedDrops, allFour),  // LJ1 LJ2
   Check("jobs: the first of two threads", firstJobs, bothRan),  // JW1
   Check("late jobs: two queues of a thread that has ended", twoQueues, bothRan),  // LJ1 LJ2
   Check("late jobs: of a queue whose pool is shut down", poolEnds, inOrder),  // LJ1 LJ2 LJ3
   Check("late jobs: of a queue on a queue whose pool is shut down", poolUnderTwoEnds, inOrder),  // LJ1 LJ2 LJ3
-  Check("late jobs: of an actor that goes on", ofActor, goesOnThrice),  // LJ1 LJ3
-  Check("late jobs: whose own queue loses its pool", poolEndsAgain, inOrderOnThird),  // LJ1 LJ2 LJ3
+  Check("late jobs: of an actor that continues", ofActor, goesOnThrice),  // LJ1 LJ3
+  Check("late jobs: their fallback queue loses its pool", poolEndsAgain, inOrderOnThird),  // LJ1 LJ2 LJ3
   Check("late jobs: side by side", concurrent, bothRan),  // LJ1
-  Check("late jobs: the last to keep their scheduler", lastReference, ranOnce),  // LJ4
-  Check("late jobs: the last of two users ends a thread, after what both gave it", twoUsers, bothRan),
+  Check("late jobs: the last reference to their scheduler", lastReference, ranOnce),  // LJ4
+  Check("late jobs: the last of two users ends a thread, after the jobs of both", twoUsers, bothRan),
 ]

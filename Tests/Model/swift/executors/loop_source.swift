@@ -4,7 +4,7 @@ internal import CScheduler
 
 /// A source whose events are brought by actions on the loop's thread, in place of the core.
 private final class HandSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked: it belongs to the loop's thread, as the core's own sources do; the check finds whoever else touches it.
+  // Unchecked: it belongs to the loop's thread, as the core's own sources do. The check finds an access by another thread.
   private(set) var isIn = false
 
   override func add(to loop: OpaquePointer) -> Int32 {
@@ -44,7 +44,7 @@ private func begin(on thread: ThreadScheduler, _ handler: @escaping @Sendable ()
 private func end(_ thread: ThreadScheduler, _ source: HandSource) {
   thread.stop(.runOutstanding)
   thread.joinBlocking()
-  source.endByItself(125)  // as the loop does at its end with those that it still has
+  source.endByItself(125)  // as the loop does at its end with its remaining sources
 }
 
 private func overOnce() {
@@ -92,7 +92,7 @@ private func byTwo() {
     let ends = state.ends
     source.dispose()
     source.dispose()
-    thread.schedule { ends.value += 1 }  // which the source has let go of once
+    thread.schedule { ends.value += 1 }  // released once by the source
     end(thread, source)
   }
 }
@@ -165,10 +165,10 @@ private let sourceChecks = prepared(
   [
     Check("source: disposed beside its runs", besideRuns, overOnce),  // LS1 LS2 LS3 LS4
     Check("source: disposed beside its end", besideEnd, overOnce),  // LS3 LS4 LS5
-    Check("source: disposed by two", byTwo, overForTwo),  // LS5
+    Check("source: disposed by two threads", byTwo, overForTwo),  // LS5
     Check("source: disposed by its handler", inside, overOnceInside),  // LS1 LS4
     Check("source: of a thread that is stopped", ofStopped, toldOnce),  // LS5
-    Check("source: the last to keep its scheduler", lastUser, overOnce),  // LS5
+    Check("source: the last reference to its scheduler", lastUser, overOnce),  // LS5
   ])
 
 let checks = lateJobChecks + sourceChecks

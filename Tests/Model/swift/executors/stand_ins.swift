@@ -1,10 +1,10 @@
-// What stands for jobs of tasks, and for the pool, in the checks of Sources/Scheduler/Concurrency.
+// Stand-ins for jobs of tasks and for the pool, in the checks of Sources/Scheduler/Concurrency.
 
 internal import CScheduler
 
-/// A job of a task. One that is lost is a leak, one that runs again a use after its end.
+/// A job of a task. A lost job is found as a leak, a second run as a use after free.
 package struct UnownedJob: @unchecked Sendable {
-  // Unchecked: whoever runs it is the only one to use it.
+  // Unchecked: only the thread that runs the job uses it.
   /// As the runtime lays it out: an object's header, two words for an executor, and the rest.
   private struct Layout {
     let header: (UInt, UInt)
@@ -82,7 +82,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     waiting.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
   }
 
-  /// Performs what has been delivered, so much at the most.
+  /// Performs delivered jobs, at most `count`.
   func perform(atMost count: Int = 20) {
     for _ in 0..<count {
       guard let job = take() else { return }
@@ -90,7 +90,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  /// Takes no more, and drops what it has.
+  /// Refuses later jobs, and drops the present ones.
   func shutDown() {
     waiting.withLock { $0.isClosed = true }
     while let job = take() { csched_target_discard(job) }

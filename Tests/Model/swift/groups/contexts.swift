@@ -39,7 +39,7 @@ private func over() {
 
 // MARK: an action and its handlers
 
-/// A handler that is taken back, and waited for, before what it uses goes.
+/// A handler is taken back, and its call waited for, before the data that it uses is released.
 private func handling() {
   let state = start()
   let handled = state.handled
@@ -107,7 +107,7 @@ private func neverRan() {
   over()
 }
 
-/// Nobody comes to perform it: its captures go by the disposal.
+/// The action is never performed: the disposal releases its captures.
 private func neverPerformed() {
   let state = start()
   submit { _ in }
@@ -119,7 +119,7 @@ private func capturesAreGone() {
   neverRan()
 }
 
-/// Two dispose it. Whoever is back first, it does not begin any more.
+/// Two threads dispose the action. When either disposal has returned, the action does not begin any more.
 private func performedAfterOne() {
   let state = start()
   submit { _ in }
@@ -130,7 +130,7 @@ private func performedAfterOne() {
   }
 }
 
-/// Calls what it is given at once, and returns a token that holds something.
+/// Calls each action at once, and returns a token with a capture.
 private struct InPlace: ImmediateSchedulerType {
   let held: @Sendable () -> Void
 
@@ -141,7 +141,7 @@ private struct InPlace: ImmediateSchedulerType {
   }
 }
 
-/// A context that is kept does not keep the token of what has ended.
+/// A context that outlives its action does not keep the action's token.
 private func keptAfterItsEnd() {
   let state = start()
   let scheduler = InPlace(held: capturing(state.gone))
@@ -149,7 +149,7 @@ private func keptAfterItsEnd() {
   spawn { state.context!.dispose() }
 }
 
-// MARK: what is scheduled through it
+// MARK: actions scheduled through a context
 
 /// The action schedules one on the second hand; that one a leaf on the third.
 private func tree() {
@@ -172,7 +172,7 @@ private func childrenBesideDisposal() {
   }
   spawn {
     state.action!.disposeAndWait()
-    state.third.core.perform()  // what it had scheduled by then is cancelled
+    state.third.core.perform()  // an action that it scheduled by then is cancelled
     expect(state.leafRuns.value == 0, "nothing of the tree begins after that")
   }
 }
@@ -199,7 +199,7 @@ private func leafOfEnded() {
   }
 }
 
-/// The children of one that is kept end one after the other, beside its disposal.
+/// The children of a kept context end one after the other, beside its disposal.
 private func leavingBesideDisposal() {
   let state = start()
   let childRuns = state.childRuns
@@ -214,7 +214,7 @@ private func leavingBesideDisposal() {
   spawn { state.context!.disposeAndWait() }
 }
 
-/// Scheduled through one that has ended, and which nobody else keeps.
+/// Scheduled through an ended context to which there is no other reference.
 private func belowEnded() {
   let state = start()
   let childRuns = state.childRuns
@@ -235,7 +235,7 @@ private func endedIsGone() {
   over()
 }
 
-/// Scheduled through one that is disposed meanwhile, from another thread.
+/// Scheduled through a context that another thread disposes meanwhile.
 private func addedBesideDisposal() {
   let state = start()
   let childRuns = state.childRuns
@@ -253,17 +253,17 @@ private func addedIsCancelled() {
 
 let contextChecks = [
   Check("context: a handler taken back beside a disposal", takenBackBesideDisposal, over),  // AX1 AX4
-  Check("context: a handler taken back beside two", takenBackBesideTwo, over),  // AX1
+  Check("context: a handler taken back beside two disposals", takenBackBesideTwo, over),  // AX1
   Check("context: its end beside a disposal", endedBesideDisposal, takenBack),  // AX1 AX3
-  Check("context: a handler added to a cancelled one", addedToCancelled, over),  // AX1
+  Check("context: a handler added to a cancelled context", addedToCancelled, over),  // AX1
   Check("context: dropped beside a disposal", dropped, neverRan),  // AX3
   Check("context: captures go by a disposal", neverPerformed, capturesAreGone),  // AX2
   Check("context: performed after one of two disposals", performedAfterOne, neverRan),  // AX2
   Check("context: kept after its end", keptAfterItsEnd, capturesAreGone),  // AX3
   Check("context: its tree beside a disposal", childrenBesideDisposal, over),  // AX2
   Check("context: its tree elsewhere", childrenElsewhere, over),  // AX2 AX3
-  Check("context: a leaf of what has ended", leafOfEnded, over),  // AX2 AX3
+  Check("context: a leaf of an ended context", leafOfEnded, over),  // AX2 AX3
   Check("context: children leave beside a disposal", leavingBesideDisposal, over),  // AX3
-  Check("context: below one that has ended", belowEnded, endedIsGone),  // AX3
+  Check("context: below an ended context", belowEnded, endedIsGone),  // AX3
   Check("context: a child added beside a disposal", addedBesideDisposal, addedIsCancelled),  // AX2
 ]

@@ -50,7 +50,7 @@ private func cancelledBesideRun() {
   spawn { state.group.cancelAll() }
 }
 
-/// None of what was scheduled before begins once they are cancelled.
+/// After the cancel, no action that was scheduled before it begins.
 private func cancelledBefore() {
   let state = start()
   submitFirst()
@@ -147,7 +147,7 @@ private func cancelledBesideResult() {
   }
 }
 
-/// One result, and two that ask: the other one is told that there is none.
+/// One result, and two threads that ask for it: one of them gets none.
 private func takenByTwo() {
   let state = start()
   _ = scheduleResult(state.first, 1)
@@ -162,7 +162,7 @@ private func oneTook() {
   noneLeft()
 }
 
-/// Who sees its token over sees what it did.
+/// A thread that sees the token over sees the action's writes.
 private func overIsSeen() {
   let state = start()
   let action = scheduleResult(state.first, 1)
@@ -195,13 +195,13 @@ let groupChecks = [
   Check("group: cancelled beside a run", cancelledBesideRun, over),  // GM1 GM3
   Check("group: cancelled before all runs", cancelledBefore, overBoth),  // GM2
   Check("group: cancelled beside two runs", cancelledBesideTwoRuns, overBoth),  // GM1 GM3
-  Check("group: cancelled by two", cancelledByTwo, overBoth),  // GM1 GM2
+  Check("group: cancelled by two threads", cancelledByTwo, overBoth),  // GM1 GM2
   Check("group: cancelled beside a submission", cancelledBesideSubmission, overBoth),  // GM1 GM4
   Check("group: dropped beside a cancel", droppedBesideCancel, overBoth),  // GM3
   Check("group: waited for", waitedFor, overBoth),  // GM3
   Check("result: taken", taken, noneLeft),
   Check("result: cancelled beside its run", cancelledBesideResult, noneLeft),
-  Check("result: taken by two", takenByTwo, oneTook),
+  Check("result: taken by two threads", takenByTwo, oneTook),
   Check("result: its token is over", overIsSeen, oneIsLeft),  // RT1
   Check("result: dropped", droppedResult, noneLeft),
 ]

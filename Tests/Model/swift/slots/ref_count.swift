@@ -73,7 +73,7 @@ private func retainAgainstPrimary() {
   }
 }
 
-// The one that is left counts for all its disposals once.
+// All disposals of a dependent count once.
 private func twiceDisposed() {
   let state = start(dependents: 2)
   state.underlying.primary.value = 1
@@ -119,6 +119,6 @@ let refCountChecks = [
   Check("reference count: a dependent disposed twice counts once", twiceDisposed, isHeldUp),  // RF3
   Check("reference count: the primary disposed twice", twoPrimaries, disposedOnce),  // RF1
   Check("reference count: a dependent that is only released", releasedDependent, neverDisposed),  // RF3
-  Check("reference count: who sees it disposed sees what was before", published, seen),  // RF4
-  Check("reference count: the same of a dependent", dependentPublished, seen),  // RF4
+  Check("reference count: a disposal publishes the writes before it", published, seen),  // RF4
+  Check("reference count: a dependent's disposal publishes the writes before it", dependentPublished, seen),  // RF4
 ]

@@ -120,6 +120,6 @@ let serialChecks = [
   Check("serial disposable: a replace against an assignment", replaceAgainstAssignment, oneIsHeld),  // SD1
   Check("serial disposable: a replace against a disposal", replaceAgainstDisposal, allDisposed),  // SD1
   Check("serial disposable: two replaces", twoReplaces, oneIsHeld),  // SD1, SD4
-  Check("serial disposable: what is set inside of a replace", newerInside, newerIsHeld),  // SD4
-  Check("serial disposable: who sees it disposed sees what was before", published, seen),  // SD3
+  Check("serial disposable: a child that is set inside of a replace", newerInside, newerIsHeld),  // SD4
+  Check("serial disposable: a disposal publishes the writes before it", published, seen),  // SD3
 ]

@@ -62,7 +62,7 @@ private func isHeld() {
   state = nil
 }
 
-// When all is over the child is gone, whoever was the last to hold it in place.
+// At the end the child is released, whichever thread held it in place last.
 private func captures() {
   let state = start()
   spawn { state.single.setDisposable(Dying(state.runs, state.gone)) }
@@ -116,6 +116,6 @@ let singleChecks = [
   Check("single assignment: the child is gone after set and disposal", captures, areGone),  // SA2
   Check("single assignment: released undisposed", releasedUndisposed, isUndisposed),  // SA3
   Check("single assignment: a second set stops the process", secondSet, stopped),  // SA1
-  Check("single assignment: also one after the disposal", secondSetAfterDisposal, stopped),  // SA1
-  Check("single assignment: who sees it disposed sees what was before", published, seen),  // SA4
+  Check("single assignment: a second set after disposal stops the process", secondSetAfterDisposal, stopped),  // SA1
+  Check("single assignment: a disposal publishes the writes before it", published, seen),  // SA4
 ]

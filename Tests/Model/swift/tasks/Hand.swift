@@ -4,11 +4,11 @@ internal import CScheduler
 internal import ModelEngine
 internal import Synchronization
 
-/// Keeps what is delivered until a thread of the check performs it: the thread that submits, or another one.
+/// Keeps a delivered job until a thread of the check performs it: the submitting thread, or another one.
 final class HandCore: TargetCore, @unchecked Sendable {
   // Unchecked: the counts are changed by one thread at a time.
   private let delivered = Atomic<UInt>(0)
-  /// How often it was taken into use, and let go of.
+  /// How often the core's use was begun, and ended.
   private(set) var uses = 0, ends = 0
 
   init() {
@@ -31,7 +31,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
     UnsafeMutablePointer(bitPattern: delivered.exchange(0, ordering: .acquiring))
   }
 
-  /// Performs what has been delivered, so many times at the most. Returns whether there was anything.
+  /// Performs delivered jobs, at most so many. Returns whether there was one.
   @discardableResult
   func perform(atMost count: Int = 10) -> Bool {
     for i in 0..<count {
@@ -41,7 +41,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
     return true
   }
 
-  /// Drops what has been delivered, as one that ends does.
+  /// Drops the delivered job, as a core that ends does.
   func discard() { if let job = take() { csched_target_discard(job) } }
 }
 
@@ -54,7 +54,7 @@ extension TargetCore {
   }
 }
 
-/// Tells whether an object has gone, and does not keep it.
+/// Returns whether an object has been released; does not keep the object.
 struct Trace {
   private let address: UnsafeMutableRawPointer
   init(_ object: AnyObject) { address = Unmanaged.passUnretained(object).toOpaque() }

@@ -34,14 +34,14 @@ private func ran() {
 
 // MARK: driving
 
-// Whoever does not drive has it done for him; by whom, both see what the other one did.
+// The thread that does not drive waits for the driver. Each sees the writes of the actions that the other ran.
 private func twoDrive() {
   let state = start()
   spawn { state.scheduler.advance(to: instant(1)) }
   spawn { state.scheduler.advance(to: instant(2)) }
 }
 
-// What is submitted, and then asked for, is run by whoever drives.
+// The driver, whichever thread it is, runs an action that was submitted before an advance.
 private func submissionAgainstDrive() {
   state = State()
   let state = state!
@@ -159,7 +159,7 @@ private func noMoreTicks() {
 
 // MARK: waiting
 
-/// Waits, and then touches what nobody but the action touches.
+/// Waits, and then touches data that otherwise only the action touches.
 private func awaitEnd(of state: State) {
   state.token!.disposeAndWait()
   expect(state.gone.value == 1, "captures are gone")
@@ -453,32 +453,32 @@ let checks = [
   Check("virtual: two threads that drive", twoDrive, ran),  // VT1
   Check("virtual: a submission against a drive", submissionAgainstDrive, ran),  // VT1 VT2
   Check("virtual: a stop against a drive", stopAgainstDrive, runsLater),  // VT1
-  Check("virtual: two that move the clock", twoClocks, isLater),  // VT3
+  Check("virtual: two threads that move the clock", twoClocks, isLater),  // VT3
   Check("virtual: a disposal against a drive", disposalAgainstDrive, ranOrDisposed),  // VT4 TK4
   Check("virtual: a disposal against a submission", disposalAgainstSubmission, neverRan),  // VT4
   Check("virtual: two disposals", twoDisposals, ranOrDisposed),  // VT4
   Check("virtual: a disposal against the end of the scheduler", disposalAgainstEnd, ranOrDisposed),  // VT5
   Check("virtual: the end of the scheduler", end, forgotten),  // VT5
-  Check("virtual: a disposal of what was returned", disposalOfResult, forgotten),  // Y1
+  Check("virtual: a disposal of the returned disposable", disposalOfResult, forgotten),  // Y1
   Check("virtual: a periodic action against its disposal", periodicAgainstDisposal, noMoreTicks),  // TK6
-  Check("virtual: who waits against a drive", driveAgainstWait, notLater),  // TK4
-  Check("virtual: who waits against a drive of a periodic action", periodicAgainstWait, notLater),  // TK4
-  Check("virtual: who waits against a disposal", disposalAgainstWait, notLater),  // TK4
-  Check("virtual: who waits against the end of the scheduler", endAgainstWait, notLater),  // TK4 VT5
-  Check("virtual: who waits in the action", waitInside, ranOnce),  // TK4
-  Check("virtual: who sees it over sees what it did", driveAgainstLook, isOver),  // TK2
+  Check("virtual: a wait against a drive", driveAgainstWait, notLater),  // TK4
+  Check("virtual: a wait against a drive of a periodic action", periodicAgainstWait, notLater),  // TK4
+  Check("virtual: a wait against a disposal", disposalAgainstWait, notLater),  // TK4
+  Check("virtual: a wait against the end of the scheduler", endAgainstWait, notLater),  // TK4 VT5
+  Check("virtual: a wait in the action", waitInside, ranOnce),  // TK4
+  Check("virtual: the end publishes the action's writes", driveAgainstLook, isOver),  // TK2
   Check("virtual: a chain against a disposal", chainAgainstDisposal, lastDisposed),  // Y1 Y2
   Check("virtual: a later action that is disposed", laterDisposed, isLeftAlone),  // Y3
   Check("virtual: a later action that is disposed in its turn", laterAgainstTurn, isLeftAlone),  // Y3
   Check("virtual: a later action that is dropped", laterDropped, isLeftAlone),  // Y3
-  Check("virtual: who waits for a periodic action of delayed ones", foreignAgainstWait, notLater),  // OC1
+  Check("virtual: a wait for a periodic action of delayed actions", foreignAgainstWait, notLater),  // OC1
   Check("virtual: suspended: against a drive", suspensionAgainstDrive, goesOn),  // PA1 PA3
   Check("virtual: suspended: inside, and resumed", suspensionInsideAgainstResumption, suspendsItself),  // PA2 PA3
   Check("virtual: suspended: resumed inside", resumedInsideAgainstSuspension, goesOn),  // PA2
   Check("virtual: suspended: again and again", suspensionsAgainstDrive, goesOn),  // PA2 PA3 RC1
   Check("virtual: suspended: against a disposal", suspensionAgainstDisposal, noMoreTicks),  // PA3
   Check("virtual: suspended: a resumption against a disposal", resumptionAgainstDisposal, noMoreTicks),  // PA2
-  Check("virtual: suspended: a resumption against who waits", resumptionAgainstWait, notLater),  // RC2 RC3
+  Check("virtual: suspended: a resumption against a wait", resumptionAgainstWait, notLater),  // RC2 RC3
   Check("virtual: suspended: the last tick", lastTick, isOverByItself),  // PA4
   Check("virtual: two times of a tick", twoTimesOfATick, isTheLater),  // VT3
 ]

@@ -1,4 +1,4 @@
-// What the tests need of C besides what they test: the system's figures about threads and memory, and a main loop's host.
+// C support for the tests: the system's figures about threads and memory, and a main loop's host.
 // Depends on: CScheduler.
 #ifndef CTEST_SUPPORT_H
 #define CTEST_SUPPORT_H
@@ -7,19 +7,19 @@
 
 CSCHED_BEGIN_DECLS
 
-/// What a check has found wrong; NULL: nothing.
+/// The message of a failed check; NULL: none has failed.
 typedef const char *ctest_finding;
 
-/// Notes what a check of this process has found wrong. The first finding is kept.
+/// Records the message of a failed check in this process. The first message is kept.
 void ctest_fail(const char *text);
 /// Returns: the first finding of this process; NULL: none.
 ctest_finding ctest_found(void);
 void ctest_forget(void);
 
 /// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Returns: NULL when the child found nothing and ended
-/// with `status`, or, where `says` is not NULL, was stopped with a message that contains that; else what happened, until the next call.
+/// with `status`, or, where `says` is not NULL, was stopped with a message that contains it; else a description, valid until the next call.
 ctest_finding ctest_in_child(void (*body)(void *), void *context, int status, const char *says);
-/// Ends the calling process, a child, with what its checks have found.
+/// Ends the calling process, a child, and reports its finding to the parent.
 void ctest_end_child(void) CSCHED_NORETURN;
 
 typedef enum ctest_sanitizer_kind {
@@ -42,7 +42,7 @@ uint32_t ctest_thread_id(void);
 
 // Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to the test runner.
 void ctest_host_main_loop(void);
-// Makes the calling thread the main loop's, in a process in which it is nobody else's.
+// Makes the calling thread the main loop's, in a process in which no other thread is.
 void ctest_take_main_loop(void);
 // Whether the main thread of this test process runs the main loop, because it was started with SCHEDULER_TEST_MAIN set.
 bool ctest_is_main_process(void);
@@ -61,7 +61,7 @@ int64_t ctest_thread_switches(uint32_t thread);
 int64_t ctest_thread_voluntary_switches(uint32_t thread);
 /// Whether a thread of this process sleeps, and does not wait for a processor.
 bool ctest_thread_sleeps(uint32_t thread);
-/// The same of all but the caller.
+/// As ctest_thread_sleeps, for all threads but the caller.
 bool ctest_other_threads_sleep(void);
 /// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
 int64_t ctest_thread_processor_time(uint32_t thread);
@@ -69,15 +69,15 @@ int64_t ctest_thread_processor_time(uint32_t thread);
 int64_t ctest_thread_run_delay(uint32_t thread);
 /// Resident memory of the process, in bytes.
 int64_t ctest_resident_bytes(void);
-/// Ends the calling thread, from the middle of whatever it is doing. In C, whose compiler tells AddressSanitizer that what is marked on the
-/// stack is left.
+/// Ends the calling thread in the middle of its work. In C, whose compiler notifies AddressSanitizer that the marked parts of the
+/// stack are unwound.
 void ctest_end_thread(void) CSCHED_NORETURN;
 
 /// Does: has the system refuse new threads to this process, or allow them again. The first call gives up root's rights, which no limit holds for.
 /// Returns: whether that could be done.
 bool ctest_forbid_threads(bool forbids);
 
-/// Calls `body` with the calling thread (and those that it starts) on one processor, and restores what was.
+/// Calls `body` with the calling thread (and those that it starts) on one processor, and restores the earlier set of processors.
 void ctest_on_one_processor(void (*body)(void *), void *context);
 
 CSCHED_END_DECLS

@@ -1,5 +1,5 @@
-// Takes the place of the library's atomic.h in a build for helgrind or DRD: the same operations, each made known to the tool.
-// The fences carry nothing of their own: what they order are atomic words, and the data go with releases and acquires.
+// Replaces the library's atomic.h in a build for helgrind or DRD: the same operations, each announced to the tool.
+// Fences are not announced: they order atomic words only. Releases and acquires publish the data.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 

@@ -1,5 +1,5 @@
-// All tasks of a program on the pool and the main loop, because SchedulerExecutorsLinked is linked: nothing else tells of it.
-// AllTasks CASE runs the case here and in AllTasksOnDefault, and compares. What comes to the executors is counted.
+// All tasks of a program run on the pool and the main loop, only because SchedulerExecutorsLinked is linked.
+// AllTasks CASE runs the case here and in AllTasksOnDefault, and compares the two. Jobs that reach the executors are counted.
 import CScheduler
 import Cases
 import Foundation
@@ -110,7 +110,7 @@ func oneOrder() async throws -> String {
   return "current is ours in all tasks"
 }
 
-/// An end of a run that nobody is in does not end the program; runs of one's own, inside of the main actor, end as ever.
+/// A stop without a nested run does not end the program. A nested run inside of the main actor ends by its stop.
 @MainActor func stop() async -> String {
   MainScheduler.stop()
   for _ in 0..<10 { await Task.yield() }
@@ -123,7 +123,7 @@ func oneOrder() async throws -> String {
 
 @MainActor func runNested() { MainScheduler.run() }
 
-/// Foundation's main run loop, for as long as the main actor runs it: its timers fire, and what is submitted to Dispatch's main queue runs. (On Swift's own
+/// Foundation's main run loop, while the main actor runs it: its timers fire, and blocks of Dispatch's main queue run. (On Swift's own
 /// executors the main actor has left the main thread at its first suspension, and nothing fires.)
 @MainActor func runLoop() async -> String {
   try? await Task.sleep(for: .milliseconds(1))

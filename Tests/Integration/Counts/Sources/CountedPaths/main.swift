@@ -13,7 +13,7 @@ private let noWork: @Sendable () -> Void = {}
   left == 0 ? Disposables.create() : trampoline.schedule(left - 1, action: hop)
 }
 
-/// The same through the protocol.
+/// As `hop`, through the protocol.
 @Sendable private func anyHop(_ left: Int) -> any Disposable {
   left == 0 ? Disposables.create() : anyTrampoline.schedule(left - 1, action: anyHop)
 }

@@ -1,4 +1,4 @@
-// A program that has used every kind of scheduler, and ends with nothing of ours left: Tools/examples runs it, also under valgrind.
+// A program that uses every kind of scheduler, and ends without leaks: Tools/examples runs it, also under valgrind.
 import Scheduler
 
 func check(_ condition: Bool, _ text: @autoclosure () -> String) {

@@ -4,7 +4,7 @@ import var Glibc.SIGTRAP
 import func Glibc.pause
 import func Glibc.raise
 
-/// What Tests/Integration/gdb/test looks at: closures that have run, one that runs, and one that waits for its time. Then it stops, by a trap.
+/// Closures that Tests/Integration/gdb/test lists: finished ones, a running one, and one that waits for its time. Then a trap stops the program.
 final class Orders: Sendable {
   let count = Protected(0)
 
