@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/VirtualExecutors.swift
+extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/Install.swift
 
 static _Thread_local void *scope; // the VirtualScope whose job runs on this thread
 

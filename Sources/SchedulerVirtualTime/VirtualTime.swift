@@ -20,6 +20,10 @@ public struct VirtualTime: Sendable {
 
   let scope: VirtualScope
 
+  /// Whether this compiler and system have virtual time for tasks: Swift 6.3 on Linux. Elsewhere `withVirtualTime` throws
+  /// ``VirtualTimeError/unavailable``.
+  public static var isAvailable: Bool { VirtualExecutors.areAvailable }
+
   /// The time of the current task, or of the action that runs on this thread; `nil` outside of virtual time.
   public static var current: VirtualTime? { VirtualScope.current.map { VirtualTime(scope: $0) } }
 

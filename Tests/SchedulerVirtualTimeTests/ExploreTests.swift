@@ -51,7 +51,7 @@ private actor Audit {
   return lines.read()
 }
 
-@Suite(.nothingIsLeft) struct ExploreTests {
+@Suite(.nothingIsLeft, .enabled(if: VirtualTime.isAvailable)) struct ExploreTests {
   @Test("the order is drawn from the seed: the same for the same, others for others; without one it is that of coming")
   func seeds() async throws {
     var orders: Set<[Int]> = []

@@ -21,7 +21,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
   }
 }
 
-@Suite(.nothingIsLeft) struct VirtualEndTests {
+@Suite(.nothingIsLeft, .enabled(if: VirtualTime.isAvailable)) struct VirtualEndTests {
   @Test(
     "a wait that is cancelled goes on in virtual time, at its instant", arguments: [nil, 1, 7] as [UInt64?])
   func cancelled(seed: UInt64?) async throws {

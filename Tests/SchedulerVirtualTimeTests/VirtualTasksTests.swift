@@ -21,7 +21,7 @@ private actor Log {
   }
 }
 
-@Suite(.nothingIsLeft) struct VirtualTasksTests {
+@Suite(.nothingIsLeft, .enabled(if: VirtualTime.isAvailable)) struct VirtualTasksTests {
   @Test("the example: a reminder an hour later")
   func example() async throws {
     let text = try await withVirtualTime { time in

@@ -1,11 +1,11 @@
-// The platform layer: all that the core asks of the system. linux*.c, darwin*.c and posix*.c implement it; so may a model checker.
+// The platform layer: everything that the core needs from the system. linux*.c, darwin*.c and posix*.c implement it, and so does the model checker.
 // Depends on: base.h.
 #pragma once
 
 #include <CScheduler/atomic.h>
 
-/// The observers (observed.h). The word is the platform layer's, because the system counts programs that attach to probes in its low 16 bits.
-/// Unless it is 0, the platform layer calls csched_os_on_call_ before each futex call.
+/// Not 0: observers exist (observed.h). The word is here because the kernel counts the programs that attach to probes in its low 16 bits.
+/// Unless the word is 0, the platform layer calls csched_os_on_call_ before each futex call.
 extern CSCHED_HIDDEN uint32_t csched_observed_;
 extern CSCHED_HIDDEN void (*csched_os_on_call_)(void); ///< set when the library is loaded
 static inline void csched_os_calls_(void) {
@@ -27,79 +27,80 @@ typedef enum csched_futex_result {
   CSCHED_FUTEX_TIMED_OUT,
 } csched_futex_result;
 
-/// Does: sleeps while `*word == expected`, until woken or `deadline`.
+/// Does: if `*word == expected`, sleeps until woken or `deadline`.
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline);
 
 /// Does: wakes up to `count` sleepers on `word`. The address may be stale: the memory is not read.
 void csched_futex_wake_(uint32_t *word, int count);
 
-/// What a loop sleeps on if it waits for descriptors, or has a host. All fields but `fd` belong to the platform layer.
+/// What a loop sleeps on if it waits for descriptors, or has a host. Only `fd` is for callers.
 typedef struct csched_poller {
-  int fd; ///< can be polled itself: readable when csched_poller_wait_ would not block
-  int wake, alarm;
-  csched_time armed;
-  const char *function;
+  int fd;               ///< can be polled itself: readable when csched_poller_wait_ would not block
+  int wake, alarm;      ///< descriptors of the wake and of the alarm; -1: none
+  csched_time armed;    ///< the alarm's deadline; CSCHED_FOREVER: none
+  const char *function; ///< named in messages
 } csched_poller;
 
 enum { CSCHED_POLLER_READ = 1, CSCHED_POLLER_WRITE = 2, CSCHED_POLLER_EDGE = 4 };
 
 typedef struct csched_poller_event {
-  uint64_t tag;
-  unsigned events; ///< READ, WRITE; both after an error, also if not requested
+  uint64_t tag;    ///< as given to csched_poller_set_
+  unsigned events; ///< READ, WRITE; after an error both, even if not requested
 } csched_poller_event;
 
-/// Does: makes a poller. A refused system call, or a descriptor of the poller that other code has closed or replaced, stops the process later with a
-/// message that names `function`. Returns: 0, or an errno value and no open descriptor.
+/// Does: makes a poller. Later, the process stops with a message that names `function` if the system refuses a call, or other code has closed or
+/// replaced a descriptor of the poller. Returns: 0, or an errno value and no open descriptor.
 int csched_poller_open_(csched_poller *poller, const char *function);
 void csched_poller_close_(const csched_poller *poller);
 
-/// Does: in a child of fork, replaces the poller, which the parent shares, by a new one under the same number. Returns: as open; after an error it
-/// can be called again, and the number stays reserved until then.
+/// Does: in a child of fork, replaces the poller, which the parent shares, by a new one under the same number. Returns: as csched_poller_open_. After
+/// an error, call this again; the number stays reserved until then.
 int csched_poller_renew_(csched_poller *poller);
 
-/// Does: makes `next` a poller with the wake and the alarm of `poller`, and no other descriptors. Returns: as open.
+/// Does: makes `next` a poller with the wake and the alarm of `poller`, and no other descriptors. Returns: as csched_poller_open_.
 int csched_poller_open_again_(const csched_poller *poller, csched_poller *next);
-/// Does: replaces `poller` by `next`, made by open_again, under the same number; and wakes it, because a wake of the old poller may have been lost.
+/// Does: replaces `poller` by `next`, from csched_poller_open_again_, under the same number. Wakes `poller`, because an earlier wake may be lost.
 void csched_poller_replace_(csched_poller *poller, csched_poller *next);
 
-/// Does: stops the process if the poller's descriptor now refers to something else. For a caller that got an event that it does not know.
+/// Does: stops the process if the poller's descriptor now refers to another file. Call this after an event with an unknown `tag`.
 void csched_poller_check_(const csched_poller *poller);
 
-/// Does: ends this wait or the next one, once. Thread: any; not a cancellation point.
-/// Returns: 0, or an errno value for csched_poller_refused_, unless the poller is being closed.
+/// Does: ends the present wait or the next one, once. Thread: any; not a cancellation point. Returns: 0 or an errno value. The caller passes the
+/// errno value to csched_poller_refused_, which stops the process, unless the poller is being closed.
 int csched_poller_wake_(const csched_poller *poller);
 void csched_poller_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
 
-/// Does: makes the wait end at `deadline`, in place of the previous deadline; CSCHED_FOREVER: at none. It ends one wait only.
+/// Does: sets the alarm, which ends one wait at `deadline`. It replaces the previous deadline; CSCHED_FOREVER: no alarm.
 void csched_poller_arm_(csched_poller *poller, csched_time deadline);
 
-/// Does: waits for `events` of `fd` in place of `before`; 0: for none. Returns: 0 or an errno value.
+/// Does: changes the events for which the poller watches `fd` from `before` to `events`; 0: none. Returns: 0 or an errno value.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag);
 
-/// Does: waits, if `blocks`, for a wake, the alarm, or a descriptor. Returns: how many descriptors have events, at most `most`. It may be 0, after a
-/// wake, the alarm, or nothing.
+/// Does: waits, if `blocks`, for a wake, the alarm, or a descriptor. Returns: how many descriptors have events, at most `most`; 0: a wake, the alarm,
+/// or a spurious return.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks);
 
-/// Asymmetric fences: a light and a heavy one together order like two full fences. If the kernel can interrupt all processors that run this process
-/// (membarrier), the light fence costs nothing. The first caller decides that for the process, perhaps before the library's constructors. Until then
-/// the light fence is a full one.
+/// Asymmetric fences: a light fence and a heavy fence together order like two full fences. If the kernel can interrupt all processors that run this
+/// process (membarrier), the light fence is a compiler fence. Otherwise, and until the kind of fence is decided, the light fence is a full fence.
 extern uint32_t csched_has_membarrier_;
-bool csched_settle_fences_(void); ///< returns: whether the light fence costs nothing
+/// Does: the first call decides the kind of fence for the process. Returns: whether the light fence is only a compiler fence.
+bool csched_settle_fences_(void);
 void csched_fence_heavy_(void);
 static inline void csched_fence_light_(void) {
   if (CSCHED_LIKELY(csched_load_relaxed(&csched_has_membarrier_))) csched_fence_compiler();
   else csched_fence_full();
 }
 
-/// Returns: how many processors this process may use now, by its affinity and its quota; at least 1. It may read files.
+/// Returns: how many processors this process may use now, by its affinity and its quota; at least 1. This may read files.
 unsigned csched_cpu_count_(void);
 
-/// Which processors the threads of this process may use, as far as known: 0 nothing known, MANY, else 1 + the number of the only one.
+/// The processors that this process's threads may use, as far as known: 0: unknown; MANY: several; else 1 + the number of the only processor.
 enum { CSCHED_PROCESSORS_MANY_ = UINT32_MAX >> 1 };
 extern uint32_t csched_processors_seen_;
-/// Does: adds the calling thread's affinity to that, unless it is MANY. Called at a thread's first lock, and when it starts a loop. It reads no file.
+/// Does: unless csched_processors_seen_ is MANY, adds the processors of the calling thread. Called at a thread's first lock, and when it starts a loop.
+/// It reads no file. The `again` form does so at each 64th call, because affinities change, and returns whether the word is MANY.
 void csched_processors_look_(void);
-bool csched_processors_look_again_(void); ///< now and then, as affinities change; returns: whether it is MANY
+bool csched_processors_look_again_(void);
 /// Returns: whether two threads of this process can run at once, so that spinning may help.
 static inline bool csched_may_spin_(void) {
   return CSCHED_LIKELY(csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_) || // Speed only
@@ -109,13 +110,13 @@ static inline bool csched_may_spin_(void) {
 /// Does: sleeps for `span` nanoseconds.
 void csched_nap_(csched_time span);
 
-/// A thread as the system knows it. All fields but `handle` serve its start, which therefore allocates nothing.
+/// A system thread. All fields but `handle` are arguments of its start, which therefore allocates nothing.
 typedef struct csched_os_thread {
   uintptr_t handle;
   void (*body)(void *);
   void *context;
-  bool is_raised; ///< its starter's nice value is raised: see csched_os_thread_set_nice_
-  int nice;
+  bool is_raised; ///< the starting thread's nice value is raised: see csched_os_thread_set_nice_
+  int nice;       ///< if so, the starting thread's base, with which this thread begins
 } csched_os_thread;
 
 /// Does: starts a joinable thread that calls `body(context)`. Returns: 0 or an errno value. `stack_size` 0 is the default.
@@ -126,7 +127,7 @@ void csched_os_thread_detach_(csched_os_thread thread);
 
 /// Returns: how many threads started by csched_os_thread_start_ have not ended.
 size_t csched_os_thread_count_(void);
-/// Does: takes the calling thread out of that count, as a thread that only observes.
+/// Does: removes the calling thread from that count, because it only observes.
 void csched_os_thread_leave_count_(void);
 
 /// Returns: the smallest stack that a thread may have, in bytes.
@@ -140,17 +141,17 @@ typedef struct csched_os_signals {
 /// Does: blocks all signals in the calling thread, and so in threads that it starts, except those that report the thread's own faults.
 void csched_os_signals_block_(csched_os_signals *before);
 void csched_os_signals_restore_(const csched_os_signals *before);
-/// Does: writes the range of the calling thread's own stack, from `low` up to `high`, on whatever stack it runs at the moment; 0 and 0 if the system
-/// does not say. It opens no file.
+/// Does: writes the range of the calling thread's own stack, from `low` up to `high`, even if the thread now runs on another stack; 0 and 0: unknown.
+/// It opens no file.
 void csched_os_stack_(uintptr_t *low, uintptr_t *high);
 
-/// Does: asks the system to wake the calling thread at its deadlines without delay.
+/// Does: asks the system to wake the calling thread at its deadlines without the usual delay (timer slack).
 void csched_os_thread_be_punctual_(void);
 
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context);
 
-/// Does: restricts the calling thread to these processors. Returns: 0; EINVAL if it cannot have one of them; ENOTSUP.
+/// Does: restricts the calling thread to these processors. Returns: 0; EINVAL if one of them is not available to the thread; ENOTSUP.
 int csched_os_thread_keep_to_(const unsigned *processors, size_t count);
 /// Does: gives the calling thread a csched_thread_policy (thread.h) other than the default. Returns: 0, EINVAL, EPERM, EACCES, ENOTSUP.
 enum { CSCHED_OS_POLICY_NICE = 1, CSCHED_OS_POLICY_FIFO, CSCHED_OS_POLICY_ROUND_ROBIN };
@@ -165,26 +166,26 @@ uint32_t csched_os_thread_id_(void);
 /// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0 if it has ended.
 csched_time csched_os_thread_processor_time_(uint32_t id);
 
-/// Returns: whether thread `id` of this process runs, or waits only for a processor. False if the system does not say, or if system calls are
-/// filtered: the question could then end the process.
+/// Returns: whether thread `id` of this process runs, or waits only for a processor. False if this is unknown, or if system calls are filtered: the
+/// system call could then end the process.
 bool csched_os_thread_is_ready_(uint32_t id);
 
 /// Does: writes the calling thread's nice value. Returns: whether a thread may raise its value and lower it again.
 bool csched_os_thread_has_nice_(int *nice);
 /// Does: sets the calling thread's nice value; above `base` only if the thread may return to `base` at this moment. Threads that it starts
-/// meanwhile by csched_os_thread_start_ begin at `base`. Returns: whether it has that value.
+/// meanwhile by csched_os_thread_start_ begin at `base`. Returns: whether the value is set.
 bool csched_os_thread_set_nice_(int nice, int base);
 int csched_os_thread_nice_(void);
-/// Does: if csched_os_thread_set_nice_ has raised the value of `thread`, sets it to its base until `thread` sets it again; meanwhile
-/// csched_os_thread_is_lifted_ returns true. It does nothing if the calling thread is raised. Requires: `thread` is one of this process.
+/// Does: if csched_os_thread_set_nice_ has raised the nice value of `thread`, resets the value to its base until `thread` sets it again. Meanwhile
+/// csched_os_thread_is_lifted_ returns true. Does nothing if the calling thread's value is raised. Requires: `thread` is one of this process.
 void csched_os_thread_lift_(uint32_t thread);
 bool csched_os_thread_is_lifted_(uint32_t thread);
-/// Returns: whether the calling thread's value is raised above its base; if so, `*base` is that.
+/// Returns: whether the calling thread's nice value is raised above its base; if so, writes the base to `*base`.
 bool csched_os_thread_is_raised_(int *base);
 
-/// Returns: whether thread `id` is one of this process.
+/// Returns: whether this process has a thread `id`.
 bool csched_os_thread_exists_(uint32_t id);
-/// Returns: whether it has ended; the caller then sees all its writes.
+/// Returns: whether thread `id` has ended; the caller then sees all writes of that thread.
 bool csched_os_thread_has_ended_(uint32_t id);
 
 /// Returns: whether the calling thread is the process's first thread; in a child of fork, the one that forked.
@@ -195,28 +196,28 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size);
 
 /// Thread-specific data: a value per thread whose destructor runs when the thread ends.
 typedef struct csched_tsd {
-  uint32_t state; ///< 0 not made, 2 made
-  uint32_t key;
+  uint32_t state; ///< 0 no key yet, 2 has a key
+  uint32_t key;   ///< the system's key
 } csched_tsd;
 
-/// Does: sets this thread's value of `tsd`, which is made with `destructor` at its first use. Returns: 0 or an errno value.
+/// Does: sets this thread's value of `tsd`. The first call makes the key, with `destructor`. Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 
-/// Returns: zeroed memory from the system itself, or NULL. For memory that may be a thread's first: the C library would prepare for the thread, and
-/// open a file (glibc: to count the processors).
+/// Returns: zeroed memory from the system, not from malloc, or NULL. A thread's first malloc would set up an arena, for which glibc opens a file (to
+/// count the processors).
 void *csched_os_memory_take_(size_t size);
 void csched_os_memory_give_(void *memory, size_t size);
-/// Returns: `size` zeroed bytes at a multiple of `size`, or NULL; `size` is a power of two, and of whole pages. They are never freed, and leak
-/// checkers find what they refer to.
+/// Returns: `size` zeroed bytes at a multiple of `size`, or NULL. They are never freed, and leak checkers search them for pointers. Requires: `size`
+/// is a power of two, and at least a page. The second function tells leak checkers to search `memory`.
 void *csched_os_pages_take_(size_t size);
 void csched_os_leaks_look_into_(void *memory, size_t size);
-/// Does: discards the content of the pages, unless they are locked; they read as zero then. Thread: any; other threads may read them meanwhile.
+/// Does: discards the content of the pages, which then read as zero; locked pages keep it. Thread: any; other threads may read them meanwhile.
 void csched_os_pages_empty_(void *pages, size_t size);
 /// Returns: the size of a page, a power of two.
 size_t csched_os_page_size_(void);
 
-/// The phases of a fork. The child has only the forking thread, and three phases. All entries are notified of a phase before the first is notified of
-/// the next. No lock may be taken or released in IN_CHILD_FIRST: sleepers of the parent's threads are still listed.
+/// The phases of a fork. The child has only the forking thread, and three phases. All entries are notified of one phase before any entry is notified
+/// of the next. IN_CHILD_FIRST may neither lock nor unlock a csched_lock: sleepers of the parent's threads are still in the buckets.
 typedef enum csched_atfork_phase {
   CSCHED_ATFORK_BEFORE,
   CSCHED_ATFORK_IN_PARENT,
@@ -225,18 +226,19 @@ typedef enum csched_atfork_phase {
   CSCHED_ATFORK_IN_CHILD_LAST,
 } csched_atfork_phase;
 
-/// An entry in the fork list. It lies in the object that it serves; `handler` is called at each fork, on the forking thread. All zero at first.
+/// An entry in the fork list, embedded in the object that it serves. `handler` is called at each fork, on the forking thread. All zero at first.
 typedef struct csched_atfork {
   struct csched_atfork *next, **back;
   void (*handler)(struct csched_atfork *atfork, csched_atfork_phase phase);
 } csched_atfork;
 
-/// Does: has `handler` called at each fork, until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no entry. Thread: any.
+/// Does: registers `handler`, which is called at each fork until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no
+/// entry. Thread: any.
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *atfork, csched_atfork_phase phase));
 void csched_os_atfork_end_(csched_atfork *atfork);
-/// Does: calls `visit` for each entry, newest first, until it returns false. No entry is added, removed or notified meanwhile. `mark` then stays in
-/// the list, and the next call continues with the same entry. Returns: whether `visit` returned false. Requires: `visit` does not block; the calling
-/// thread has taken a lock before. `mark`, all zero at first, stays in place, also in a child; its `handler` may be any function.
+/// Does: calls `visit` for each entry, newest first, until `visit` returns false. No entry is added, removed or notified meanwhile. After false,
+/// `mark` stays in the list, and the next call begins again with the refused entry. Returns: whether `visit` returned false. Requires: `visit` does
+/// not block; the calling thread has locked a csched_lock before. `mark` is all zero at first, is not moved, and may have any `handler`.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *atfork, void *context), void *context);
 
 /// Returns: the number of this process.
@@ -246,16 +248,16 @@ uint32_t csched_os_process_id_(void);
 typedef struct csched_os_handler {
   uint64_t words[32];
 } csched_os_handler;
-/// Does: has `handler` called at each `signal`, on the thread's alternate stack if it has one. Returns: 0 or an errno value.
+/// Does: installs `handler` for `signal`, on the thread's alternate stack if it has one; `*before`: the previous action. Returns: 0 or an errno value.
 int csched_os_handle_signal_(int signal, void (*handler)(int signal), csched_os_handler *before);
 void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before);
 
-/// Does: copies `size` bytes of this process, which other threads may change or free meanwhile. Returns: whether it could; false if the system
-/// forbids it. Thread: any, also in a signal handler.
+/// Does: copies `size` bytes of this process, which other threads may change or free meanwhile. Returns: false: the memory is not mapped, or the
+/// system forbids the copy. Thread: any, also in a signal handler.
 bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size);
-/// Does: writes the name of the function at `address`; if it has none, the file's name and the offset in it. It may take locks of the C library.
+/// Does: writes the name of the function at `address`, or else the file's name and the offset in it. It may take locks of the C library.
 void csched_os_code_name_(uintptr_t address, char *name, size_t size);
-/// Does: writes the name of the function at `address` in the program or library `path`, from its symbol table. Returns: whether it has one.
+/// Does: writes the name of the function at `address` in the program or library `path`, from its symbol table. Returns: whether it is found.
 bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size);
 /// Does: makes a Swift name readable, in place, if the program has Swift's runtime. It allocates.
 void csched_os_demangle_(char *name, size_t size);
@@ -265,12 +267,12 @@ int csched_os_write_(int fd, const char *text, size_t size);
 /// Returns: 0 if 4096 bytes can be written to `fd` without waiting more than 100 ms for a reader; else EAGAIN.
 int csched_os_can_write_(int fd);
 
-/// Does: opens the file of a trace for writing, and empties it; readable for its owner only. Returns: 0, or an errno value: ELOOP for a link, EPERM
-/// unless it is a regular file of this user.
+/// Does: opens a trace file for writing, and empties it; only its owner may read it. Returns: 0, or an errno value: ELOOP for a link, EPERM unless it
+/// is a regular file of this user.
 int csched_os_trace_open_(const char *path, int *fd);
 
-/// Does: calls `begin` with the path that the environment variable SCHEDULER_TRACE names, if it is set and the program has no more rights than its
-/// user. If `begin` fails, says so.
+/// Does: calls `begin` with the path in the environment variable SCHEDULER_TRACE, if it is set and the program has no more rights than its user. If
+/// `begin` fails, prints the error.
 void csched_os_trace_asked_(int (*begin)(const char *path));
 
 /// Does: closes `fd`; not a cancellation point.
@@ -280,5 +282,5 @@ void csched_os_close_(int fd);
 void csched_os_say_(const char *text);
 /// Does: as csched_os_say_, and aborts.
 void csched_os_abort_(const char *text) CSCHED_NORETURN;
-/// Does: as csched_os_abort_, with a message about a system call that was refused. Such a call fails only for an external cause, such as a filter.
+/// Does: as csched_os_abort_, with a message about a refused system call. It is for calls that fail only for an external cause, such as a filter.
 void csched_os_refused_(const char *function, const char *call, int error, const char *advice) CSCHED_NORETURN;

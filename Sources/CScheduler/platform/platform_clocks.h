@@ -6,10 +6,11 @@
 
 enum { CSCHED_OS_BOOT = 1, CSCHED_OS_WALL = 2 };
 
-/// Returns: nanoseconds on that clock; 0 if it reads less.
+/// Returns: nanoseconds on clock BOOT or WALL; 0 for a negative time.
 csched_time csched_os_clock_now_(int clock);
 
-/// Makes a descriptor readable at an instant of such a clock. `fd` can be polled, with CSCHED_POLLER_EDGE; the rest belongs to the platform layer.
+/// An alarm: its descriptor becomes readable at an instant of BOOT or WALL. Poll `fd` with CSCHED_POLLER_EDGE. The other fields belong to the
+/// platform layer; `changes` reports that the clock was set (Darwin).
 typedef struct csched_alarm {
   int fd, changes, clock;
 } csched_alarm;
@@ -18,6 +19,6 @@ typedef struct csched_alarm {
 int csched_alarm_open_(csched_alarm *alarm, int clock);
 void csched_alarm_close_(const csched_alarm *alarm);
 
-/// Does: makes `fd` readable, as an edge, when the clock reads `deadline` or more, perhaps at once; also if it does because it was set. It replaces
-/// the previous deadline. CSCHED_FOREVER: never. `fd` may become readable without a cause. Thread: any, one at a time.
+/// Does: makes `fd` readable, as an edge, when the clock reaches `deadline`, also because the clock was set; at once for a past deadline. Replaces
+/// the previous deadline; CSCHED_FOREVER: never. `fd` may become readable without a cause. Thread: any, one at a time.
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline);

@@ -1,10 +1,10 @@
-// The platform layer for signals, ends of children and changes of files: see platform.h. Where the system has none of a kind, open returns ENOTSUP.
+// The platform layer for signals, ends of children and changes of files: see platform.h. A function returns ENOTSUP where the system lacks the feature.
 // Depends on: platform.h.
 #pragma once
 
 #include "platform.h"
 
-/// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, and `*copy` unchanged.
+/// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, with `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
 
 /// Does: makes a bell: a descriptor (an eventfd on Linux) that is readable once it is rung, until it is quieted. Returns: 0 or an errno value.
@@ -14,18 +14,18 @@ void csched_os_bell_quiet_(int fd);
 /// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value and `fd` closed.
 int csched_os_bell_renew_(int fd);
 
-/// Does: has `handler` called at each `signal`. Returns: 0; EBUSY if the signal has a handler already; EINVAL; ENOTSUP.
+/// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL; ENOTSUP.
 int csched_os_signal_take_(int signal, void (*handler)(int signal));
 /// Does: restores the signal's previous action, unless its handler is no longer `handler`.
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
 /// Does: makes a descriptor that is readable once process `pid` has ended. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
-/// Does: reaps the child. Returns: whether it has ended; `*end` is one of these, which are those of csched_child_end.
+/// Does: reaps the child, if it has ended. Returns: whether it has ended; `*end` is one of these constants, which equal those of csched_child_end.
 enum { CSCHED_OS_CHILD_EXITED, CSCHED_OS_CHILD_SIGNALED, CSCHED_OS_CHILD_REAPED_ELSEWHERE };
 bool csched_os_child_reap_(int fd, int *end, int *status);
 
-/// The changes of a file: those of csched_file_changes.
+/// The changes of a file, with the values of csched_file_changes.
 enum {
   CSCHED_OS_FILE_MODIFIED = 1,
   CSCHED_OS_FILE_ATTRIBUTES = 2,
@@ -39,8 +39,8 @@ enum {
 
 /// Does: makes a descriptor that is readable when `path` has had one of `changes`. Returns: 0 or an errno value.
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
-/// Does: the same in a child of fork, under the same number. Returns: 0, or an errno value and `fd` unchanged.
+/// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0, or an errno value with `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);
-/// Does: reads one change into `room`. Returns: which change it is, 0 for none; `*name` is in `room`, or NULL.
+/// Does: reads one change into `room`. Returns: the change; 0: none. `*name`: the name of the file in a watched directory, inside `room`, or NULL.
 enum { CSCHED_OS_FILE_ROOM = 512 };
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name);

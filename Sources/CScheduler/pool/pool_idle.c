@@ -117,6 +117,7 @@ static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool 
          count_of(counts, THREADS) == 0;                        // F7: the pool has ended
 }
 
+// Returns: whether queued work may depend on blocked workers, and the monitor can act: by a new thread, or by the message about the limit.
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
          (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: changes once

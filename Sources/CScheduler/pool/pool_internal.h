@@ -27,8 +27,7 @@ typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
   int nice;
-  uint32_t
-      lent[CSCHED_PRIORITIES]; ///< for each priority, how many waiting threads donate it to this class; read racily
+  uint32_t lent[CSCHED_PRIORITIES]; ///< for each priority, how many waiters donate it to this class; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;   ///< whether the consumer's half of the inbox has jobs; read racily
   unsigned passed; ///< how often another class was picked while this one had work; under `pick`
@@ -48,7 +47,7 @@ struct csched_pool_worker {
   uint32_t state;    ///< the worker state, see pool_monitor.c
   uint32_t id;       ///< the system's number of the worker's thread; 0 while the thread starts
   uint32_t is_stuck; ///< whether the thread failed to lower its nice value again
-  // Only the worker's own thread uses the following fields.
+  // Only the worker's own thread uses these fields, up to `helping_depth`.
   bool is_searching;                      ///< counted as SEARCHING
   bool is_surplus;                        ///< too many workers run: this one queues its kept job, then sleeps
   bool has_left;                          ///< the worker is no longer counted in THREADS: its thread ends
@@ -82,7 +81,7 @@ struct csched_pool {
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< for `closing`, `ending` and `over` see pool.c
   uint32_t ending;
   uint32_t over;       ///< futex
-  uint32_t slots_used; ///< slots from this number on were never used
+  uint32_t slots_used; ///< slots from this index on were never used
   size_t workers, most_threads, stack_size;
   csched_time idle_exit, spin_for; ///< how long a worker sleeps before it leaves; how long it spins before it sleeps
   int base_nice;                   ///< the nice value at which high and default priority run

@@ -140,7 +140,7 @@ static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
   return &pool->classes[kept & CSCHED_CLASS_BITS];
 }
 
-bool csched_pool_keep_(csched_pool_class *class, csched_job *job) {
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: the worker's next job, if no work waits
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
   if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))

@@ -289,6 +289,7 @@ typedef struct inside {
   const csched_recorder *recorders[INSIDE];
 } inside;
 
+// Does: copies the frame of a thread that is inside the target. Returns: false when `noted` is full.
 static bool note_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
   csched_frames_seen seen;

@@ -13,8 +13,7 @@ typedef struct csched_trace_event {
   uint32_t waiting; ///< how many jobs wait on that target
   uint32_t what;    ///< csched_occurrence
   uint32_t thread;
-  uint32_t
-      trace; ///< before csched_trace_add_: in an end, its result for the submission; in the ring: the trace's number
+  uint32_t trace; ///< in an end: what csched_trace_add_ returned for the submission; in the ring: the trace's number
 } csched_trace_event;
 
 /// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. An end

@@ -42,7 +42,7 @@ static struct {
   void (*report)(void *context, const csched_watch_report *report);
   void *context;
   bool is_on;
-  uint32_t ending, thread_id;
+  uint32_t ending, thread_id; // the thread's futex; the system's number of the thread, 0 while there is none
 } watch;
 
 // Used by the watchdog's thread only.

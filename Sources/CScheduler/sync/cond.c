@@ -44,7 +44,7 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
-// Returns: the first waiter that a broadcast has marked, or that none has, as `is_marked` asks; NULL: none. Requires: the bucket is locked.
+// Returns: the first waiter with this `is_marked` (true: a broadcast has included it); NULL: none. Requires: the bucket is locked.
 static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
@@ -53,7 +53,7 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// Does: moves `waiter`, unless it is NULL, to `taken`; the last waiter clears the word. The condition is valid until `waiter` is signalled.
+// Does: moves `waiter`, if any, to `taken`, and clears the word if no waiter remains. The condition is valid until `waiter` is signalled.
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
@@ -77,8 +77,7 @@ static bool may_have_waiters(const csched_cond *cond) {
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
-  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL)
-    other = 0; // CV7: misuse; CV8: fork
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7 misuse, CV8 fork
   if (other == 0) {
     csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
     csched_bucket_insert_locked_(bucket, waiter, false);

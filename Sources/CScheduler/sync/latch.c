@@ -59,8 +59,7 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
   bool sleeps = announce_locked(latch);
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: no lost wake
   csched_bucket_unlock_(bucket);
-  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN
-                : is_open(latch); // LT4: timeout; LT5: not after a sleep
+  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4: timeout; LT5: freed latch
 }
 
 // Does: if the word is still `last`, opens the latch and wakes its sleepers. Returns: whether it was `last`.

@@ -7,11 +7,11 @@
 /// Returns: the number with which the calling thread owns locks. A thread's first call also prepares its inline paths.
 uint32_t csched_lock_self_(void);
 
-/// Returns: whether the calling thread owns `lock`. The `require` form stops the process with a message if it does not.
+/// Returns: whether the calling thread owns `lock`. The `require` form stops the process with a message unless the caller owns it.
 bool csched_lock_is_owner_(const csched_lock *lock);
 void csched_lock_require_owner_(const csched_lock *lock, const char *function);
 
-/// Returns: the number of the owner of `lock`; 0: it is free. The answer may be outdated at once. Requires: the lock is valid.
+/// Returns: the number of the owner of `lock`; 0: the lock is free. The answer may be outdated at once. Requires: the lock is valid.
 uint32_t csched_lock_owner_seen_(const csched_lock *lock);
 
 /// Returns: the system's number of the thread that owns locks with `number`.

@@ -1,4 +1,4 @@
-// The numbers with which threads own locks, also after fork, and the panics about locks.
+// The numbers by which threads own locks, also after fork, and the panics about locks.
 // No atomics: a thread's number is thread-local, and `forked` changes only while a child of fork has one thread.
 
 #include "lock_internal.h"
@@ -10,11 +10,11 @@
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-static const uint32_t TAKEN_ALREADY = (uint32_t)1 << 30; // higher than any system's thread numbers
+static const uint32_t RENUMBERED = (uint32_t)1 << 30; // bit above all system thread numbers: see csched_lock_self_
 
-static CSCHED_THREAD_LOCAL uint32_t number;
+static CSCHED_THREAD_LOCAL uint32_t number; // 0: this thread has locked nothing yet
 
-// In a child of fork: the forking thread's number, kept from the parent, and the system's number of it here. Else 0.
+// In a child of fork: the forking thread's lock number, which it had in the parent, and its system thread number in the child. Else 0.
 static struct { uint32_t number, id; } forked;
 
 static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LK9 of lock.c
@@ -22,7 +22,7 @@ static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase)
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   forked.number = number;
   forked.id = csched_os_thread_id_();
-  csched_buckets_forget_(); // the sleepers, and threads that had locked buckets, do not exist here
+  csched_buckets_forget_(); // the child has neither the sleepers nor the threads that had locked buckets
   memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_);
 }
 
@@ -32,13 +32,13 @@ uint32_t csched_lock_self_(void) {
     csched_os_atfork_(&atfork, lock_owner_at_fork);
     csched_processors_look_();
     number = csched_os_thread_id_();
-    if (number == forked.number) number |= TAKEN_ALREADY; // LK9 of lock.c
+    if (number == forked.number) number |= RENUMBERED; // LK9 of lock.c: unique after fork
     if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number;
   }
   return number;
 }
 
-uint32_t csched_lock_thread_of_(uint32_t of) { return of == forked.number ? forked.id : of & ~TAKEN_ALREADY; }
+uint32_t csched_lock_thread_of_(uint32_t of) { return of == forked.number ? forked.id : of & ~RENUMBERED; }
 
 bool csched_lock_is_in_child_(void) { return forked.id != 0; }
 
@@ -48,7 +48,7 @@ static void name_of_thread(uint32_t of, char name[16]) {
   csched_os_thread_get_name_(csched_lock_thread_of_(of), name, 16);
 }
 
-// Another thread's name comes last: it is read from a file, and a filter of system calls may end the process there.
+// The owner's name is printed last. It is read from a file, where a filter of system calls may end the process.
 void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) {
   uint32_t me = csched_lock_self_();
   char name[16];

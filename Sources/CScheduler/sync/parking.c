@@ -1,17 +1,17 @@
-// Buckets of sleeping threads: a hash of an address selects a bucket, and a wake reaches one known sleeper.
+// Buckets of sleeping threads: a hash of an address selects a bucket, and a wake reaches one chosen sleeper.
 //
 // States of a bucket's lock
-//   0 free      1 taken      2 taken, a thread may sleep on it
+//   0 free      1 locked      2 locked, and a thread may sleep on the lock
 // States of a sleeper
-//   queued, signal 0: in its bucket      removed, signal 0: its waker is about to signal      signal ≠ 0: woken, may continue
+//   queued, signal 0: in its bucket      dequeued, signal 0: its waker is about to signal      signal ≠ 0: woken, may continue
 // Invariants
 //   PK1  One thread at a time changes a bucket.
-//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one. A thread that found the lock taken takes it
-//       with 2, because others may sleep on it.
-//   PK3  A removed sleeper is signalled exactly once. Its wait does not return before, because the sleeper is on its thread's stack.
+//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one thread. A thread that found the lock locked sets it
+//        to 2 when it acquires the lock, because other threads may sleep on it.
+//   PK3  A dequeued sleeper is signalled exactly once. Its wait does not return before the signal, because the sleeper is on its thread's stack.
 // Orderings
 //   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire, carries
-//   what the waker did before (such as a lock that it handed over)
+//   what the waker did before (such as a hand-off of a lock)
 // Assumes: code that holds a bucket's lock calls no user code and allocates nothing.
 // Source: the three-state lock of Drepper's "Futexes are tricky"; buckets by address as in WebKit's ParkingLot.
 // Checked by: every contended lock test; "locks that share a bucket do not take each other's wakes".
@@ -29,14 +29,14 @@ csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
   if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)TAKEN))             // PK1: one changer
-    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: marks it as slept on
+    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: a thread may sleep on it
       csched_futex_wait_(&bucket->lock, SLEPT_ON, CSCHED_FOREVER);
-  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use
+  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use of this bucket
   return bucket;
 }
 
 void csched_bucket_unlock_(csched_bucket *bucket) {
-  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2
+  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2: wake
     csched_futex_wake_(&bucket->lock, 1);
 }
 

@@ -1,4 +1,4 @@
-// Buckets in which threads sleep for a lock, a condition or another wait: oldest first by address, so a wake reaches one known thread.
+// Buckets in which threads sleep for a lock, a condition or another wait. Each sleeper has its own futex, so a wake reaches one chosen thread.
 // Depends on: base.h, platform.h. The idea is from WebKit's ParkingLot.
 #pragma once
 
@@ -8,28 +8,27 @@
 
 #include "../base/bsd.h"
 
-/// A thread that sleeps or is about to. It is on that thread's stack.
+/// An entry for a thread that sleeps or is about to sleep; on that thread's stack.
 typedef struct csched_sleeper {
   TAILQ_ENTRY(csched_sleeper) link;
-  const void *address;
+  const void *address;         ///< of the lock, condition or other object that the thread waits for
   csched_time since;           ///< when the thread began to wait
-  csched_time checks_owner_at; ///< when it checks that the lock's owner lives
-  uint32_t signal;             ///< futex: 0 asleep, else the waker's signal
-  uint32_t thread;             ///< its number (csched_lock_self_)
-  bool queued;
-  bool is_marked; ///< for a condition: a broadcast has marked it; it will be woken in its turn
+  csched_time checks_owner_at; ///< when the thread next checks that the lock's owner lives
+  uint32_t signal;             ///< futex word: 0, or the waker's signal
+  uint32_t thread;             ///< the thread's number (csched_lock_self_)
+  bool queued;                 ///< in its bucket; guarded by the bucket's lock
+  bool is_marked;              ///< for a condition: a broadcast has included it, and will wake it
 } csched_sleeper;
 
 typedef TAILQ_HEAD(csched_sleepers, csched_sleeper) csched_sleepers;
 
-/// The sleepers of all addresses with the same hash. Use its fields only between lock and unlock.
+/// The sleepers of all addresses with the same hash, oldest first. Use the fields only while the bucket is locked.
 typedef struct csched_bucket {
-  CSCHED_CACHE_ALIGNED uint32_t lock;
+  CSCHED_CACHE_ALIGNED uint32_t lock; ///< 0 free, 1 locked, 2 locked and slept on
   csched_sleepers sleepers;
-  csched_sleeper *starved; ///< the sleeper to which the next unlock hands its lock; NULL: none
-  csched_time paced_until; ///< no other sleeper becomes starved before this time
-  csched_time
-      looks_for_starved_at; ///< do not look for a sleeper to make starved before this time; also read without the lock
+  csched_sleeper *starved;          ///< the sleeper to which the next unlock hands its lock; NULL: none
+  csched_time paced_until;          ///< no other sleeper becomes starved before this time
+  csched_time looks_for_starved_at; ///< no search for a sleeper to make starved before this time; also read unlocked
 } csched_bucket;
 
 enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as many for all other waits
@@ -38,10 +37,10 @@ enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as
 csched_bucket *csched_bucket_lock_(size_t index);
 void csched_bucket_unlock_(csched_bucket *bucket);
 
-csched_time csched_bucket_looks_for_starved_at_(
-    size_t index); ///< `looks_for_starved_at` of bucket `index`, which need not be locked
+/// Returns: `looks_for_starved_at` of bucket `index`, which need not be locked.
+csched_time csched_bucket_looks_for_starved_at_(size_t index);
 
-/// Does: appends `sleeper`, or inserts it in front if it has slept before. Requires: the bucket is locked.
+/// Does: inserts `sleeper` at the end, or in front if it has slept before. Requires: the bucket is locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
 void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper);
 
@@ -51,12 +50,12 @@ csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *a
 /// Does: sleeps until signalled or `deadline`. Returns: the signal, 0 on timeout.
 uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
 
-/// Does: wakes `sleeper`. It may be freed before this returns. Requires: it has been removed; the caller has no bucket locked.
+/// Does: wakes `sleeper`, which may be freed before this returns. Requires: `sleeper` has been dequeued; the caller has no bucket locked.
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 
 /// Nanoseconds of waiting until a thread first checks that its lock's owner lives; CSCHED_FOREVER: never. Model checks change it.
 extern csched_time csched_lock_checks_owner_after_;
-/// Nanoseconds of waiting until a sleeper can become starved; a thread's unlocks past sleepers until it looks for one. Model checks change both.
+/// Nanoseconds of waiting until a sleeper can become starved; a thread's unlocks past sleepers until it makes one starved. Model checks change both.
 extern csched_time csched_lock_starved_after_;
 extern uint8_t csched_lock_passes_;
 

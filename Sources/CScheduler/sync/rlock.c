@@ -1,4 +1,4 @@
-// A recursive lock: a csched_lock and a count. No atomics of its own: only the lock's owner uses the count.
+// A recursive lock: a csched_lock, and a count of the owner's further locks. No atomics here: only the owner uses the count.
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>
@@ -6,8 +6,8 @@
 #include "../base/panic.h"
 #include "lock_internal.h"
 
-// Counts one more lock if the caller owns it already. Returns: whether it does.
-static bool take_again(csched_rlock *rlock, const char *function) {
+// Does: if the caller owns the lock, counts one more lock. Returns: whether the caller owns the lock.
+static bool lock_again(csched_rlock *rlock, const char *function) {
   if (!csched_lock_is_owner_(&rlock->lock)) return false;
   if (rlock->again == UINT32_MAX)
     csched_panic_(function, "lock %p has been taken 2^32 times. Unlock it as often as you lock it.", (void *)rlock);
@@ -16,15 +16,15 @@ static bool take_again(csched_rlock *rlock, const char *function) {
 }
 
 void csched_rlock_lock(csched_rlock *rlock) {
-  if (!take_again(rlock, "csched_rlock_lock")) csched_lock_lock(&rlock->lock);
+  if (!lock_again(rlock, "csched_rlock_lock")) csched_lock_lock(&rlock->lock);
 }
 
 bool csched_rlock_trylock(csched_rlock *rlock) {
-  return take_again(rlock, "csched_rlock_trylock") || csched_lock_trylock(&rlock->lock);
+  return lock_again(rlock, "csched_rlock_trylock") || csched_lock_trylock(&rlock->lock);
 }
 
 bool csched_rlock_lock_until(csched_rlock *rlock, csched_time deadline) {
-  return take_again(rlock, "csched_rlock_lock_until") || csched_lock_lock_until(&rlock->lock, deadline);
+  return lock_again(rlock, "csched_rlock_lock_until") || csched_lock_lock_until(&rlock->lock, deadline);
 }
 
 void csched_rlock_unlock(csched_rlock *rlock) {

@@ -1,4 +1,4 @@
-// Sleeping for a condition, a semaphore, a latch, a group or a read-write lock. No atomics of its own: the bucket's lock is the order.
+// Sleeping for a condition, a semaphore, a latch, a group or a read-write lock. No atomics here: the bucket's lock orders all accesses.
 // Models: checks/waiting.c.
 
 #include "../base/panic.h"
@@ -13,7 +13,7 @@ csched_bucket *csched_waiters_lock_(const void *address) {
 }
 
 csched_sleeper csched_waiter_(const void *address) {
-  uint32_t self = csched_lock_self_(); // also registers the fork handler of the buckets
+  uint32_t self = csched_lock_self_(); // also registers the fork handler that empties the buckets
   return (csched_sleeper){.address = address, .thread = self, .since = csched_now()};
 }
 
@@ -25,7 +25,7 @@ uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // the waker has removed it and will signal
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // its waker will signal it
   }
   if (csched_waiting_ends_ != NULL) csched_waiting_ends_();
   return signal;

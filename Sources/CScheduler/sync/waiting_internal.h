@@ -1,12 +1,12 @@
 // Sleeping in the bucket of an address: shared by conditions, semaphores, latches, groups and read-write locks.
 // Depends on: parking.h.
 //
-// Dumps read from the buckets which threads wait, for which address, and since when.
+// Dumps read the buckets: which threads wait, for which address, and since when.
 #pragma once
 
 #include "parking.h"
 
-/// Called before and after each sleep, so that a pool replaces its worker meanwhile. The pool sets them when the library is loaded.
+/// Hooks called before and after each sleep, so that a pool can replace a waiting worker. Set by pool_monitor.c when the library is loaded.
 extern CSCHED_HIDDEN void (*csched_waiting_begins_)(void), (*csched_waiting_ends_)(void);
 
 /// Does: locks the bucket of `address`. Returns: the bucket.
@@ -15,14 +15,14 @@ csched_bucket *csched_waiters_lock_(const void *address);
 /// Returns: a sleeper for the calling thread, which waits for `address` from now on. Insert it into the bucket of `address`, or drop it.
 csched_sleeper csched_waiter_(const void *address);
 
-/// Does: sleeps until `waiter` is signalled; at `deadline` takes it out of its bucket. A worker of a pool is replaced meanwhile.
-/// Returns: the signal; 0: the deadline came first. Requires: `waiter` is in its bucket; the caller has no bucket locked.
+/// Does: sleeps until `waiter` is signalled; at `deadline` dequeues `waiter`. A worker of a pool is replaced meanwhile.
+/// Returns: the signal; 0: no signal before the deadline. Requires: `waiter` is in its bucket; the caller has no bucket locked.
 uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline);
 
 /// Does: moves `waiter` from `bucket` to the end of `taken`. Requires: `bucket` is locked.
 void csched_waiter_take_locked_(csched_bucket *bucket, csched_sleeper *waiter, csched_sleepers *taken);
 
-/// Does: signals all of `taken`. Each may be freed once it is signalled. Requires: the caller has no bucket locked.
+/// Does: signals all sleepers in `taken`. A sleeper may be freed once it is signalled. Requires: the caller has no bucket locked.
 void csched_waiters_signal_(csched_sleepers *taken, uint32_t signal);
 
 /// Does: stops the process with a message if a thread waits for `address`. The message calls it `what`.

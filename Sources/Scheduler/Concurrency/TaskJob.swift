@@ -1,7 +1,7 @@
 internal import CScheduler
 
 /// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing. Its queue entry is two words of the
-/// runtime's own job (JobWords.swift), or a pooled task of the core (task.h). A job that a queue drops is resubmitted elsewhere: see ``LateJobs``.
+/// runtime's own job (Compilers/Swift6.3.swift), or a pooled task of the core (task.h). A job that a queue drops is resubmitted elsewhere: see ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
   // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
   /// The role in which the scheduler received the job. `ofActor`: an actor's executor. `thread` to `concurrent`: the executor that a task prefers.

@@ -40,7 +40,7 @@ GROUPS = {
         "Blocking/Result*.swift", "Synchronization/Semaphore.swift", "Synchronization/UnfairLock+Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
     "executors": [
-        *MAIN, "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
+        *MAIN, "Compilers/*.swift", "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),
         *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionOutcome.swift"],
 }

@@ -15,7 +15,7 @@ GROUP_OF = {
     "virtual": ["InstantTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "RepeatedCall", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
     "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultToken"],
-    "executors": ["TaskJob", "JobWords", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
+    "executors": ["TaskJob", "Swift6.3", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
 }
 
 CHECKS = {
@@ -26,7 +26,7 @@ CHECKS = {
     "LifetimeRegistration": "lifetime", "ClosureTask": "plain action|delayed action", "ReturningAction": "action",
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
     "InstantTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "RepeatedCall": "virtual", "PeriodicAction": "virtual: suspended", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
-    "TaskJob": "late jobs", "JobWords": "jobs|late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
+    "TaskJob": "late jobs", "Swift6.3": "jobs|late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
     "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultToken": "result",
 }
 
@@ -176,15 +176,15 @@ MUTANTS = [
     ("run loop lock: a stop at the end of the time counts as a timeout", "RunLoopLock", "while performNext() {} return isStopped", "while performNext() {}; return isStopped && isOver"),
     # TaskJob.swift
     ("late jobs: a dropped job of another core is lost", "TaskJob", "held.core.takeUnretainedValue().takeBack(held.job, wasRefused: wasRefused)", "_ = wasRefused"),
-    # JobWords.swift
+    # Compilers/Swift6.3.swift
     ("late jobs: a dropped delayed job is lost", "TaskJob", "if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }", "_ = (held, wasRefused)"),
     ("late jobs: a refused delayed job is resubmitted twice", "TaskJob", "if !wasRefused { held.scheduler", "if true || wasRefused { held.scheduler"),
     ("late jobs: a refused delayed job is lost", "TaskJob", "{ return core.takeBack(self, wasRefused: true) }", "{ return }"),
-    ("jobs: a second table replaces the first", "JobWords", "guard isFirst else { made.deallocate() return found! }", "_ = (isFirst, found)"),
-    ("jobs: the second table is never freed", "JobWords", "made.deallocate() return found!", "return found!"),
-    ("late jobs: a dropped job is lost", "JobWords", "scheduler.core.takeBack(self, wasRefused: reason == CSCHED_DROP_REFUSED)", ""),
-    ("late jobs: a refused job counts as older", "JobWords", "reason == CSCHED_DROP_REFUSED", "reason != CSCHED_DROP_REFUSED"),
-    ("late jobs: a job resubmitted elsewhere counts as at home", "JobWords", "guard scheduler.core === core, let type", "guard let type"),
+    ("jobs: a second table replaces the first", "Swift6.3", "guard isFirst else { made.deallocate() return found! }", "_ = (isFirst, found)"),
+    ("jobs: the second table is never freed", "Swift6.3", "made.deallocate() return found!", "return found!"),
+    ("late jobs: a dropped job is lost", "Swift6.3", "scheduler.core.takeBack(self, wasRefused: reason == CSCHED_DROP_REFUSED)", ""),
+    ("late jobs: a refused job counts as older", "Swift6.3", "reason == CSCHED_DROP_REFUSED", "reason != CSCHED_DROP_REFUSED"),
+    ("late jobs: a job resubmitted elsewhere counts as at home", "Swift6.3", "guard scheduler.core === core, let type", "guard let type"),
     # TaskJob.swift
     ("late jobs: a job that runs elsewhere is not inside of its scheduler", "TaskJob", "core.run { runInTag() }", "runInTag()"),
     ("late jobs: a job that runs elsewhere counts as at home", "TaskJob", "if isOnOwnCore { held.job.runInTag() }", "if isOnOwnCore || true { held.job.runInTag() }"),

@@ -22,8 +22,8 @@ typedef struct csched_job csched_job;
 ///  - With a `release`: from its call on, and not before, even if csched_job_is_idle is true earlier.
 ///  - Without: when csched_job_is_idle is true. The library does not access the job after that.
 /// That happens
-///  - after a run: soon after `run` has returned. A notification that `run` itself posts or stores, even as its last act, comes too early. Wait for csched_job_is_idle, call
-///    csched_job_cancel_and_wait, or post in `release`.
+///  - after a run: soon after `run` has returned. A notification that `run` itself posts or stores, even as its last act, comes too early. Wait for
+///    csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
 ///  - after a cancel: when the cancelled entry is dequeued; until then the job is linked. A timer that still waits for its deadline is removed before
 ///    csched_timer_cancel returns.
 ///  - after a refused submission: before that returns; inside another job's `drop` or `release`: after these.

@@ -106,11 +106,4 @@
       return made
     }
   }
-#else
-  /// Empty: each job uses a task of the core.
-  struct JobTypes: Sendable {}
-
-  extension TaskJob {
-    func submitInPlace(to core: TargetCore) -> Bool { false }
-  }
 #endif

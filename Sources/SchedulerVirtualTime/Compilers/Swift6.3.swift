@@ -1,7 +1,5 @@
-internal import Scheduler
-
 // Replaces Swift's own executors: the only file in this module that does. Only for Swift 6.3, which calls these interfaces experimental.
-#if compiler(>=6.3) && compiler(<6.4) && os(Linux)
+#if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
   enum VirtualExecutors: ExecutorFactory {
@@ -81,18 +79,4 @@ internal import Scheduler
 
     func stop() { main.stop() }
   }
-#else
-  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
-  enum VirtualExecutors {
-    static let areAvailable = false
-    static func install() {}
-    static func release(_ job: RoutedJob, after delay: Duration?) {}
-  }
 #endif
-
-/// Called by CSchedulerVirtualTime before main.
-@_cdecl("csched_testing_install_")
-func installBeforeMain() {
-  VirtualExecutors.install()
-  SharedPool.replace { VirtualScope.current?.scheduler }
-}

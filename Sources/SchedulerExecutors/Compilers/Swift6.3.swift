@@ -114,11 +114,4 @@
       }
     }
   }
-#else
-  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
-  enum Executors {
-    static let areAvailable = false
-    static let noTaskWasMade = false
-    static func install() {}
-  }
 #endif

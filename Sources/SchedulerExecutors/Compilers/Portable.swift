@@ -1,0 +1,8 @@
+#if !(compiler(>=6.3) && compiler(<6.4) && os(Linux)) || SCHEDULER_WITHOUT_SPI
+  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
+  enum Executors {
+    static let areAvailable = false
+    static let noTaskWasMade = false
+    static func install() {}
+  }
+#endif

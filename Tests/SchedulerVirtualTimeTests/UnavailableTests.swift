@@ -1,0 +1,11 @@
+import SchedulerVirtualTime
+import TestSupport
+import Testing
+
+@Suite(.nothingIsLeft, .disabled(if: VirtualTime.isAvailable)) struct UnavailableTests {
+  @Test("where there is no virtual time for tasks, withVirtualTime says so") func unavailable() async {
+    await #expect(throws: VirtualTimeError.unavailable) {
+      try await withVirtualTime { _ in try Task.checkCancellation() }
+    }
+  }
+}
