@@ -4,7 +4,7 @@
 
 #include <CScheduler/atomic.h>
 
-/// Not 0: observers exist (observed.h). The word is here because the kernel counts the programs that attach to probes in its low 16 bits.
+/// The observers in use (observed.h); 0: none. The word is defined here because the kernel counts attached probe programs in its low 16 bits.
 /// Unless the word is 0, the platform layer calls csched_os_on_call_ before each futex call.
 extern CSCHED_HIDDEN uint32_t csched_observed_;
 extern CSCHED_HIDDEN void (*csched_os_on_call_)(void); ///< set when the library is loaded
@@ -65,8 +65,8 @@ void csched_poller_replace_(csched_poller *poller, csched_poller *next);
 /// Does: stops the process if the poller's descriptor now refers to another file. Call this after an event with an unknown `tag`.
 void csched_poller_check_(const csched_poller *poller);
 
-/// Does: ends the present wait or the next one, once. Thread: any; not a cancellation point. Returns: 0 or an errno value. The caller passes the
-/// errno value to csched_poller_refused_, which stops the process, unless the poller is being closed.
+/// Does: ends the present wait or the next one, once. Thread: any; not a cancellation point. Returns: 0 or an errno value, which the caller passes
+/// to csched_poller_refused_ unless the poller is being closed. That function stops the process with a message.
 int csched_poller_wake_(const csched_poller *poller);
 void csched_poller_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
 
@@ -97,8 +97,8 @@ unsigned csched_cpu_count_(void);
 /// The processors that this process's threads may use, as far as known: 0: unknown; MANY: several; else 1 + the number of the only processor.
 enum { CSCHED_PROCESSORS_MANY_ = UINT32_MAX >> 1 };
 extern uint32_t csched_processors_seen_;
-/// Does: unless csched_processors_seen_ is MANY, adds the processors of the calling thread. Called at a thread's first lock, and when it starts a loop.
-/// It reads no file. The `again` form does so at each 64th call, because affinities change, and returns whether the word is MANY.
+/// Does: unless csched_processors_seen_ is MANY, adds the calling thread's processors. Called at a thread's first lock, and when it starts a loop.
+/// Reads no file. The `again` form may skip this, or repeat it because affinities change, and returns whether the word is MANY.
 void csched_processors_look_(void);
 bool csched_processors_look_again_(void);
 /// Returns: whether two threads of this process can run at once, so that spinning may help.
@@ -232,8 +232,7 @@ typedef struct csched_atfork {
   void (*handler)(struct csched_atfork *atfork, csched_atfork_phase phase);
 } csched_atfork;
 
-/// Does: registers `handler`, which is called at each fork until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no
-/// entry. Thread: any.
+/// Does: registers `handler`, called at each fork until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no entry.
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *atfork, csched_atfork_phase phase));
 void csched_os_atfork_end_(csched_atfork *atfork);
 /// Does: calls `visit` for each entry, newest first, until `visit` returns false. No entry is added, removed or notified meanwhile. After false,
@@ -248,7 +247,7 @@ uint32_t csched_os_process_id_(void);
 typedef struct csched_os_handler {
   uint64_t words[32];
 } csched_os_handler;
-/// Does: installs `handler` for `signal`, on the thread's alternate stack if it has one; `*before`: the previous action. Returns: 0 or an errno value.
+/// Does: installs `handler` for `signal`, on an alternate stack if the thread has one; `*before`: the previous action. Returns: 0 or an errno value.
 int csched_os_handle_signal_(int signal, void (*handler)(int signal), csched_os_handler *before);
 void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before);
 

@@ -1,4 +1,4 @@
-// The platform layer for signals, ends of children and changes of files: see platform.h. A function returns ENOTSUP where the system lacks the feature.
+// The platform layer for signals, ends of children and changes of files: see platform.h. ENOTSUP: the system lacks the feature.
 // Depends on: platform.h.
 #pragma once
 

@@ -1,5 +1,4 @@
-#if defined(__linux__) ||                                                                                              \
-    defined(__APPLE__) // What the POSIX systems share: threads, thread data, the fork list, aborts. See platform.h.
+#if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: threads, memory, fork list, messages.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -17,8 +16,8 @@ void (*csched_os_on_call_)(void);
 
 // MARK: threads
 
-static uint32_t live; // threads that have not ended
-static CSCHED_THREAD_LOCAL bool is_ours;
+static uint32_t live;                    // counted threads that have not ended
+static CSCHED_THREAD_LOCAL bool is_ours; // this thread is counted in `live`
 
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count
 
@@ -43,9 +42,9 @@ static void *posix_thread_main(void *argument) {
   return NULL;
 }
 
-// Returns: 0 or an errno value. `size` 0 is the default, raised to the least if it is smaller.
+// Does: sets the stack size, rounded up to pages, and raised to csched_os_thread_least_stack_; `size` 0: the default. Returns: 0 or an errno value.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
-  enum { AMPLE = 1 << 20 };
+  enum { AMPLE = 1 << 20 }; // assumed to exceed every least stack
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), least = size < AMPLE ? csched_os_thread_least_stack_() : 0;
   if (size < least) size = least;
@@ -64,7 +63,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   pthread_t id;
   csched_fetch_add_relaxed(&live, 1u); // a count
   if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
-  if (error == EINVAL) error = ENOMEM; // a stack larger than the address space
+  if (error == EINVAL) error = ENOMEM; // the stack is larger than the address space
   if (error == 0) thread->handle = (uintptr_t)id;
   else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
   pthread_attr_destroy(&attributes);
@@ -103,8 +102,8 @@ void csched_os_signals_restore_(const csched_os_signals *before) {
 
 _Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
 
-// close() is a cancellation point, so cancellation is disabled around it. A raw system call would be hidden from ThreadSanitizer, which would then
-// take the number's next use for a use of this descriptor.
+// close() is a cancellation point, so cancellation is disabled around it. A raw system call is no alternative: ThreadSanitizer would not see it, and
+// would take the next descriptor with this number for this one.
 void csched_os_close_(int fd) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -114,11 +113,11 @@ void csched_os_close_(int fd) {
 
 // MARK: thread-specific data
 
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys
 
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   if (csched_load_acquire(&tsd->state) != 2) {
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&key_lock);
     int error = 0;
     if (csched_load_relaxed(&tsd->state) != 2) {
       pthread_key_t key;
@@ -126,7 +125,7 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
       tsd->key = (uint32_t)key;
       if (error == 0) csched_store_release(&tsd->state, 2u);
     }
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&key_lock);
     if (error != 0) return error;
   }
   return pthread_setspecific(tsd->key, value);
@@ -143,7 +142,7 @@ void *csched_os_memory_take_(size_t size) {
 
 void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 
-void *csched_os_pages_take_(size_t size) {
+void *csched_os_pages_take_(size_t size) { // maps twice the size, and unmaps both ends around an aligned part
   char *memory = csched_os_memory_take_(2 * size);
   if (memory == NULL) return NULL;
   int saved = errno;
@@ -159,13 +158,13 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 // MARK: atfork
 
-static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER; // guards the list; locked during all of a fork
-static csched_atfork *all;
-// This thread forks, and so holds `listing`. A `handler` may take the thread's first lock, which adds an entry.
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; // guards the list; locked during a whole fork
+static csched_atfork *all;                                    // the list of entries, newest first
+// This thread forks, and holds `list_lock`. A fork handler may lock the thread's first csched_lock, which adds an entry while `list_lock` is held.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
-  if (!is_forking) pthread_mutex_lock(&listing);
+  if (!is_forking) pthread_mutex_lock(&list_lock);
   if (atfork->back == NULL) {
     atfork->handler = handler;
     atfork->next = all;
@@ -173,7 +172,7 @@ void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, c
     if (all != NULL) all->back = &atfork->next;
     all = atfork;
   }
-  if (!is_forking) pthread_mutex_unlock(&listing);
+  if (!is_forking) pthread_mutex_unlock(&list_lock);
 }
 
 static void unlink_locked(csched_atfork *atfork) {
@@ -184,9 +183,9 @@ static void unlink_locked(csched_atfork *atfork) {
 }
 
 void csched_os_atfork_end_(csched_atfork *atfork) {
-  pthread_mutex_lock(&listing);
+  pthread_mutex_lock(&list_lock);
   unlink_locked(atfork);
-  pthread_mutex_unlock(&listing);
+  pthread_mutex_unlock(&list_lock);
 }
 
 static void link_before(csched_atfork *atfork, csched_atfork *next) {
@@ -197,55 +196,56 @@ static void link_before(csched_atfork *atfork, csched_atfork *next) {
 }
 
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
-  pthread_mutex_lock(&listing);
+  pthread_mutex_lock(&list_lock);
   csched_atfork *each = mark->back != NULL ? mark->next : all;
   unlink_locked(mark);
   while (each != NULL && visit(each, context)) each = each->next;
   if (each != NULL) link_before(mark, each);
-  pthread_mutex_unlock(&listing);
+  pthread_mutex_unlock(&list_lock);
   return each != NULL;
 }
 
-static void tell(csched_atfork_phase phase) {
+// Requires: the caller holds `list_lock`. A handler may add entries in front.
+static void notify_entries(csched_atfork_phase phase) {
   for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
     each->handler(each, phase);
   }
 }
 
-static void before(void) {
-  pthread_mutex_lock(&listing);
-  pthread_mutex_lock(&making);
+static void before_fork(void) {
+  pthread_mutex_lock(&list_lock);
+  pthread_mutex_lock(&key_lock);
   is_forking = true;
-  tell(CSCHED_ATFORK_BEFORE);
+  notify_entries(CSCHED_ATFORK_BEFORE);
 }
 
 static void in_parent(void) {
-  tell(CSCHED_ATFORK_IN_PARENT);
+  notify_entries(CSCHED_ATFORK_IN_PARENT);
   is_forking = false;
-  pthread_mutex_unlock(&making);
-  pthread_mutex_unlock(&listing);
+  pthread_mutex_unlock(&key_lock);
+  pthread_mutex_unlock(&list_lock);
 }
 
 static void in_child(void) {
   csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count
-  tell(CSCHED_ATFORK_IN_CHILD_FIRST);
-  tell(CSCHED_ATFORK_IN_CHILD);
-  tell(CSCHED_ATFORK_IN_CHILD_LAST);
+  notify_entries(CSCHED_ATFORK_IN_CHILD_FIRST);
+  notify_entries(CSCHED_ATFORK_IN_CHILD);
+  notify_entries(CSCHED_ATFORK_IN_CHILD_LAST);
   is_forking = false;
-  pthread_mutex_unlock(&making);
-  pthread_mutex_unlock(&listing);
+  pthread_mutex_unlock(&key_lock);
+  pthread_mutex_unlock(&list_lock);
 }
 
-// Registers at load. So `before` runs after the program's own handlers, and `in_child` before them.
-__attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before, in_parent, in_child); }
+// Registers at load, before the program's own handlers. So `before_fork` runs after the program's handlers, and `in_child` before them.
+__attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 // MARK: panic
 
 static ssize_t write_some(const char *text, size_t size) {
   ssize_t written = write(STDERR_FILENO, text, size);
   if (written >= 0 || errno == EINTR) return written;
-  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // if a filter forbids write()
+  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // a filter may forbid only write()
 }
 
 void csched_os_say_(const char *text) {
@@ -265,7 +265,7 @@ void csched_os_say_(const char *text) {
 
 void csched_os_abort_(const char *text) {
   csched_os_say_(text);
-  // Where a filter forbids the calls that abort() makes, it would end in an illegal instruction, which looks like another error.
+  // If a filter forbids the system calls of abort(), abort() ends in an illegal instruction, which looks like another error. Then kill() aborts.
   if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1);
   abort();
 }

@@ -1,4 +1,4 @@
-#if defined(__linux__) || defined(__APPLE__) // What dumps need of POSIX systems. See platform.h.
+#if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: signal handlers and output of dumps.
 #define _GNU_SOURCE
 #include "platform.h"
 

@@ -1,6 +1,4 @@
-#if !defined(__linux__) ||                                                                                             \
-    !__has_include(                                                                                                    \
-        <sys/sdt.h>) // Empty functions in place of the static probes, where <sys/sdt.h> is missing. See platform.h.
+#if !defined(__linux__) || !__has_include(<sys/sdt.h>) // Empty probe functions, for systems without <sys/sdt.h>.
 #include "platform.h"
 
 uint32_t csched_observed_;

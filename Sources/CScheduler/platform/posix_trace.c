@@ -1,5 +1,4 @@
-#if defined(__linux__) ||                                                                                              \
-    defined(__APPLE__) // The file of a trace, and the variable SCHEDULER_TRACE, on POSIX systems. See platform.h.
+#if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: trace files and SCHEDULER_TRACE.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -11,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Empties the file after the checks. open() has no O_TRUNC, so a wrong file keeps its content.
-static int make_safe(int fd) {
+// Does: checks the file, and then empties it. open() has no O_TRUNC, so a file that fails the checks keeps its content.
+static int check_and_empty(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return errno;
   if (!S_ISREG(found.st_mode) || found.st_nlink != 1 || found.st_uid != geteuid()) return EPERM;
@@ -22,16 +21,16 @@ static int make_safe(int fd) {
 int csched_os_trace_open_(const char *path, int *fd) {
   int saved = errno;
   *fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  int error = *fd < 0 ? errno : make_safe(*fd);
+  int error = *fd < 0 ? errno : check_and_empty(*fd);
   if (error != 0 && *fd >= 0) close(*fd);
   errno = saved;
-  return error == ENXIO ? EPERM : error; // a pipe without a reader
+  return error == ENXIO ? EPERM : error; // ENXIO: a pipe without a reader
 }
 
 // MARK: environment
 
-// Writes `asked` to `path`, with the process number in place of the first "%p". Returns: whether it fits.
-static bool compose(char *path, size_t size, const char *asked) {
+// Does: copies `asked` to `path`, with the process number in place of the first "%p". Returns: whether the result fits.
+static bool expand_path(char *path, size_t size, const char *asked) {
   const char *number = strstr(asked, "%p");
   int length = number == NULL
                    ? snprintf(path, size, "%s", asked)
@@ -45,7 +44,7 @@ void csched_os_trace_asked_(int (*begin)(const char *path)) {
   char path[4096], line[512];
   const char *asked = getenv("SCHEDULER_TRACE");
   if (asked == NULL || *asked == 0 || has_more_rights()) return;
-  int error = compose(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
+  int error = expand_path(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
   if (error == 0) return;
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
            strerror(error));

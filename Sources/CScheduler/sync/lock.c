@@ -272,7 +272,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   return taken;
 }
 
-// Does: counts this thread's unlocks past sleepers of any lock. After csched_lock_passes_ of them, marks the first sleeper of `lock` as starved.
+// Does: counts this thread's unlocks past sleepers of any lock. At csched_lock_passes_ of them, the first sleeper may become starved.
 static void count_pass(csched_lock *lock) { // LK7: hand-off
   static CSCHED_THREAD_LOCAL uint8_t passes;
   if (++passes < csched_lock_passes_) return;

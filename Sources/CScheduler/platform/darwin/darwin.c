@@ -1,4 +1,4 @@
-#if defined(__APPLE__) // The port to Darwin: see platform.h. Kept so that it can compile; Linux is where it is tested.
+#if defined(__APPLE__) // Platform layer for Darwin, written to compile there; only Linux is tested. See platform.h.
 #include "../platform.h"
 
 #include <errno.h>
@@ -32,9 +32,9 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   int error = answer >= 0 ? 0 : errno;
   errno = saved;
   switch (error) {
-  case 0: return CSCHED_FUTEX_WOKEN; // or changed: this system does not tell them apart
+  case 0: return CSCHED_FUTEX_WOKEN; // or CHANGED: Darwin does not distinguish them
   case EINTR:
-  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was out, look again
+  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was not resident: check the word again
   case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
   default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n");
   }
@@ -48,7 +48,7 @@ void csched_futex_wake_(uint32_t *word, int count) {
   errno = saved; // ENOENT: no thread slept
 }
 
-// MARK: fences. There is no membarrier here: both sides are full fences.
+// MARK: fences. Darwin has no membarrier: both sides are full fences.
 
 uint32_t csched_has_membarrier_;
 
@@ -66,7 +66,7 @@ unsigned csched_cpu_count_(void) {
 
 uint32_t csched_processors_seen_;
 
-void csched_processors_look_(void) {                      // threads are not kept to processors here
+void csched_processors_look_(void) {                      // Darwin restricts no thread to processors
   if (csched_load_relaxed(&csched_processors_seen_) == 0) // Speed only
     csched_store_relaxed(&csched_processors_seen_, csched_cpu_count_() > 1 ? (uint32_t)CSCHED_PROCESSORS_MANY_ : 1u);
 }
@@ -85,7 +85,7 @@ void csched_nap_(csched_time span) {
 
 size_t csched_os_thread_least_stack_(void) { return PTHREAD_STACK_MIN; }
 
-void csched_os_thread_be_punctual_(void) {} // the system lets real-time threads alone be more so than others
+void csched_os_thread_be_punctual_(void) {} // Darwin offers this to real-time threads only
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 
@@ -124,7 +124,7 @@ csched_time csched_os_thread_processor_time_(uint32_t id) {
          ((csched_time)info.user_time.microseconds + (csched_time)info.system_time.microseconds) * 1000;
 }
 
-bool csched_os_thread_has_nice_(int *nice) { // a process has one value here
+bool csched_os_thread_has_nice_(int *nice) { // Darwin has one nice value per process
   *nice = 0;
   return false;
 }
@@ -148,16 +148,14 @@ bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 
 // MARK: memory
 
-void csched_os_leaks_look_into_(void *memory, size_t size) {
-  (void)memory, (void)size;
-} // they look into all that is mapped
+void csched_os_leaks_look_into_(void *memory, size_t size) { (void)memory, (void)size; } // leak tools search all memory
 
-// Mapped anew in place: to advise that they are not needed leaves what they hold for a while.
+// Maps the pages anew in place. Rejected: madvise, after which the pages may keep their content for a while.
 void csched_os_pages_empty_(void *pages, size_t size) {
   mmap(pages, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
 }
 
-// MARK: looking at memory
+// MARK: reading memory and names
 
 bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
   vm_size_t copied = 0;
@@ -165,7 +163,7 @@ bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
          copied == size;
 }
 
-// The loader knows all that there is to know.
+// No symbol table is read here: dladdr finds all names that are available.
 bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) {
   return (void)path, (void)address, (void)name, (void)size, false;
 }

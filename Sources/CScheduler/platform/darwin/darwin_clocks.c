@@ -1,4 +1,4 @@
-#if defined(__APPLE__) // The port to Darwin, other clocks: see platform_clocks.h, and darwin.c for what is tested.
+#if defined(__APPLE__) // Platform layer for Darwin, untested as darwin.c: other clocks. See platform_clocks.h.
 #include "../platform_clocks.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { OWN = 1 }; // the timer's ident
 static const uint64_t NANOSECONDS = 1000000000;
 
 csched_time csched_os_clock_now_(int clock) {
-  if (clock == CSCHED_OS_BOOT) return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW); // which counts sleep here
+  if (clock == CSCHED_OS_BOOT) return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW); // on Darwin it includes sleep
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   if (now.tv_sec < 0) return 0;
@@ -26,7 +26,7 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-// A timer does not follow a clock that is set, so the wall clock's alarm also rings at each setting, and is then set anew.
+// Darwin's timers do not follow a clock that is set. So the wall clock's alarm is also readable after each setting; its user then sets it again.
 int csched_alarm_open_(csched_alarm *alarm, int clock) {
   int saved = errno, error = 0, token;
   *alarm = (csched_alarm){kqueue(), -1, clock};
@@ -48,7 +48,8 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-static void take_changes(const csched_alarm *alarm) {
+// Does: reads all notices that the clock was set.
+static void drain_changes(const csched_alarm *alarm) {
   struct kevent64_s event;
   struct timespec none = {0, 0};
   int token;
@@ -58,8 +59,8 @@ static void take_changes(const csched_alarm *alarm) {
 
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   int saved = errno;
-  take_changes(alarm);
-  change(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // ENOENT: there was none
+  drain_changes(alarm);
+  change(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // ENOENT: no timer was set
   if (deadline != CSCHED_FOREVER) {
     csched_time now = csched_os_clock_now_(alarm->clock);
     int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);

@@ -1,5 +1,4 @@
-#if defined(                                                                                                           \
-    __APPLE__) // The port to Darwin, pollers: see platform.h. Kept so that it can compile; Linux is where it is tested.
+#if defined(__APPLE__) // Platform layer for Darwin, untested as darwin.c: pollers (kqueue). See platform.h.
 #include "../platform.h"
 
 #include <errno.h>
@@ -8,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OWN = 1, BATCH = 64 }; // the ident of the wake and of the alarm, which are no descriptors
+enum { OWN = 1, BATCH = 64 }; // the ident of the wake and of the alarm; the events of one wait
 
 static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data, uint64_t tag) {
   struct kevent64_s event;
@@ -37,7 +36,7 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its parent's
+int csched_poller_renew_(csched_poller *poller) { // a child of fork inherits no kqueue
   csched_poller new;
   int saved = errno, error = csched_poller_open_(&new, poller->function);
   if (error != 0 || new.fd == poller->fd) return error;
@@ -48,7 +47,7 @@ int csched_poller_renew_(csched_poller *poller) { // a child has no queue of its
   return error;
 }
 
-// A queue forgets a descriptor when that is closed, whatever copies there are.
+// Not needed: a kqueue drops a descriptor when it is closed, even if duplicates are open.
 int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
   (void)poller, (void)next;
   return ENOTSUP;
@@ -78,7 +77,7 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   poller->armed = deadline;
 }
 
-// Reading and writing are two filters here.
+// Does: sets one of the two filters, reading or writing, that a kqueue has for a descriptor.
 static int set_one(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
                    uint64_t tag) {
   if (events & mask)
@@ -104,7 +103,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   if (most > BATCH) most = BATCH;
   int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none);
   if (all < 0 && errno != EINTR) csched_poller_refused_(poller, errno);
-  errno = saved; // EINTR: nothing came
+  errno = saved; // EINTR: no event
   for (int i = 0; i < all; i++) {
     if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER;
     else if (found[i].filter == EVFILT_READ)

@@ -1,4 +1,4 @@
-#if defined(__APPLE__) // The port to Darwin, signals, children and files: none of them yet. See platform_sources.h.
+#if defined(__APPLE__) // Platform layer for Darwin: no signals, children and files yet. See platform_sources.h.
 #include "../platform_sources.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 };
+enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 }; // ns in a second; membarrier calls before it counts as refused
 
 static const char PERMIT[] = "Permit it where system calls are filtered (seccomp).";
 
@@ -39,7 +39,7 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   csched_os_calls_();
   int saved = errno;
   struct timespec at = timespec_from(deadline);
-  // WAIT_BITSET takes an absolute deadline on the monotonic clock; plain WAIT would take a relative one.
+  // WAIT_BITSET has an absolute deadline on the monotonic clock; plain WAIT has a relative timeout.
   long answer = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline == CSCHED_FOREVER ? NULL : &at,
                         NULL, FUTEX_BITSET_MATCH_ANY);
   int error = answer == 0 ? 0 : errno;
@@ -58,12 +58,12 @@ static bool wake_on(uint32_t *word, int count) {
 }
 
 void csched_futex_wake_(uint32_t *word, int count) {
-  static uint32_t nobodys;
+  static uint32_t unused;
   csched_os_calls_();
   int saved = errno;
-  // A wake fails if the sleeper is awake and gone: its memory may be unmapped, or hold another kind of lock. A wake on `nobodys` fails only if the
-  // call is refused. A thread could then sleep for ever.
-  if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&nobodys, 1))
+  // A wake may fail because the sleeper has returned: its memory may be unmapped, or be a futex of another kind. A wake on `unused`, where no thread
+  // sleeps, fails only if the system refuses the call. Then a thread could sleep for ever.
+  if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&unused, 1))
     csched_os_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
 }
@@ -72,16 +72,16 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
-enum { NOT_SETTLED = 0, FULL = 1, PRIVATE = 2 };
+enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 };
 
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
-// The first caller settles it for all threads, because both sides must agree. A light fence costs nothing only after `kind` says that the heavy fence
-// interrupts. A heavy fence settles `kind` before it decides what to do.
-static uint32_t settle(void) {
+// Returns: the kind of the heavy fence: FULL, or PRIVATE: a membarrier that interrupts the process's processors. The first call decides for all
+// threads, because both fences must agree. Only after `kind` is PRIVATE do light fences become compiler fences.
+static uint32_t decide_fences(void) {
   static uint32_t kind;
   uint32_t found = csched_load_acquire(&kind);
-  if (CSCHED_LIKELY(found != NOT_SETTLED)) return found;
+  if (CSCHED_LIKELY(found != UNDECIDED)) return found;
   int saved = errno;
   uint32_t asked = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
   errno = saved;
@@ -90,18 +90,18 @@ static uint32_t settle(void) {
   return asked;
 }
 
-bool csched_settle_fences_(void) { return settle() == PRIVATE; }
+bool csched_settle_fences_(void) { return decide_fences() == PRIVATE; }
 
-// A refused membarrier has no substitute, because other threads' light fences are compiler fences. A change of a page's protection interrupts all
-// processors on some machines only. A change of affinity does so only if the thread may use all processors.
+// A refused membarrier has no substitute, because other threads' light fences are compiler fences. Rejected: a change of a page's protection, which
+// interrupts all processors on some machines only; a change of affinity, which does so only if the thread may use all processors.
 void csched_fence_heavy_(void) {
-  if (settle() != PRIVATE) {
+  if (decide_fences() != PRIVATE) {
     csched_fence_full();
     return;
   }
   int saved = errno;
   for (int attempts = 0; membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0; attempts++) {
-    // ENOMEM: the kernel had no memory just now. EPERM: the registration did not survive.
+    // ENOMEM: the kernel has no memory at the moment. EPERM: the registration is lost.
     bool may_try = errno == ENOMEM || (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
     if (!may_try || attempts == ATTEMPTS)
       csched_os_refused_(
@@ -113,25 +113,25 @@ void csched_fence_heavy_(void) {
   errno = saved;
 }
 
-__attribute__((constructor)) static void settle_at_load(void) { settle(); }
+__attribute__((constructor)) static void decide_fences_at_load(void) { decide_fences(); }
 
 // MARK: time
 
-// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own. Futexes and pollers use raw
-// system calls, which are none.
-static int refuse_cancellation(void) {
+// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own code. Futexes and pollers use raw
+// system calls, which are no cancellation points.
+static int disable_cancellation(void) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   return before;
 }
 
-static void permit_cancellation(int before) { pthread_setcancelstate(before, &before); }
+static void restore_cancellation(int before) { pthread_setcancelstate(before, &before); }
 
 void csched_nap_(csched_time span) {
   struct timespec until = timespec_from(csched_now() + span);
-  int before = refuse_cancellation();
+  int before = disable_cancellation();
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
-  permit_cancellation(before);
+  restore_cancellation(before);
 }
 
 // MARK: threads
@@ -143,14 +143,14 @@ static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   return 0;
 }
 
-size_t csched_os_thread_least_stack_(void) { // plus thread-locals, which the system's least leaves out
+size_t csched_os_thread_least_stack_(void) { // the system's minimum does not include thread-local storage
   size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
   dl_iterate_phdr(add_locals, &sum);
   return sum;
 }
 
-// The main thread's stack begins below the program's name. The kernel keeps 128 MB below it free of other memory. (pthread_getattr_np would read a
-// file for this.)
+// The main thread's stack begins below the program's name (AT_EXECFN). The kernel keeps 128 MB below it free of other memory. Rejected:
+// pthread_getattr_np, which reads a file.
 static void find_main_stack(uintptr_t *low, uintptr_t *high) {
   static const uintptr_t GAP = (uintptr_t)128 << 20;
   struct rlimit limit;
@@ -176,7 +176,7 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   errno = saved;
 }
 
-// By default the kernel may be 50 µs late. A caller that accepts lateness passes a leeway.
+// The kernel's default timer slack is 50 µs. A timer that may be late has a leeway of its own.
 void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
@@ -196,7 +196,7 @@ bool csched_os_thread_exists_(uint32_t id) {
   return exists;
 }
 
-// Whether system calls are filtered (seccomp). An unnecessary call could then end the process.
+// Returns: whether system calls are filtered (seccomp). Then an unnecessary call could end the process.
 static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
@@ -205,12 +205,12 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
     snprintf(name, size, "%s", own);
     return;
   }
-  int before = refuse_cancellation();
+  int before = disable_cancellation();
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t length = file < 0 ? -1 : read(file, name, size - 1);
   if (file >= 0) close(file);
-  permit_cancellation(before);
+  restore_cancellation(before);
   if (length <= 0) {
     name[0] = '?';
     length = 1;
@@ -220,23 +220,22 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
 }
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
-  clockid_t clock =
-      (clockid_t)(~id << 3 | 6); // the kernel's id of a thread's processor clock, as pthread_getcpuclockid makes it
+  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's clock id of the thread: as pthread_getcpuclockid
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// Returns: R: runs, or is ready to; Z: has ended; another letter: how it sleeps; 0: not known.
+// Returns: the state of thread `id` in /proc: R: runs or is ready; Z: has ended; another letter: sleeps; 0: unknown.
 static char state_of(uint32_t id) {
   char path[64], text[128];
   if (is_filtered()) return 0;
-  int saved = errno, before = refuse_cancellation();
+  int saved = errno, before = disable_cancellation();
   snprintf(path, sizeof path, "/proc/self/task/%u/stat", (unsigned)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
   if (file >= 0) close(file);
-  permit_cancellation(before);
+  restore_cancellation(before);
   errno = saved;
   text[length > 0 ? length : 0] = 0;
   const char *name_end = strrchr(text, ')');
@@ -245,9 +244,9 @@ static char state_of(uint32_t id) {
 
 bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
 
-bool csched_os_thread_has_ended_(uint32_t id) { // the first thread is a zombie until the process ends
+bool csched_os_thread_has_ended_(uint32_t id) { // the first thread stays as a zombie (Z)
   bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
-  csched_fence_full(); // after the check; pairs with fences in the kernel's thread exit
+  csched_fence_full(); // after the checks; pairs with fences in the kernel's thread exit
   return has_ended;
 }
 #endif

@@ -33,7 +33,7 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// The kernel keeps an absolute timer on its own clock. The timer follows each setting of that clock, which wakes no thread by itself.
+// An absolute timer of the kernel follows each setting of its clock. Setting the clock wakes no thread by itself.
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
   if (deadline == 0) deadline = 1;

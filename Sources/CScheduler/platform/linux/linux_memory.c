@@ -1,4 +1,4 @@
-#if defined(__linux__) // Platform layer for Linux: pages, and copies of memory that may be gone. See platform.h.
+#if defined(__linux__) // Platform layer for Linux: pages, and copies of memory that may be unmapped. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -7,14 +7,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// LeakSanitizer's, if the program has it. By itself it searches only memory from malloc.
+// A function of LeakSanitizer, if the program has it. By itself, LeakSanitizer searches only memory from malloc.
 __attribute__((weak)) void __lsan_register_root_region(const void *memory, size_t size);
 
 void csched_os_leaks_look_into_(void *memory, size_t size) {
   if (__lsan_register_root_region != NULL) __lsan_register_root_region(memory, size);
 }
 
-// Locked pages keep their content.
+// Locked pages (mlock) keep their content.
 void csched_os_pages_empty_(void *pages, size_t size) {
   int saved = errno;
   madvise(pages, size, MADV_DONTNEED);

@@ -1,44 +1,45 @@
-#if defined(__linux__) // Platform layer for Linux: nice values, of which each thread has its own. See platform.h.
+#if defined(__linux__) // Platform layer for Linux: nice values of threads. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
-enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };     // the base is added
-static CSCHED_THREAD_LOCAL uint8_t raised_here; // one byte: see task_memory.c
+enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };     // values of raised_here; the base, -20 to 19, is added to RAISED_ABOVE
+static CSCHED_THREAD_LOCAL uint8_t raised_here; // this thread's state; one byte: see task_memory.c
 
-// Threads above their base. A thread's number selects its slot; a later thread takes the slot over. The table affects speed only. A caller may
-// pass the number of a thread that has ended: it has read it in a lock that this thread owned.
-enum { PLACES = 64 };
-static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // added to a thread's number
-static struct { uint32_t thread, base; } raised[PLACES];
+// Threads whose nice value is above their base. A thread's number selects a slot, and the last thread to write the slot owns it. The table affects
+// speed only. A caller may pass the number of an ended thread: the caller has read the number in a lock that this thread owned.
+enum { SLOTS = 64 };
+static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // bits in `thread`
+static struct { uint32_t thread, base; } raised[SLOTS];                        // `thread` 0: an empty slot
 
-static uint32_t *place_of(uint32_t thread) { return &raised[thread % PLACES].thread; }
+static uint32_t *slot_of(uint32_t thread) { return &raised[thread % SLOTS].thread; }
 
+// Does: enters the calling thread into its slot, or removes it.
 static void note_raised(uint32_t thread, int base, bool is_raised) {
-  uint32_t seen = csched_load_relaxed(place_of(thread)); // racy read, rechecked by the cas
+  uint32_t seen = csched_load_relaxed(slot_of(thread)); // racy read, rechecked by the cas
   bool is_here = seen == thread || seen == (thread | LIFTED);
-  csched_store_relaxed(&raised[thread % PLACES].base, (uint32_t)base); // Speed only
-  // A slot with LIFTING stays: it becomes LIFTED soon, and the thread checks again.
+  csched_store_relaxed(&raised[thread % SLOTS].base, (uint32_t)base); // Speed only
+  // A slot with LIFTING is not changed: csched_os_thread_lift_ changes it soon, and the calling thread checks again.
   if (is_here || (is_raised && seen != (thread | LIFTING)))
-    csched_cas_relaxed(place_of(thread), &seen, is_raised ? thread : 0); // Speed only
+    csched_cas_relaxed(slot_of(thread), &seen, is_raised ? thread : 0); // Speed only
 }
 
 void csched_os_thread_lift_(uint32_t thread) {
-  uint32_t seen = csched_load_relaxed(place_of(thread)); // racy read, rechecked by the cas
+  uint32_t seen = csched_load_relaxed(slot_of(thread)); // racy read, rechecked by the cas
   if (CSCHED_LIKELY(seen != thread) || raised_here != NOT_RAISED) return;
-  int saved = errno, base = (int)csched_load_relaxed(&raised[thread % PLACES].base); // Speed only
+  int saved = errno, base = (int)csched_load_relaxed(&raised[thread % SLOTS].base); // Speed only
   uint32_t lifting = thread | LIFTING;
-  if (csched_cas_relaxed(place_of(thread), &seen, lifting)) { // Speed only
+  if (csched_cas_relaxed(slot_of(thread), &seen, lifting)) { // Speed only
     bool is_lifted = setpriority(PRIO_PROCESS, thread, base) == 0;
-    csched_cas_relaxed(place_of(thread), &lifting, is_lifted ? thread | LIFTED : thread); // Speed only
+    csched_cas_relaxed(slot_of(thread), &lifting, is_lifted ? thread | LIFTED : thread); // Speed only
   }
   errno = saved;
 }
 
 bool csched_os_thread_is_lifted_(uint32_t thread) {
-  return csched_load_relaxed(place_of(thread)) == (thread | LIFTED); // Speed only
+  return csched_load_relaxed(slot_of(thread)) == (thread | LIFTED); // Speed only
 }
 
 static bool set_nice(int nice) { return setpriority(PRIO_PROCESS, 0, nice) == 0; }
@@ -48,7 +49,7 @@ static bool limit_permits(int nice) {
   return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
 }
 
-// Whether the calling thread may return to `base`: because of its limit, or of a capability, which only a trial shows.
+// Returns: whether the calling thread may return to `base`, by its limit or by a capability, which only a trial shows. A trial changes the value.
 static bool may_return_to(int base) {
   return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 };
+enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 }; // ns in a second; bytes; events of one wait
 
-static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // no source's tags: descriptors are not negative
+static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // tags; a source's tag ends in its fd, at least 0
 
 static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call, int error) {
   char advice[200];
@@ -29,36 +29,37 @@ static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, 
 
 void csched_poller_refused_(const csched_poller *poller, int error) { refuse(poller, "epoll_ctl", error); }
 
-static void close_own(int *fd) {
+static void close_if_open(int *fd) {
   if (*fd >= 0) csched_os_close_(*fd);
   *fd = -1;
 }
 
-static bool set_own(const csched_poller *poller, int how, int fd, uint32_t events, uint64_t tag) {
+static bool control(const csched_poller *poller, int how, int fd, uint32_t events, uint64_t tag) {
   struct epoll_event event = {.events = events, .data.u64 = tag};
   return epoll_ctl(poller->fd, how, fd, &event) == 0;
 }
 
-// The wake's eventfd is always readable, and one-shot: EPOLL_CTL_MOD makes the set report it once. That call is the wake. It fails unless both
-// descriptors are still the library's. The alarm's timerfd is edge-triggered: each expiry is reported once. Neither is ever read.
-static int open_own(csched_poller *poller) {
+// Does: opens and adds the wake and the alarm. The wake is an eventfd that is always readable, and one-shot: each EPOLL_CTL_MOD makes epoll report it
+// once. That call is csched_poller_wake_; it fails unless the epoll set and the eventfd are still the library's. The alarm is an edge-triggered
+// timerfd: epoll reports each expiry once. Neither descriptor is ever read. Returns: 0 or an errno value.
+static int open_wake_and_alarm(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
   poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
   if (poller->wake >= 0) poller->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (poller->alarm >= 0 && set_own(poller, EPOLL_CTL_ADD, poller->wake, EPOLLONESHOT, WAKE) &&
-      set_own(poller, EPOLL_CTL_ADD, poller->alarm, EPOLLIN | EPOLLET, ALARM))
+  if (poller->alarm >= 0 && control(poller, EPOLL_CTL_ADD, poller->wake, EPOLLONESHOT, WAKE) &&
+      control(poller, EPOLL_CTL_ADD, poller->alarm, EPOLLIN | EPOLLET, ALARM))
     return 0;
   int error = errno;
-  close_own(&poller->alarm);
-  close_own(&poller->wake);
+  close_if_open(&poller->alarm);
+  close_if_open(&poller->wake);
   return error;
 }
 
 int csched_poller_open_(csched_poller *poller, const char *function) {
   int saved = errno;
   *poller = (csched_poller){.fd = epoll_create1(EPOLL_CLOEXEC), .wake = -1, .alarm = -1, .function = function};
-  int error = poller->fd >= 0 ? open_own(poller) : errno;
-  if (error != 0) close_own(&poller->fd);
+  int error = poller->fd >= 0 ? open_wake_and_alarm(poller) : errno;
+  if (error != 0) close_if_open(&poller->fd);
   errno = saved;
   return error;
 }
@@ -71,15 +72,15 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-// Closes the wake and the alarm first, so it never needs more descriptors than before. No other code knows their numbers.
+// Closes the wake and the alarm first, so it needs no further descriptors. The new ones may have other numbers, which no other code knows.
 int csched_poller_renew_(csched_poller *poller) {
   int saved = errno, error = 0;
-  close_own(&poller->alarm);
-  close_own(&poller->wake);
+  close_if_open(&poller->alarm);
+  close_if_open(&poller->wake);
   int fd = epoll_create1(EPOLL_CLOEXEC);
   if (fd < 0 || dup3(fd, poller->fd, O_CLOEXEC) < 0) error = errno;
-  close_own(&fd);
-  if (error == 0) error = open_own(poller);
+  close_if_open(&fd);
+  if (error == 0) error = open_wake_and_alarm(poller);
   errno = saved;
   return error;
 }
@@ -88,10 +89,10 @@ int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) 
   int saved = errno, error = 0;
   *next = *poller;
   next->fd = epoll_create1(EPOLL_CLOEXEC);
-  if (next->fd < 0 || !set_own(next, EPOLL_CTL_ADD, next->wake, EPOLLONESHOT, WAKE) ||
-      !set_own(next, EPOLL_CTL_ADD, next->alarm, EPOLLIN | EPOLLET, ALARM))
+  if (next->fd < 0 || !control(next, EPOLL_CTL_ADD, next->wake, EPOLLONESHOT, WAKE) ||
+      !control(next, EPOLL_CTL_ADD, next->alarm, EPOLLIN | EPOLLET, ALARM))
     error = errno;
-  if (error != 0) close_own(&next->fd);
+  if (error != 0) close_if_open(&next->fd);
   errno = saved;
   return error;
 }
@@ -99,7 +100,7 @@ int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) 
 void csched_poller_replace_(csched_poller *poller, csched_poller *next) {
   int saved = errno;
   if (dup3(next->fd, poller->fd, O_CLOEXEC) < 0) refuse(poller, "dup3", errno);
-  close_own(&next->fd);
+  close_if_open(&next->fd);
   errno = saved;
   int error = csched_poller_wake_(poller);
   if (error != 0) refuse(poller, "epoll_ctl", error);
@@ -107,16 +108,16 @@ void csched_poller_replace_(csched_poller *poller, csched_poller *next) {
 
 int csched_poller_wake_(const csched_poller *poller) {
   int saved = errno;
-  int error = set_own(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;
+  int error = control(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;
   errno = saved;
   return error;
 }
 
-// An alarm that is not armed may have expired, and been reported. It must not be reported again.
+// EPOLL_CTL_MOD fails if a descriptor was replaced. Without EPOLLIN, it does not report an alarm that has expired and was reported already.
 void csched_poller_check_(const csched_poller *poller) {
   int saved = errno;
   uint32_t events = poller->armed != CSCHED_FOREVER ? EPOLLIN | EPOLLET : EPOLLET;
-  if (!set_own(poller, EPOLL_CTL_MOD, poller->alarm, events, ALARM)) refuse(poller, "epoll_ctl", errno);
+  if (!control(poller, EPOLL_CTL_MOD, poller->alarm, events, ALARM)) refuse(poller, "epoll_ctl", errno);
   errno = saved;
 }
 
@@ -130,11 +131,11 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   if (CSCHED_UNLIKELY(timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL) != 0))
     refuse(poller, "timerfd_settime", errno);
   poller->armed = deadline;
-  csched_poller_check_(poller); // another timer could have its number
+  csched_poller_check_(poller); // other code may have replaced the timerfd
   errno = saved;
 }
 
-// Whether `fd` is now a file or directory, which epoll does not accept. Then the descriptor that was in the set has left it.
+// Returns: whether `fd` is now a file or directory, which epoll rejects. Then the earlier descriptor was closed, and so left the epoll set.
 static bool is_file(int fd) {
   struct stat status;
   return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
@@ -147,8 +148,8 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   if (events & CSCHED_POLLER_EDGE) bits |= EPOLLET;
   int saved = errno;
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  int error = set_own(poller, how, fd, bits, tag) ? 0 : errno;
-  // A descriptor that cannot leave the set would be reported for ever. EBADF, ENOENT: it left when it was closed.
+  int error = control(poller, how, fd, bits, tag) ? 0 : errno;
+  // If a descriptor could not be removed, epoll would report it for ever. EBADF, ENOENT: it was closed, and so left the epoll set.
   bool has_left = error == EBADF || error == ENOENT || (error == EPERM && is_file(fd));
   if (CSCHED_UNLIKELY(events == 0 && error != 0 && !has_left)) refuse(poller, "epoll_ctl", error);
   errno = saved;
@@ -172,8 +173,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   errno = saved; // EINTR: no event
   for (long i = 0; i < all; i++) {
     uint64_t tag = found[i].data.u64;
-    if (tag == ALARM)
-      poller->armed = CSCHED_FOREVER; // expired, so no longer armed: a later call may arm it for the same deadline
+    if (tag == ALARM) poller->armed = CSCHED_FOREVER; // expired: csched_poller_arm_ may set the same deadline again
     else if (tag != WAKE) events[count++] = (csched_poller_event){tag, events_from(found[i].events)};
   }
   return count;

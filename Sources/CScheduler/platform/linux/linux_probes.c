@@ -1,9 +1,8 @@
-#if defined(__linux__) &&                                                                                              \
-    __has_include(<sys/sdt.h>) // Static probes, which cost nothing until a program attaches. See platform.h.
+#if defined(__linux__) && __has_include(<sys/sdt.h>) // Platform layer for Linux: static probes. See platform.h.
 #include "../platform.h"
 
-// Each probe's ELF note has the address of its semaphore, a word in which the kernel counts attached programs. All probes share the low half of
-// csched_observed_. The kernel finds the word by its offset in the file, so it is in a section that has room in the file.
+// Each probe's ELF note has the address of a semaphore: a word in which the kernel counts attached programs. Here all probes share the low half of
+// csched_observed_. The kernel finds the word by its offset in the file, so it has a section in the file (not .bss).
 #define cscheduler_submit_semaphore csched_observed_
 #define cscheduler_run_semaphore    csched_observed_
 #define cscheduler_ran_semaphore    csched_observed_

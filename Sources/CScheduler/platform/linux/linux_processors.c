@@ -1,5 +1,4 @@
-#if defined(                                                                                                           \
-    __linux__) // Processors: how many this process may use, by affinity and quota; a thread's affinity and policy.
+#if defined(__linux__) // Platform layer for Linux: processors by affinity and quota; a thread's affinity and policy.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -18,8 +17,8 @@
 
 uint32_t csched_processors_seen_;
 
-// Returns: as csched_processors_seen_, for the calling thread. MANY if the system does not say, or has more processors than a cpu_set_t holds.
-static uint32_t mine(void) {
+// Returns: the calling thread's processors, encoded as csched_processors_seen_. MANY if unknown, or if a cpu_set_t is too small for this machine.
+static uint32_t own_processors(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
   uint32_t only = 0;
@@ -31,24 +30,24 @@ void csched_processors_look_(void) {
   uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
   if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
   int saved = errno;
-  uint32_t here = mine();
+  uint32_t here = own_processors();
   while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
          !csched_cas_relaxed(&csched_processors_seen_, &seen, seen == 0 ? here : CSCHED_PROCESSORS_MANY_)) {}
   errno = saved;
 }
 
 bool csched_processors_look_again_(void) {
-  enum { EACH = 64 };
-  static uint32_t asked;
-  uint32_t before = csched_load_relaxed(&asked); // Speed only: lost counts do no harm
-  csched_store_relaxed(&asked, before + 1);      // Speed only
-  if (before % EACH == 0) csched_processors_look_();
+  enum { CALLS_PER_CHECK = 64 };
+  static uint32_t calls;
+  uint32_t before = csched_load_relaxed(&calls); // Speed only: lost counts do no harm
+  csched_store_relaxed(&calls, before + 1);      // Speed only
+  if (before % CALLS_PER_CHECK == 0) csched_processors_look_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
 // MARK: affinity and policy
 
-// The kernel silently leaves out processors that do not exist, or that the process may not use.
+// The kernel silently omits processors that do not exist, or that the process may not use. So the result is read back and compared.
 int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
@@ -64,7 +63,7 @@ int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
 }
 
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
-  int saved = errno, error = EINVAL; // musl's scheduler functions are empty: raw call below
+  int saved = errno, error = EINVAL; // raw system call below: musl's function does nothing
   struct sched_param real_time = {.sched_priority = priority};
   if (policy == CSCHED_OS_POLICY_NICE && priority >= -20 && priority <= 19)
     error = setpriority(PRIO_PROCESS, 0, priority) == 0 ? 0 : errno;
@@ -77,11 +76,11 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return error;
 }
 
-// MARK: quotas. They are read on the thread that makes a pool; its stack may be the smallest permitted one.
+// MARK: quotas. The thread that makes a pool reads them, perhaps on the smallest permitted stack: the buffers are small.
 
 enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 };
 
-// Reads the start of a file: one or two numbers.
+// Does: reads the start of a file, which has one or two numbers. Returns: whether the file is readable and not empty.
 static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -91,12 +90,13 @@ static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   return length > 0;
 }
 
+// Returns: the quota in processors, rounded up; `most` if there is no quota, or a larger one.
 static unsigned rounded_up(long long quota, long long period, unsigned most) {
-  if (quota <= 0 || period <= 0 || quota / period >= most) return most; // no quota, or one without effect
+  if (quota <= 0 || period <= 0 || quota / period >= most) return most;
   return (unsigned)((quota + period - 1) / period);
 }
 
-// cgroup v2: "QUOTA PERIOD" or "max PERIOD", of the group and of all groups above it. Shortens `group`.
+// cgroup v2: cpu.max is "QUOTA PERIOD" or "max PERIOD". Reads it for the group and all groups above, and shortens `group` to do so.
 static unsigned quota_of_v2(char *group, unsigned most) {
   for (char *last = group;; *last = 0) {
     char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
@@ -110,7 +110,7 @@ static unsigned quota_of_v2(char *group, unsigned most) {
   }
 }
 
-// cgroup v1: two files, in the group or, inside a container, in the root.
+// cgroup v1: quota and period are two files, in the group's directory or, inside a container, in the root directory.
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
   for (int i = 0; i < 4; i++) {
@@ -124,13 +124,13 @@ static unsigned quota_of_v1(const char *group, unsigned most) {
   return most;
 }
 
-static bool names_cpu(const char *controllers) { // separated by commas
+static bool names_cpu(const char *controllers) { // the names are separated by commas
   for (const char *at = controllers; (at = strstr(at, "cpu")) != NULL; at += 3)
     if ((at == controllers || at[-1] == ',') && (at[3] == 0 || at[3] == ',')) return true;
   return false;
 }
 
-// Each line is "number:controllers:path"; v2 has the number 0 and no controllers.
+// `line` is "number:controllers:path"; cgroup v2 has the number 0 and no controllers.
 static unsigned quota_of_line(char *line, unsigned most) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
   if (group == NULL) return most;
@@ -141,10 +141,11 @@ static unsigned quota_of_line(char *line, unsigned most) {
   return names_cpu(controllers) ? quota_of_v1(group, most) : most;
 }
 
+// Returns: the least quota in processors of this process's control groups, at most `most`.
 static unsigned quota(unsigned most) {
   char line[PATH_SIZE];
   size_t length = 0;
-  bool is_cut = false; // the line does not fit, and is skipped
+  bool is_cut = false; // the present line is longer than `line`, and is skipped
   int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   if (file < 0) return most;
   for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {
@@ -170,7 +171,7 @@ unsigned csched_cpu_count_(void) {
   if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
     count = (unsigned)CPU_COUNT(&usable);
   } else {
-    long online = sysconf(_SC_NPROCESSORS_ONLN); // more processors than a cpu_set_t holds
+    long online = sysconf(_SC_NPROCESSORS_ONLN); // the machine has more processors than a cpu_set_t
     count = online > 0 ? (unsigned)online : 1;
   }
   int before; // reading is a cancellation point

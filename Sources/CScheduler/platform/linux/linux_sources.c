@@ -29,22 +29,22 @@ int csched_os_bell_open_(int *fd) {
   return error;
 }
 
-// Raw system calls, which are no cancellation points.
+// Bells are rung and quieted by raw system calls, which are no cancellation points.
 void csched_os_bell_ring_(int fd) {
   int saved = errno;
   uint64_t one = 1;
-  syscall(SYS_write, fd, &one, sizeof one); // fails if the counter is full: it is readable then
+  syscall(SYS_write, fd, &one, sizeof one); // a full counter refuses this, and is readable anyway
   errno = saved;
 }
 
 void csched_os_bell_quiet_(int fd) {
   int saved = errno;
   uint64_t all;
-  syscall(SYS_read, fd, &all, sizeof all); // fails if the bell is quiet
+  syscall(SYS_read, fd, &all, sizeof all); // fails if the bell is quiet already
   errno = saved;
 }
 
-int csched_os_bell_renew_(int fd) { // closes first, so it needs no further descriptor
+int csched_os_bell_renew_(int fd) { // closes first: needs no further descriptor
   csched_os_close_(fd);
   int new, error = csched_os_bell_open_(&new), saved = errno;
   if (error == 0 && new != fd) {
@@ -59,24 +59,24 @@ int csched_os_bell_renew_(int fd) { // closes first, so it needs no further desc
 
 enum { SIGNALS = 65 };
 
-static struct sigaction before[SIGNALS];
+static struct sigaction actions_before[SIGNALS]; // by signal: the action that csched_os_signal_take_ has replaced
 
-static bool tells_of_a_fault(int signal) {
+static bool reports_fault(int signal) {
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
          signal == SIGSYS;
 }
 
-static bool is_free(const struct sigaction *action) {
+static bool has_no_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
 int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
-  if (signal <= 0 || signal >= SIGNALS || tells_of_a_fault(signal)) return EINVAL;
+  if (signal <= 0 || signal >= SIGNALS || reports_fault(signal)) return EINVAL;
   int saved = errno, error = 0;
   struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
   sigfillset(&ours.sa_mask);
-  if (sigaction(signal, NULL, &before[signal]) != 0) error = errno;
-  else if (!is_free(&before[signal])) error = EBUSY;
+  if (sigaction(signal, NULL, &actions_before[signal]) != 0) error = errno;
+  else if (!has_no_handler(&actions_before[signal])) error = EBUSY;
   else if (sigaction(signal, &ours, NULL) != 0) error = errno;
   errno = saved;
   return error;
@@ -86,7 +86,7 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
   int saved = errno;
   struct sigaction now;
   if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler)
-    sigaction(signal, &before[signal], NULL);
+    sigaction(signal, &actions_before[signal], NULL);
   errno = saved;
 }
 
@@ -118,8 +118,8 @@ bool csched_os_child_reap_(int fd, int *end, int *status) {
 // MARK: files
 
 static const struct {
-  unsigned change;
-  uint32_t bits;
+  unsigned change; // of platform_sources.h
+  uint32_t bits;   // of inotify
 } bits_of[] = {{CSCHED_OS_FILE_MODIFIED, IN_MODIFY},
                {CSCHED_OS_FILE_ATTRIBUTES, IN_ATTRIB},
                {CSCHED_OS_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
@@ -152,8 +152,8 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
   return error;
 }
 
-// Reads one change. A read with too little room fails, and the kernel pads names to multiples of an event's size. So the first read that succeeds,
-// with growing room, returns one change. The descriptor stays readable while there are more.
+// Reads one change, by reads of growing size. A read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's size.
+// So the first read that succeeds returns exactly one event. The descriptor stays readable while there are more.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;

@@ -1,5 +1,4 @@
-#if defined(                                                                                                           \
-    __linux__) // Names of functions that the loader does not know, from the symbol table of a file. See platform.h.
+#if defined(__linux__) // Platform layer for Linux: names of functions from the symbol table of a file. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
 
@@ -13,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct file {
+typedef struct file { // a mapped file; start NULL: none
   const char *start;
   size_t size;
 } file;
@@ -45,7 +44,7 @@ static const ElfW(Shdr) * section(const file *file, size_t number) {
   return found->sh_type == SHT_NOBITS || has_range(file, found->sh_offset, found->sh_size) ? found : NULL;
 }
 
-// Returns: the name of the function at `address`, which is an address of the file; NULL: it has no symbol table, or no such function.
+// Returns: the name of the function at `address`, relative to the file's load address; NULL: the file has no symbol table, or no such function.
 static const char *name_in(const file *file, uint64_t address) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
@@ -74,7 +73,7 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
   return found != NULL;
 }
 
-// Of Swift's runtime, if the program has it.
+// A function of Swift's runtime, if the program has it.
 __attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
 
 void csched_os_demangle_(char *name, size_t size) {
