@@ -1,58 +1,53 @@
 // Threads for tests that block: each call runs at once, on a thread that is idle or on a new one.
+// An idle thread has a semaphore of its own. With one condition for all, a signal was lost once in a whole run, and a test never ended: glibc before
+// 2.41 loses signals of pthread_cond_signal (bug 25847).
 #include <CTestSupport.h>
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
-typedef struct call {
+typedef struct worker {
   void (*body)(void *);
   void *context;
-  struct call *next;
-} call;
+  sem_t is_called;
+  struct worker *next;
+} worker;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t is_called = PTHREAD_COND_INITIALIZER;
-static call *first, **last = &first;
-static size_t idle, waiting; // threads; calls
+static worker *idle; // under `mutex`
 
-static CSCHED_NORETURN void *run_calls(void *unused) {
-  (void)unused;
-  pthread_mutex_lock(&mutex);
+static CSCHED_NORETURN void *run_calls(void *given) {
+  worker *own = given;
   for (;;) {
-    while (first == NULL) {
-      idle++;
-      pthread_cond_wait(&is_called, &mutex);
-      idle--;
-    }
-    call *own = first;
-    first = own->next;
-    if (first == NULL) last = &first;
-    waiting--;
-    pthread_mutex_unlock(&mutex);
     own->body(own->context);
-    free(own);
     pthread_mutex_lock(&mutex);
+    own->next = idle;
+    idle = own;
+    pthread_mutex_unlock(&mutex);
+    while (sem_wait(&own->is_called) != 0 && errno == EINTR) {}
   }
 }
 
-static void start_thread(void) {
+static void start_thread(worker *own) {
   pthread_t thread;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  if (pthread_create(&thread, &attributes, run_calls, NULL) != 0) abort();
+  if (pthread_create(&thread, &attributes, run_calls, own) != 0) abort();
   pthread_attr_destroy(&attributes);
 }
 
 void ctest_run_on_thread(void (*body)(void *), void *context) {
-  call *own = malloc(sizeof *own);
-  *own = (call){.body = body, .context = context};
   pthread_mutex_lock(&mutex);
-  *last = own;
-  last = &own->next;
-  waiting++;
-  bool needs_thread = waiting > idle; // an idle thread may have been woken for an earlier call
-  pthread_cond_signal(&is_called);
+  worker *found = idle;
+  if (found != NULL) idle = found->next;
   pthread_mutex_unlock(&mutex);
-  if (needs_thread) start_thread();
+  worker *own = found != NULL ? found : malloc(sizeof *own);
+  if (own == NULL || (found == NULL && sem_init(&own->is_called, 0, 0) != 0)) abort();
+  own->body = body;
+  own->context = context;
+  if (found != NULL) sem_post(&own->is_called);
+  else start_thread(own);
 }
