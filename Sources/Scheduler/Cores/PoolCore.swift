@@ -129,13 +129,3 @@ final class OwnedPool: @unchecked Sendable {
 
   deinit { csched_pool_destroy(pool) }  // does nothing for a pool that a fork has orphaned
 }
-
-/// What takes the place of the shared pool for schedulers that are made in virtual time. The module `SchedulerVirtualTime` sets it.
-package enum SharedPool {
-  private static let find = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
-
-  /// Makes `find` return the target of schedulers that the calling thread or task makes; `nil` for the shared pool.
-  package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { self.find.write(find) }
-
-  static var replacement: SchedulerTarget? { find.read()?() }
-}

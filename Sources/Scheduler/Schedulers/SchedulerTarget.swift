@@ -97,5 +97,15 @@ package struct CurrentScope: Sendable {
   package func run(_ body: () -> Void) { marker.run(body) }
 }
 
+/// What takes the place of the shared pool for schedulers that are made in virtual time. The module `SchedulerVirtualTime` sets it.
+package enum SharedPool {
+  private static let find = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
+
+  /// Makes `find` return the target of schedulers that the calling thread or task makes; `nil` for the shared pool.
+  package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { self.find.write(find) }
+
+  static var replacement: SchedulerTarget? { find.read()?() }
+}
+
 /// A function table without entries, because no job is submitted to a marker.
 private nonisolated(unsafe) let markerType = constantTable(csched_target_type())

@@ -52,11 +52,3 @@ public final class Semaphore: Sendable {
   /// The number of free units at this instant, for diagnostics.
   public var freeUnits: Int { Int(csched_semaphore_units(inline.pointer)) }
 }
-
-/// Returns `number` as a `UInt32`, for the C core. Stops the process with a message if it is not in 0 to 2^31 - 1.
-func checked(_ number: Int, _ function: String, _ what: String) -> UInt32 {
-  guard let fitting = UInt32(exactly: number), fitting <= Int32.max else {
-    misuse(function, "\(number) \(what) cannot be. Give 0 up to 2147483647.")
-  }
-  return fitting
-}

@@ -36,7 +36,7 @@ GROUPS = {
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
-        *MAIN, *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
+        *MAIN, "Concurrency/WithDeadline.swift", "Concurrency/AsyncUnits.swift", *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
         "Blocking/Result*.swift", "Synchronization/Semaphore.swift", "Synchronization/UnfairLock+Condition.swift",
         "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
     "executors": [
