@@ -333,7 +333,7 @@ MUTANTS = [
     ("the end of a thread loses its cached task memory", "target/task_memory.c", "cache_thread_ends", "csched_tasks_flush_();", ""),
     ("decommitted memory restarts its generations", "target/task_memory.c", "TM1", "from->life * CSCHED_JOB_LIFE", "CSCHED_JOB_LIFE"),
     ("released memory loses its generations", "target/task_memory.c", "count_free", "if (life > around->life) around->life = life;", ""),
-    ("memory in use is decommitted", "target/task_memory.c", "can_be_decommitted", "if (i == 0 || (!is_bare && each->free[i] < batch_of(each->size))) return false;", "if (i == 0) return false;"),
+    ("memory in use is decommitted", "target/task_memory.c", "can_be_decommitted", "if (i == 0 || (!is_decommitted && from->free[i] < batch_of(from->size))) return false;", "if (i == 0) return false;"),
     ("decommitted memory stays in the cache", "target/task_memory.c", "restore_batches", "if (can_be_decommitted(pages_of(each), unit_of(each) / units * units, units)) continue;", ""),
     ("a unit is allocated twice", "target/task_memory.c", "TM2", "from->bare &= from->bare - 1;", ""),
     # frames.c

@@ -30,7 +30,7 @@ __attribute__((constructor(101))) static void read_environment(void) {
 }
 
 static int64_t *counts_here(void) {
-  static uint32_t next;
+  static uint32_t next;                    // threads that were given a stripe
   static CSCHED_THREAD_LOCAL uint8_t mine; // 1 + the stripe's index; 0: none yet
   if (CSCHED_UNLIKELY(mine == 0)) mine = (uint8_t)(1 + csched_fetch_add_relaxed(&next, 1u) % STRIPES); // a count
   return stripes[mine - 1].counts;

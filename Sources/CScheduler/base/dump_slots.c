@@ -38,12 +38,12 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *c
     csched_store_release(&slots[i].thread, thread);     // DT1: pairs with the handler's acquire; carries `top`
     return &slots[i];
   }
-  csched_fetch_add_relaxed(&without, 1u); // a count
+  csched_fetch_add_relaxed(&without, 1u); // a count of threads without a slot
   return NULL;
 }
 
 void csched_dump_give_slot_(csched_dump_slot *slot) {
-  if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count
+  if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count of threads without a slot
   else csched_store_relaxed(&slot->thread, 0u); // DT1: relaxed; the next owner reads nothing from the slot
 }
 
@@ -63,7 +63,7 @@ void csched_dump_take_loop_(const void *loop) {
     if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
       return; // DT1: read only by a checked copy
   }
-  csched_fetch_add_relaxed(&loops_without, 1u); // a count
+  csched_fetch_add_relaxed(&loops_without, 1u); // a count of loops without a slot
 }
 
 void csched_dump_give_loop_(const void *loop) {
@@ -72,12 +72,12 @@ void csched_dump_give_loop_(const void *loop) {
     csched_store_relaxed(&loops[i], (const void *)NULL);  // DT1: free again
     return;
   }
-  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count
+  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count of loops without a slot
 }
 
 const void *csched_dump_see_loop_(int slot) {
   return csched_load_relaxed(&loops[slot]); // DT1: read only by a checked copy
 }
 
-uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&without); }     // a count
-uint32_t csched_dump_loops_without_(void) { return csched_load_relaxed(&loops_without); } // a count
+uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&without); }     // a count of threads
+uint32_t csched_dump_loops_without_(void) { return csched_load_relaxed(&loops_without); } // a count of loops

@@ -227,7 +227,7 @@ void csched_clocks_end_(void) {
 }
 
 size_t csched_clocks_threads_(void) {
-  return csched_clock_worker_threads_() + (csched_load_relaxed(&shared) != NULL); // a count
+  return csched_clock_worker_threads_() + (csched_load_relaxed(&shared) != NULL); // a count of threads
 }
 
 // MARK: submitting

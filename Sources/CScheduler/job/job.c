@@ -48,7 +48,7 @@
 //   ended", "after fork a wait for a job of the parent stops the process", "a job is freed after cancel and wait", "a job is freed when it is idle",
 //   "a waiter is not kept by a job that runs again and again", "a job that is initialised while it is in use stops the process", "a node runs or is
 //   dropped, once", "drops that cause drops have a constant stack".
-// Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11, which is one thread's.
+// Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11; J11 concerns one thread only.
 
 #include "job_internal.h"
 
@@ -84,7 +84,7 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Does: removes `job`, which its own run submits again, from its context frame. Returns: whether the job runs on this thread.
+// Does: removes `job`, which its own run submits again, from its context frame. Requires: it is RUNNING. Returns: false if on another thread.
 static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
@@ -94,9 +94,9 @@ static inline bool detach_from_frame(const csched_job *job) {
 
 // MARK: waiters
 
-static CSCHED_CACHE_ALIGNED uint32_t waiting;
+static CSCHED_CACHE_ALIGNED uint32_t waiting; // threads that wait for the end of any job
 static struct wait_slot { // shared by jobs of one hash: a wake for another job of the slot costs one system call
-  uint32_t waiters, ends;
+  uint32_t waiters, ends; // threads that wait for a job of this slot; futex: ends of such jobs while there are waiters
 } wait_slots[WAIT_SLOTS];
 
 static struct wait_slot *slot_of(const csched_job *job) {
@@ -342,13 +342,13 @@ csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred)
   return before;
 }
 
-// A call of `drop_job` in progress on this thread; `outer` is the call around it.
+// A call of `drop_job` in progress on this thread; `outer` is the call around it, NULL at the outermost call.
 typedef struct dropping {
   const csched_job *job;
   csched_drop_reason reason;
   struct dropping *outer;
 } dropping;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop;
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop; // the innermost call; NULL: none
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
 bool csched_job_is_dropped_here_(const csched_job *job) {
@@ -389,12 +389,13 @@ static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_;
 
+// A list entry: an owner that is retained until all postponed jobs are dropped.
 typedef struct kept_owner {
   const void *owner;
   struct kept_owner *next;
 } kept_owner;
 
-// Does: retains the owner of `job`, which is being postponed, until all postponed jobs are dropped.
+// Does: retains the owner of `job`, which is being postponed, unless the last entry has retained it.
 static CSCHED_NOINLINE void retain_owner(csched_postponed_drops *postponed, const csched_job *job) {
   const void *owner = csched_discards_owners_.of(job);
   if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;

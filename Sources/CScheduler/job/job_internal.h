@@ -10,18 +10,18 @@ void csched_job_submitted_(csched_job *job, const char *function);
 
 // The word of a job. The protocol is in job.c.
 enum {
-  CSCHED_JOB_IDLE = 0,
-  CSCHED_JOB_QUEUED = 1,
-  CSCHED_JOB_RUNNING = 2,
-  CSCHED_JOB_CANCELLED = 3,
-  CSCHED_JOB_DROPPING = 4,
-  CSCHED_JOB_PASSED = 5,
-  CSCHED_JOB_ORPHANED = 6,
-  CSCHED_JOB_STATE = 7, // mask of the state; the next bits are above it
-  CSCHED_JOB_UNWANTED = 8,
-  CSCHED_JOB_RESUBMISSION = 0x10,  // one resubmission
-  CSCHED_JOB_RESUBMISSIONS = 0xF0, // mask
-  CSCHED_JOB_LIFE = 0x100,         // one generation
+  CSCHED_JOB_IDLE = 0,             // not submitted, or ended
+  CSCHED_JOB_QUEUED = 1,           // submitted, not started
+  CSCHED_JOB_RUNNING = 2,          // `run` has started
+  CSCHED_JOB_CANCELLED = 3,        // `drop` has returned; the job is still linked
+  CSCHED_JOB_DROPPING = 4,         // a thread is inside `drop`
+  CSCHED_JOB_PASSED = 5,           // dequeued during the canceller's `drop`: the canceller calls `release`
+  CSCHED_JOB_ORPHANED = 6,         // in a child of fork: a thread of the parent runs it (or drops it: a task)
+  CSCHED_JOB_STATE = 7,            // mask of the states above
+  CSCHED_JOB_UNWANTED = 8,         // flag: the job's task was cancelled
+  CSCHED_JOB_RESUBMISSION = 0x10,  // unit of the count of resubmissions: how often the run has submitted its own job
+  CSCHED_JOB_RESUBMISSIONS = 0xF0, // mask of that count
+  CSCHED_JOB_LIFE = 0x100,         // unit of the generation, which fills the bits from here on
 };
 
 static inline unsigned csched_job_state_(uint64_t word) { return (unsigned)(word & CSCHED_JOB_STATE); }
@@ -43,8 +43,8 @@ void csched_job_perform_(csched_job *job);
 /// Does: drops `job` unless it was cancelled, then releases it; inside another drop on this thread, after that drop. Requires: it is unlinked.
 void csched_job_discard_(csched_job *job);
 
-/// The type of the library's own jobs. Their discards are never postponed, because `drop` runs no user code, except by csched_job_discard_.
-/// `type.drop` is csched_job_drop_own_, which calls `drop`.
+/// The type of the library's own jobs. Their discards are never postponed: `drop` runs no user code itself. It may discard users' jobs, by
+/// csched_job_discard_, which postpones those. `type.drop` is csched_job_drop_own_, which calls `drop`.
 typedef struct csched_own_job_type {
   csched_job_type type;
   void (*drop)(csched_job *job);
@@ -58,26 +58,31 @@ typedef struct csched_deferred_drops {
   void (*take)(struct csched_deferred_drops *deferred, csched_job *job);
 } csched_deferred_drops;
 
-/// Does: from now on, passes the jobs that this thread discards to `deferred`; NULL: the thread drops them itself. Returns: the previous value.
+/// Does: sets the receiver of the jobs that this thread discards; NULL: the thread drops them itself. Returns: the previous receiver.
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred);
 
 /// Jobs that this thread discards inside a drop, postponed to the end of that drop.
 typedef struct csched_discards {
-  csched_job *first, *last;
-  bool is_discarding;
+  csched_job *first, *last; ///< linked by `next`
+  bool is_discarding;       ///< the thread is inside a drop: further discards are postponed
 } csched_discards;
 
-/// See swift.h. An owner is an object that a postponed job refers to, and that might be freed before the job's drop.
+/// Does: starts an inner list of postponed jobs. Returns: the outer list, for csched_discards_end_. Each of these functions is also in swift.h.
 csched_discards csched_discards_begin_(void);
+/// Does: discards the jobs of the inner list, and restores the list `outer`.
 void csched_discards_end_(csched_discards outer);
+/// Does: starts to postpone discards. Returns: false, with no change, if this thread postpones them already or memory is short.
 bool csched_discards_begin_if_outermost_(void);
+/// Returns: whether this thread postpones discards: it is inside a drop, or between the calls above.
 bool csched_is_in_drop_(void);
+/// Hooks that keep a postponed job's owner alive until the job's drop. The owner is an object that the job refers to without retaining it.
 typedef struct csched_discards_owners {
-  const void *(*of)(const csched_job *job);
+  const void *(*of)(const csched_job *job); ///< returns: the owner of `job`; NULL: none
   void (*retain)(const void *owner);
   void (*release)(const void *owner);
 } csched_discards_owners;
 extern CSCHED_HIDDEN csched_discards_owners csched_discards_owners_;
+/// Returns: whether this thread is inside a job's drop; if so, stores the reason of that drop.
 bool csched_discards_reason_(csched_drop_reason *reason);
 
 /// Does: the first half of csched_job_cancel. After DROPPED the job does not end before the second half.
@@ -92,7 +97,7 @@ bool csched_job_is_dropped_here_(const csched_job *job);
 /// Returns: the reason of the innermost drop on this thread. Requires: the thread is inside a drop.
 csched_drop_reason csched_job_drop_reason_(void);
 
-/// A job in one of its generations (`life`).
+/// A job in one of its generations (`life`; 0 for a node, which has none).
 typedef struct csched_job_life {
   const csched_job *job;
   uint64_t life;
@@ -101,7 +106,7 @@ typedef struct csched_job_life {
 /// The job that this thread submits: a discard of it on this thread has the reason REFUSED.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
-/// Does: waits until `job` is in another submission or generation than `word` shows, or neither runs nor is dropped.
+/// Does: waits until `job` neither runs nor is dropped, or its word shows another submission or generation than `word`.
 void csched_job_wait_in_(const csched_job *job, uint64_t word);
 
 /// Does: the wait of csched_job_cancel_and_wait, after a cancel has found `job` running.
@@ -113,7 +118,7 @@ bool csched_job_is_running_here_(const csched_job *job);
 /// Returns: whether `job` has been cancelled, or is being cancelled. Requires: it is submitted, and the caller is to unlink it.
 bool csched_job_is_cancelled_(const csched_job *job);
 
-/// Returns: whether `job`, whose memory may be freed, seems to be a node, or a job not cancelled, of another type than `except`. Thread: any.
+/// Returns: whether `job` seems to be a node or an uncancelled job, of another type than `except`. Its memory may be freed already. Thread: any.
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except);
 
 /// Does: as csched_job_perform_, with `target` as the current target. Returns: whether the job ran.

@@ -13,7 +13,7 @@
 
 /// LP3: how many timers, sources and jobs a batch runs, each: 3 * 16, at 200 us each, take less than 10 ms.
 enum { CSCHED_LOOP_MOST = 16 };
-/// Values of `served`.
+/// Values of `served`: no run yet; a run has begun; csched_loop_end_run has ended the last outermost run.
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };
 /// Value of `closing` of an orphaned loop.
 #define CSCHED_LOOP_ORPHANED UINT32_MAX
@@ -24,11 +24,11 @@ struct csched_loop {
   csched_target target;
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
 
-  CSCHED_CACHE_ALIGNED uint32_t wake; // futex
-  uint32_t closing;                   // 0, or 1 + the policy of the close
-  uint32_t ending;                    // 1: csched_loop_end_run was called
-  uint32_t refs;
-  uint32_t served;
+  CSCHED_CACHE_ALIGNED uint32_t wake; // futex; 1: the sleeping loop must wake
+  uint32_t closing;                   // 0: open; 1 + the strictest csched_stop_policy; or CSCHED_LOOP_ORPHANED
+  uint32_t ending;                    // 1: csched_loop_end_run was called, and has not ended a run yet
+  uint32_t refs;                      // calls of csched_loop_ref minus calls of csched_loop_unref
+  uint32_t served;                    // CSCHED_LOOP_NEVER_RUN, _RUN or _STOPPED
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -36,20 +36,20 @@ struct csched_loop {
   const char *refusal;                           // why csched_loop_destroy must not be called; NULL: it may
   uint32_t thread_number;                        // the system's number, 0 without a thread; for dumps
   const void *thread;                            // NULL: no thread, or it has ended
-  csched_time batch_time;                        // the clock at the beginning of the batch
-  unsigned timers_left, sources_left, jobs_left; // room in the batch
+  csched_time batch_time;                        // the clock (ns) at the beginning of the batch
+  unsigned timers_left, sources_left, jobs_left; // how many more of each the batch may run
   bool has_more_timers;                          // the last pop has found a timer: more may be due
   unsigned holds_at;                             // LP10: depth of the run that runs no submitted jobs, or 0
   bool is_promised;                              // the host has promised another run
-  csched_delivery *delivery; // delivers in place of this thread, which must run no user code; or NULL
-  csched_time spin_for;      // how long to poll before a sleep, ns
-  uint64_t ran, sleeps;      // LP12: jobs run, number of sleeps
-  csched_time idle;          // LP12
-  csched_hooks hooks;
+  csched_delivery *delivery;    // delivers in place of this thread, which must run no user code; or NULL
+  csched_time spin_for;         // how long to poll before a sleep, ns
+  uint64_t ran, sleeps;         // LP12: how many jobs were run; how many sleeps began
+  csched_time idle;             // LP12: ns spent asleep; during a sleep minus its start, with the highest bit set
+  csched_hooks hooks;           // called before and after each sleep
   bool was_notified;            // a submission ended the last sleep on the poller, and no source was ready
   unsigned depth;               // how many runs are nested
   bool was_unwound;             // the last run was unwound, and none has returned since
-  csched_job run;               // placeholder for a run, in its context frame
+  csched_job run;               // the job of each run's context frame; only its `release` is called, after an unwind
   LIST_ENTRY(csched_loop) link; // in the thread's list of loops
   csched_atfork atfork;
 
@@ -59,7 +59,7 @@ struct csched_loop {
 _Static_assert(offsetof(csched_loop, target) == 0, "csched_loop_target is a cast");
 
 extern CSCHED_HIDDEN const csched_target_type csched_loop_type_;
-/// The type of `run`, the placeholder of a run.
+/// The type of `run`: its `release` ends a run that was unwound.
 extern CSCHED_HIDDEN const csched_job_type csched_loop_run_type_;
 
 // MARK: loop.c
@@ -76,7 +76,8 @@ static inline int csched_loop_deliver_now_(csched_timer *timer) {
   return timer->target->type->deliver(timer->target, &timer->job);
 }
 
-/// Returns: the next job of this batch or a new one; NULL: none. If `has_more_timers` is set then, call it again.
+/// Returns: the next job of this batch, or of a new batch; NULL: no job. If `has_more_timers` is set after NULL, the batch was full of timers for
+/// other targets. Then do not sleep: call this function again for the next batch.
 csched_job *csched_loop_next_(csched_loop *loop);
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now);
 /// Does: sleeps until there is work, or until `deadline`. It may return early.
@@ -98,7 +99,7 @@ static inline bool csched_loop_is_dropping_(const csched_loop *loop) {
   return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP; // LP6: decides run or drop
 }
 
-/// Returns: whether a csched_loop_run_until_done is over. Only the activation of such a run has no loop.
+/// Returns: whether a csched_loop_run_until_done is over. `activation->loop` is NULL only in the activation of such a run.
 static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
   int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // LP5: read before the inbox; pairs with unref

@@ -16,13 +16,13 @@ void (*csched_os_on_call_)(void);
 
 // MARK: threads
 
-static uint32_t live;                    // counted threads that have not ended
+static uint32_t live;                    // threads started by csched_os_thread_start_ that have not ended
 static CSCHED_THREAD_LOCAL bool is_ours; // this thread is counted in `live`
 
-size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count
+size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count of live threads
 
 void csched_os_thread_leave_count_(void) {
-  if (is_ours) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
+  if (is_ours) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1
   is_ours = false;
 }
 
@@ -44,7 +44,7 @@ static void *posix_thread_main(void *argument) {
 
 // Does: sets the stack size, rounded up to pages, and raised to csched_os_thread_least_stack_; `size` 0: the default. Returns: 0 or an errno value.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
-  enum { AMPLE = 1 << 20 }; // assumed to exceed every least stack
+  enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least stack
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), least = size < AMPLE ? csched_os_thread_least_stack_() : 0;
   if (size < least) size = least;
@@ -61,11 +61,11 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   thread->is_raised = csched_os_thread_is_raised_(&thread->nice);
   error = set_stack_size(&attributes, stack_size);
   pthread_t id;
-  csched_fetch_add_relaxed(&live, 1u); // a count
+  csched_fetch_add_relaxed(&live, 1u); // a count of live threads: before the thread can end
   if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
   if (error == EINVAL) error = ENOMEM; // the stack is larger than the address space
   if (error == 0) thread->handle = (uintptr_t)id;
-  else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count
+  else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: none was started
   pthread_attr_destroy(&attributes);
   return error;
 }
@@ -113,10 +113,10 @@ void csched_os_close_(int fd) {
 
 // MARK: thread-specific data
 
-static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys
+static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys; locked during a fork
 
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
-  if (csched_load_acquire(&tsd->state) != 2) {
+  if (csched_load_acquire(&tsd->state) != 2) { // 2: the key exists
     pthread_mutex_lock(&key_lock);
     int error = 0;
     if (csched_load_relaxed(&tsd->state) != 2) {
@@ -195,6 +195,8 @@ static void link_before(csched_atfork *atfork, csched_atfork *next) {
   next->back = &atfork->next;
 }
 
+// `mark` is a cursor in the list. If `visit` refuses an entry, `mark` is linked in front of that entry. The next call unlinks `mark`, and begins with
+// the entry behind it. An unlinked `mark` begins with the newest entry.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
   pthread_mutex_lock(&list_lock);
   csched_atfork *each = mark->back != NULL ? mark->next : all;
@@ -214,9 +216,9 @@ static void notify_entries(csched_atfork_phase phase) {
 }
 
 static void before_fork(void) {
-  pthread_mutex_lock(&list_lock);
+  pthread_mutex_lock(&list_lock); // both locks: the child must not inherit one that another thread holds
   pthread_mutex_lock(&key_lock);
-  is_forking = true;
+  is_forking = true; // handlers may add entries without locking `list_lock` again
   notify_entries(CSCHED_ATFORK_BEFORE);
 }
 
@@ -228,7 +230,7 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count
+  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count of live threads: only this one exists here
   notify_entries(CSCHED_ATFORK_IN_CHILD_FIRST);
   notify_entries(CSCHED_ATFORK_IN_CHILD);
   notify_entries(CSCHED_ATFORK_IN_CHILD_LAST);
@@ -245,7 +247,8 @@ __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(bef
 static ssize_t write_some(const char *text, size_t size) {
   ssize_t written = write(STDERR_FILENO, text, size);
   if (written >= 0 || errno == EINTR) return written;
-  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // a filter may forbid only write()
+  // A seccomp filter may forbid write() and allow writev().
+  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1);
 }
 
 void csched_os_say_(const char *text) {
@@ -265,7 +268,7 @@ void csched_os_say_(const char *text) {
 
 void csched_os_abort_(const char *text) {
   csched_os_say_(text);
-  // If a filter forbids the system calls of abort(), abort() ends in an illegal instruction, which looks like another error. Then kill() aborts.
+  // If a seccomp filter forbids the system calls of abort(), abort() ends in an illegal instruction, which looks like another error. Then use kill().
   if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1);
   abort();
 }

@@ -39,6 +39,7 @@
 // A search checks for kept jobs in each APART-th round only, because the check takes the cache line from the worker that keeps the job. While workers
 // keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
 enum { APART = 8, SPINS = 8 };
+// The units of the four counts in `counts`, 16 bits each.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 
 static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
@@ -111,6 +112,7 @@ static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
   return running(counts) >= pool->workers || is_at_cap(pool, counts);
 }
 
+// Returns: whether a wake is superfluous now. `beside_others`: a searching worker does not make it superfluous, as each job needs its own worker.
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
   return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: a worker is searching
          is_saturated(pool, counts) ||                          // F3: enough workers run
@@ -152,6 +154,7 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
   if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
+    // WK6: if the worker's thread is stuck at a high nice value, a new thread takes over its slot, and signals the old thread.
     if (!csched_pool_replace_(idle)) signal(idle);
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
     csched_pool_start_failed_(pool);
@@ -267,7 +270,7 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   return slept;
 }
 
-// Does: subtracts a worker's `units` from `counts`.
+// Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves.
 static void leave_locked(csched_pool *pool, uint64_t units) {
   if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
     csched_pool_over_(pool); // F7: the last worker has left

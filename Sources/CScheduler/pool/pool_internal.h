@@ -15,22 +15,24 @@
 
 // A class is an inbox: one for each priority, then two that the monitor fills for workers: timers to deliver, and jobs to discard.
 enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
-enum { CSCHED_CLASS_BITS = 3 }; // mask: the two lowest bits of a kept job's address contain its priority
-enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 };
+// A kept job: a job that a worker's current job has submitted to its own priority. The worker runs it next, without the inbox (pool_worker.c, WK8).
+// Its class is its priority, 0 to 3. The word `kept` stores the class in the two lowest bits of the job's address. Mask of these bits:
+enum { CSCHED_CLASS_BITS = 3 };
+enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // most nested helps of a worker; bytes of a name with its 0
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 
-/// One priority: its target and its inbox. Three cache lines: fields that submitters read, fields that submitters write, and
-/// fields that the consumer writes.
+/// A class: its target and its inbox. Three cache lines: fields that submitters read, fields that submitters write, and fields that the
+/// consumer writes.
 typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
-  int nice;
+  int nice;                         ///< nice value of the class's jobs, above `base_nice`
   uint32_t lent[CSCHED_PRIORITIES]; ///< for each priority, how many waiters donate it to this class; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;   ///< whether the consumer's half of the inbox has jobs; read racily
-  unsigned passed; ///< how often another class was picked while this one had work; under `pick`
+  unsigned passed; ///< how often another class was picked while this one had work; guarded by `pick`
 } csched_pool_class;
 
 _Static_assert(sizeof(csched_pool_class) == 3 * CSCHED_CACHE_LINE, "a class shares no line with another");
@@ -40,38 +42,38 @@ _Static_assert(offsetof(csched_pool_class, more) / CSCHED_CACHE_LINE ==
 
 struct csched_pool_worker {
   CSCHED_CACHE_ALIGNED csched_pool *pool;
-  uint32_t number;
-  uint32_t signal; ///< futex: 0, or a csched_pool_slept; see pool_idle.c
-  bool is_idle;    ///< whether the worker is in `pool->idle`; under `idle_lock`
-  TAILQ_ENTRY(csched_pool_worker) link;
-  uint32_t state;    ///< the worker state, see pool_monitor.c
-  uint32_t id;       ///< the system's number of the worker's thread; 0 while the thread starts
-  uint32_t is_stuck; ///< whether the thread failed to lower its nice value again
+  uint32_t number;                      ///< 1 + the index of the slot
+  uint32_t signal;                      ///< futex: 0, or a csched_pool_slept; see pool_idle.c
+  bool is_idle;                         ///< whether the worker is in `pool->idle`; guarded by `idle_lock`
+  TAILQ_ENTRY(csched_pool_worker) link; ///< in `pool->idle`; guarded by `idle_lock`
+  uint32_t state;                       ///< the worker state, see pool_monitor.c
+  uint32_t id;                          ///< the system's number of the worker's thread; 0 while the thread starts
+  uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value again
   // Only the worker's own thread uses these fields, up to `helping_depth`.
   bool is_searching;                      ///< counted as SEARCHING
   bool is_surplus;                        ///< too many workers run: this one queues its kept job, then sleeps
   bool has_left;                          ///< the worker is no longer counted in THREADS: its thread ends
   uint32_t follow_up;                     ///< see target_internal.h
   unsigned blocking_depth, helping_depth; ///< nested csched_pool_blocking_begin calls; nested csched_pool_help_ calls
-  // Deliveries, see pool_monitor.c; under `pick`.
+  // Deliveries, see pool_monitor.c; guarded by the lock `pick`.
   const csched_target *delivers_for;       ///< NULL, or the user's target for which this worker delivers a timer
-  csched_job *following, **last_following; ///< later timers for `delivers_for`
+  csched_job *following, **last_following; ///< later timers for `delivers_for`, and the list's last link
   int nice;                                ///< own thread only: the thread's nice value above `base_nice`
   csched_pool_class *class;                ///< own thread only: the class of the current job; NULL: no job
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each depth of helping, the fork stolen from another worker
-  // The slot and its thread; under `slots_lock`.
-  uint32_t life; ///< the state of the slot, see pool_worker.c
-  csched_os_thread os, replaced;
+  // The slot and its thread; guarded by `slots_lock`.
+  uint32_t life;                 ///< the state of the slot, see pool_worker.c
+  csched_os_thread os, replaced; ///< the slot's thread; the stuck thread that it replaces and joins (WK6)
   // Only the monitor thread uses these two: the thread's `id` and its processor time at the last tick.
   uint32_t id_seen;
   csched_time time_seen;
   csched_deque forks; ///< forked jobs, see fork_join.c
-  // Kept jobs, see pool_worker.c, WK8 and WK9.
+  // Kept jobs (pool_worker.c: WK8, kept and run next; WK9, stolen).
   uint32_t since_look;                 ///< own thread only: counts jobs, to time the checks of other workers' kept jobs
   csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
   uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
   csched_time kept_since;              ///< own thread only: the time when `victim` was set
-  CSCHED_CACHE_ALIGNED uintptr_t kept; ///< a kept job, with the number of its class in the lowest bits; 0: none
+  CSCHED_CACHE_ALIGNED uintptr_t kept; ///< the kept job, with its class in the two lowest bits; 0: none
   uint32_t keeps;                      ///< how many jobs this worker has kept so far; read racily
 };
 
@@ -82,20 +84,21 @@ struct csched_pool {
   uint32_t ending;
   uint32_t over;       ///< futex
   uint32_t slots_used; ///< slots from this index on were never used
+  // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's default.
   size_t workers, most_threads, stack_size;
-  csched_time idle_exit, spin_for; ///< how long a worker sleeps before it leaves; how long it spins before it sleeps
+  csched_time idle_exit, spin_for; ///< ns: a worker sleeps so long before it leaves; it spins so long before it sleeps
   int base_nice;                   ///< the nice value at which high and default priority run
   bool had_nice;                   ///< `has_nice` at the start
   uint32_t tells_of_cap; ///< whether the message that `most_threads` is too small is still to be printed; read racily
   uint32_t has_nice;     ///< whether a worker may raise its nice value, because it can lower it again; read racily
   char name[CSCHED_POOL_NAME];
 
-  CSCHED_CACHE_ALIGNED uint64_t counts;  ///< four counts of workers, see pool_idle.c
-  CSCHED_CACHE_ALIGNED csched_lock pick; ///< guards the consumer's side of the inboxes
-  CSCHED_CACHE_ALIGNED csched_lock idle_lock;
-  struct csched_worker_queue idle;
-  csched_lock slots_lock, join_lock;
-  bool is_joined;
+  CSCHED_CACHE_ALIGNED uint64_t counts;       ///< four counts of workers, see pool_idle.c
+  CSCHED_CACHE_ALIGNED csched_lock pick;      ///< guards the consumer's side of the inboxes
+  CSCHED_CACHE_ALIGNED csched_lock idle_lock; ///< guards `idle`
+  struct csched_worker_queue idle;            ///< idle workers, the latest first
+  csched_lock slots_lock, join_lock;          ///< guard the slots' threads; `is_joined`
+  bool is_joined;                             ///< all threads were joined
   // See pool_monitor.c.
   csched_thread *monitor;
   csched_delivery delivery; ///< transfers the monitor's deliveries and discards to workers
@@ -116,7 +119,7 @@ typedef enum csched_pool_slept {
 
 // pool_idle.c: running, searching, sleeping.
 void csched_pool_announce_(csched_pool *pool, size_t count); ///< after work was added: wakes up to `count` workers
-/// Does: wakes or starts a worker, unless enough are running, or (without `beside_others`) one is searching. Returns: whether it did.
+/// Does: wakes or starts a worker, unless enough are running. If one is searching, it does so only with `beside_others`. Returns: whether it did.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
 void csched_pool_wake_all_(csched_pool *pool);
 bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be work; a racy check without locks
@@ -151,9 +154,8 @@ extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csc
 bool csched_pool_leave_in_child_(csched_pool *pool);
 csched_priority csched_pool_priority_here_(void); ///< the priority of this worker's job; elsewhere the highest
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
-bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; under `pick`
-// A worker may keep one job that its current job submits: it runs the job next, without the inbox. A follow-up is kept until the current queue has
-// ended its batch.
+bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; the caller holds `pick`
+// Kept jobs, see CSCHED_CLASS_BITS. A follow-up is kept until the current queue has ended its batch.
 bool csched_pool_keep_(csched_pool_class *class, csched_job *job); ///< whether this thread is a worker, and keeps `job`
 uint32_t *csched_pool_follow_up_(const csched_target *target);     ///< see csched_target_type.follow_up_
 bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this thread has just kept is a follow-up

@@ -80,11 +80,11 @@ static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
     if (i < LOOKS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
     else csched_nap_(1000);
   }
-  csched_fetch_add_relaxed(&missed, 1u); // a count
+  csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return false;
 }
 
-uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count
+uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count of events
 
 // MARK: waiting jobs
 
@@ -110,7 +110,7 @@ static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *obse
   if (fits) part->places[at] = *seen;
   if (fits && is_new) part->count++;
   csched_lock_unlock(&part->lock);
-  if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count
+  if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return fits;
 }
 
@@ -252,7 +252,7 @@ static void gone(const csched_target *target) {
 
 // MARK: figures
 
-static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count
+static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count of events
 
 // Returns: the histogram's step for `span`: the exponent, and the three highest bits of the fraction.
 static size_t step_of(csched_time span) {
@@ -262,7 +262,7 @@ static size_t step_of(csched_time span) {
 }
 
 static void add_span(csched_spans *spans, csched_time span) {
-  csched_fetch_add_relaxed(&spans->counts[step_of(span)], 1u);             // a count
+  csched_fetch_add_relaxed(&spans->counts[step_of(span)], 1u);             // a count of spans
   csched_time most = csched_load_relaxed(&spans->most);                    // racy read, rechecked by the cas
   while (most < span && !csched_cas_relaxed(&spans->most, &most, span)) {} // a count
 }
@@ -278,7 +278,7 @@ uint64_t csched_figures_number_(const csched_figures *figures) {
 // Returns: how many jobs wait on the target after the change.
 static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
   if (!csched_figures_are_(seen->figures, seen->number)) return 0;
-  return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count
+  return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count of jobs
 }
 
 // MARK: threads
@@ -443,7 +443,7 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!add_waiting(tables, &seen, observer, &event)) {
-    csched_fetch_add_relaxed(&missed, 1u); // a count: of the end, which will not be recorded either
+    csched_fetch_add_relaxed(&missed, 1u); // a count of events: the end, which will not be recorded either
     change_waiting(&seen, -1);
     return;
   }
@@ -556,7 +556,7 @@ static void clear_waiting(tables *tables) {
     tables->parts[i].count = 0;
     csched_lock_unlock(&tables->parts[i].lock);
   }
-  for (int i = 0; i < FIGURES; i++) csched_store_relaxed(&tables->figures[i].waiting, 0u); // a count
+  for (int i = 0; i < FIGURES; i++) csched_store_relaxed(&tables->figures[i].waiting, 0u); // a count of jobs
 }
 
 void csched_observe_prepare_(void) { csched_os_atfork_(&atfork, observe_at_fork); }

@@ -70,12 +70,12 @@ static csched_trace_ring *ring_of(csched_observer *observer) {
 static csched_trace_ring *with_room(csched_observer *observer) {
   csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) {
-    csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count
+    csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count of lost events
     return NULL;
   }
   uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only the owner writes it
   if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: pairs with the writer's release
-  csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count
+  csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count of lost events
   return NULL;
 }
 
@@ -100,7 +100,7 @@ uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event)
     return 0;                                           // TR3: the writer reads once more after the end
   uint32_t number = csched_load_relaxed(&trace.number); // TR3: the file leaves out events of other traces
   if (is_end(event->what) && event->trace != number) {
-    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count
+    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count of events
     return 0;
   }
   event->trace = number;
@@ -128,15 +128,15 @@ void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, 
 
 uint64_t csched_trace_lost_(csched_observer *observer) {
   csched_trace_ring *ring = seen_ring(observer);
-  return ring != NULL ? csched_load_relaxed(&ring->lost) : 0; // a count
+  return ring != NULL ? csched_load_relaxed(&ring->lost) : 0; // a count of lost events
 }
 
 static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
 
 // Does: transfers the events of all rings to `file`, or discards them if it is NULL. Returns: how many events were lost so far.
 static uint64_t drain_all(csched_trace_file *file) {
-  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count
-                  csched_load_relaxed(&trace.without_submission);                       // a count
+  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count of events
+                  csched_load_relaxed(&trace.without_submission);                       // a count of events
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     csched_trace_drain_(each, file != NULL ? write_event : NULL, file);
     lost += csched_trace_lost_(each);

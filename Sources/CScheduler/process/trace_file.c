@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 18, LINES = 8192 }; // LINES: the most bytes that one event may add
-enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 };
+enum { BUFFER = 1 << 18, LINES = 8192 };                     // bytes of `buffer`; the most bytes that one event may add
+enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 }; // entries of the two tables; bytes of a name
 
 // A cached name of a function.
 typedef struct code {
@@ -20,32 +20,32 @@ typedef struct code {
 } code;
 
 typedef struct track {
-  uint64_t number; // of the target; 0: a thread of the process
-  uint32_t thread; // 0: a target's only track
+  uint64_t number; // the target's number; 0: a track of a thread
+  uint32_t thread; // the thread's system number; 0: the only track of the target
 } track;
 
 struct csched_trace_file {
-  int fd, error;
-  uint32_t process, trace;
-  csched_time start;
-  csched_text text;
-  code codes[CODES];
-  track tracks[TRACKS];
+  int fd, error;           // of the first write that failed; 0: none
+  uint32_t process, trace; // this process's number; the number of the trace, whose events alone are written
+  csched_time start;       // the time 0 of the file, ns
+  csched_text text;        // the free part of `buffer`
+  code codes[CODES];       // hash table
+  track tracks[TRACKS];    // hash table with linear probing
   char buffer[BUFFER];
 };
 
 // MARK: text
 
 static void add_text(csched_trace_file *file, const char *text) { csched_text_add_(&file->text, text); }
-static void add_number(csched_trace_file *file, const char *before, uint64_t number) {
-  add_text(file, before);
+static void add_number(csched_trace_file *file, const char *prefix, uint64_t number) {
+  add_text(file, prefix);
   csched_text_number_(&file->text, number);
 }
 
-// Does: adds `span` in microseconds, with three decimals.
-static void add_span(csched_trace_file *file, const char *before, csched_time span) {
+// Does: adds `prefix`, then `span` (ns) in microseconds, with three decimals.
+static void add_span(csched_trace_file *file, const char *prefix, csched_time span) {
   char digits[4] = {(char)('0' + span / 100 % 10), (char)('0' + span / 10 % 10), (char)('0' + span % 10), 0};
-  add_number(file, before, span / 1000);
+  add_number(file, prefix, span / 1000);
   add_text(file, ".");
   add_text(file, digits);
 }
@@ -97,7 +97,8 @@ static void add_target_name(csched_trace_file *file, const csched_figures *figur
   else add_number(file, "target ", number);
 }
 
-static uint64_t second_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
+// Returns: the number of the fictitious process whose tracks are the targets.
+static uint64_t targets_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
 
 static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
   add_text(file, ",\n{\"ph\":\"");
@@ -137,7 +138,7 @@ static uint64_t announce_target(csched_trace_file *file, const csched_trace_even
   bool is_new, is_concurrent = event->figures != NULL && event->figures->is_concurrent;
   uint64_t track = track_of(file, event->number, is_concurrent ? event->thread : 0, &is_new);
   if (!is_new) return track;
-  begin_line(file, "M", second_process(file), track);
+  begin_line(file, "M", targets_process(file), track);
   add_text(file, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
   add_target_name(file, event->figures, event->number);
   if (is_concurrent) add_number(file, " on thread ", event->thread);
@@ -151,9 +152,9 @@ static void add_time(csched_trace_file *file, csched_time time) {
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
-// Does: adds a slice for the function of `event`: a run with its duration, or a submission.
+// Does: adds a slice for the function of `event`: a run with its duration, or a submission. The slice's name is `prefix` and the function's name.
 static void add_slice(csched_trace_file *file, const csched_trace_event *event, uint64_t process, uint64_t thread,
-                      const char *kind, const char *before) {
+                      const char *kind, const char *prefix) {
   begin_line(file, "X", process, thread);
   add_time(file, event->time);
   csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
@@ -161,7 +162,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   add_text(file, ",\"cat\":\"");
   add_text(file, kind);
   add_text(file, "\",\"name\":\"");
-  add_text(file, before);
+  add_text(file, prefix);
   add_escaped(file, name_of_code(file, event->code));
   add_number(file, "\",\"args\":{\"submission\":", event->id);
   add_text(file, ",\"target\":\"");
@@ -169,7 +170,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   add_text(file, "\"}}");
 }
 
-// Does: adds an end of the arrow from a submission to its run.
+// Does: adds the start (`phase` "s") or the end ("f") of the arrow from a submission to its run.
 static void add_arrow(csched_trace_file *file, const csched_trace_event *event, const char *phase) {
   begin_line(file, phase, file->process, event->thread);
   add_time(file, event->time);
@@ -180,7 +181,7 @@ static void add_arrow(csched_trace_file *file, const csched_trace_event *event, 
 // Does: adds a point to the target's counter of waiting jobs.
 static void add_waiting(csched_trace_file *file, const csched_trace_event *event) {
   if (event->number == 0) return;
-  begin_line(file, "C", second_process(file), 0);
+  begin_line(file, "C", targets_process(file), 0);
   add_time(file, event->time);
   add_text(file, ",\"name\":\"waiting on ");
   add_target_name(file, event->figures, event->number);
@@ -188,6 +189,7 @@ static void add_waiting(csched_trace_file *file, const csched_trace_event *event
   add_text(file, "}}");
 }
 
+// Does: adds a point on the thread's track, for an event without a duration.
 static void add_instant(csched_trace_file *file, const csched_trace_event *event) {
   static const char *const NAMES[] = {[CSCHED_OCCURRED_CANCEL] = "cancel",
                                       [CSCHED_OCCURRED_DROP] = "drop",
@@ -224,7 +226,7 @@ void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *e
     uint64_t track = announce_target(file, event);
     add_slice(file, event, file->process, event->thread, "run", "");
     add_arrow(file, event, "f\",\"bp\":\"e");
-    add_slice(file, event, second_process(file), track, "on target", "");
+    add_slice(file, event, targets_process(file), track, "on target", "");
     add_waiting(file, event);
   } else {
     add_instant(file, event);
@@ -258,10 +260,11 @@ csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t t
   csched_os_thread_get_name_(file->process, name, sizeof name);
   add_text(file, "[{\"ph\":\"M\",\"name\":\"trace\",\"args\":{\"of\":\"Scheduler\"}}");
   name_process(file, file->process, name);
-  name_process(file, second_process(file), "targets");
+  name_process(file, targets_process(file), "targets");
   return file;
 }
 
+// Does: adds the runs that have not ended, as slices up to `now`.
 static void add_running(csched_trace_file *file, csched_time now) {
   for (const csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     csched_observed_level level;

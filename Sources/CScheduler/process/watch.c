@@ -87,7 +87,7 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
   if (!csched_figures_are_(figures, number)) return;
   report->target = figures->target;
   report->target_name = figures->name;
-  report->waiting = csched_load_relaxed(&figures->waiting); // a count
+  report->waiting = csched_load_relaxed(&figures->waiting); // a count of jobs
 }
 
 // MARK: checks

@@ -55,7 +55,7 @@
 #include "parking.h"
 
 enum { SLEEPERS = 1, STARVED = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | STARVED }; // bits of a waiter flag
-// Signals to a sleeper: try to lock again; the same, and AWAKE is set for you; you own the lock.
+// Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again, and AWAKE is set for you. YOURS: you own the lock.
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
 static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
@@ -237,7 +237,7 @@ static void require_owner_here(const csched_lock *lock) { // LK9: fork
 }
 
 static CSCHED_NOINLINE void observe(const csched_lock *lock, csched_time since) {
-  static const csched_time REPORTED_FROM = 1000000;
+  static const csched_time REPORTED_FROM = 1000000; // ns; shorter waits are not reported to observers
   csched_time span = csched_now() - since;
   if (span >= REPORTED_FROM) csched_observe_hooks_->note(CSCHED_OCCURRED_LOCK_WAIT, lock, span);
 }
@@ -292,7 +292,7 @@ void csched_lock_wake_slow_(csched_lock *lock) {
       csched_load_relaxed(&lock->owner) == 0 && // LK4: skipped wake; LK8: the sleeper keeps the lock valid
       !is_waiter_awake(lock)) {                 // LK3: skipped wake
     if (sleeper == bucket->starved) signal = take_lock(lock, sleeper->thread) ? YOURS : 0; // LK7: hand-off
-    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON;                                // LK3: AWAKE for the sleeper
+    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON; // LK3: AWAKE, unless another lock has it
     if (signal != 0) remove_locked(bucket, lock, sleeper);
   }
   csched_bucket_unlock_(bucket);

@@ -121,9 +121,10 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Does: ends unwound context frames, and marks `job` as submitted. Without a base it only marks: a signal handler, on its own stack, may call it.
+// Does: ends unwound context frames, and marks `job` as submitted. An unwound sync may still own `target` only if `target` is a queue or a limit.
+// Each of these has a base. Without a base no frame is ended: a signal handler, on a stack of its own, may submit.
 static void end_unwound_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
-  if (target->type->base != NULL) csched_frames_end_unwound_(caller); // an unwound sync may still own the queue
+  if (target->type->base != NULL) csched_frames_end_unwound_(caller);
   csched_job_submitted_(job, function);
 }
 
@@ -165,14 +166,14 @@ static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_j
   return error;
 }
 
-// Does: the fast path of end_unwound_and_mark. Returns: false if that must be called.
-static inline bool mark(const csched_target *target, csched_job *job) {
+// Does: marks `job` as submitted if it is idle and `target` has no base. Returns: whether it did; if not, call end_unwound_and_mark.
+static inline bool mark_for_root(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }
 
 CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
   if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME());
-  if (!mark(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
+  if (!mark_for_root(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
   return target->type->deliver(target, job);
 }
 
@@ -182,7 +183,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
                   (void *)node);
   if (target->type->base != NULL) csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0};
+  csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0}; // a drop inside `deliver` is a refusal
   int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
                                     : target->type->deliver(target, (csched_job *)node);
   csched_job_may_be_refused_ = outer;
@@ -193,7 +194,8 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
                                             csched_time leeway) {
   timer->target = target;
   if (csched_is_observed_()) return submit_at_observed(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
-  if (!mark(target, &timer->job)) return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
+  if (!mark_for_root(target, &timer->job))
+    return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 

@@ -10,17 +10,17 @@ enum { CSCHED_TASK_UNITS = 64 };
 /// An allocation from the system is CSCHED_TASK_UNITS units. This header is the first unit.
 typedef struct csched_task_pages {
   struct csched_task_pages *next;
-  uint64_t bare;         ///< a bit for each decommitted unit
+  uint64_t bare;         ///< bit i: unit i is decommitted (given back to the system, or never used)
   uint64_t life;         ///< at least the generation of each job in these units at their decommit (task_memory.c, TM1)
-  csched_task_size size; ///< of all jobs in it
+  csched_task_size size; ///< the size of all jobs in it
   uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
 } csched_task_pages;
 
 /// The central cache: free memory that all threads share.
 typedef struct csched_task_central_cache {
-  csched_lock lock;
-  csched_job *batches[CSCHED_TASK_SIZES]; ///< of free jobs, by size
-  csched_task_pages *all;                 ///< newest first
+  csched_lock lock;                       ///< guards both lists, and `bare`, `life` and `free` of `all`
+  csched_job *batches[CSCHED_TASK_SIZES]; ///< for each size, a list of batches of free jobs
+  csched_task_pages *all;                 ///< all allocations, newest first
 } csched_task_central_cache;
 
 extern CSCHED_HIDDEN csched_task_central_cache csched_task_central_;

@@ -13,7 +13,8 @@
 //        jobs that those threads were dropping are ORPHANED.
 // Orderings
 //   word: release, pairs with the acquire through an old handle, which sees that its task is over, and the writes of that task; the system orders a
-//   decommit in the same way · lists: release, pairs with the fork; the lock orders all other accesses
+//   decommit in the same way · lists: release, for a child of fork, whose copy holds a whole list; the lock orders all
+//   other accesses
 // Assumes: a thread whose exit handler cannot be registered (no memory for that) has no cache.
 // Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a central cache of full batches are Bonwick and
 //   Adams's magazines (2001).
@@ -47,6 +48,7 @@ static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
 } mine;
 
 static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
+// Returns: how many jobs a full batch has: as many as a unit holds.
 static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
 
 // MARK: the central cache
@@ -59,7 +61,7 @@ static unsigned unit_of(const csched_job *job) { return (unsigned)((uintptr_t)jo
 
 static void add_batch(csched_job *batch, csched_task_size size) { // TM2: into the central cache
   *next_batch_of(batch) = central.batches[size];
-  csched_store_release(&central.batches[size], batch); // TM4: release; pairs with the fork
+  csched_store_release(&central.batches[size], batch); // TM4: a child of fork reads a whole list (take_batch)
 }
 
 static pages *add_pages(csched_task_size size) {
@@ -67,9 +69,9 @@ static pages *add_pages(csched_task_size size) {
   if (added == NULL) return NULL;
   added->size = size;
   added->life = 1;
-  added->bare = ~UINT64_C(1);
+  added->bare = ~UINT64_C(1); // all units but unit 0, which is this header
   added->next = central.all;
-  csched_store_release(&central.all, added); // TM4: release; pairs with the fork
+  csched_store_release(&central.all, added); // TM4: a child of fork reads a whole list (at_fork, make_batch)
   return added;
 }
 
@@ -98,7 +100,7 @@ static csched_job *take_batch(csched_task_size size) {
   csched_lock_lock(&central.lock);
   csched_job *batch = central.batches[size];
   if (batch != NULL)
-    csched_store_release(&central.batches[size], *next_batch_of(batch)); // TM2; TM4: pairs with the fork
+    csched_store_release(&central.batches[size], *next_batch_of(batch)); // TM2: one place; TM4: read in a child of fork
   else batch = make_batch(size);
   csched_lock_unlock(&central.lock);
   return batch;
@@ -110,11 +112,11 @@ static void give_batch(csched_job *batch, csched_task_size size) {
   csched_lock_unlock(&central.lock);
 }
 
-// Marks the jobs that other threads were dropping: those threads do not exist in the child.
-static void orphan_drops(const pages *each) {
+// Does: marks the jobs in `from` that other threads were dropping as ORPHANED. Those threads do not exist in the child.
+static void orphan_drops(const pages *from) {
   for (unsigned unit = 1; unit < UNITS; unit++)
-    for (size_t i = 0; i < batch_of(each->size) && !(each->bare >> unit & 1); i++) {
-      csched_job *job = job_at(each, unit, i);
+    for (size_t i = 0; i < batch_of(from->size) && !(from->bare >> unit & 1); i++) {
+      csched_job *job = job_at(from, unit, i);
       uint64_t word = csched_load_relaxed(&job->word); // TM4: the only thread
       unsigned state = csched_job_state_(word);
       if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !csched_job_is_dropped_here_(job))
@@ -229,38 +231,39 @@ csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)
 
 // MARK: trim
 
-// Does: counts the free jobs of each unit, and stores their latest generation in `life`.
+// Does: counts the free jobs of each unit. Raises the `life` of their allocation to their generations.
 static void count_free(const csched_job *batch) {
   for (; batch != NULL; batch = *next_batch_of(batch))
     for (const csched_job *each = batch; each != NULL; each = each->next) {
       uint64_t life = csched_load_relaxed(&each->word) / CSCHED_JOB_LIFE; // TM1: the job is free
       pages *around = pages_of(each);
-      if (life > around->life) around->life = life;
+      if (life > around->life) around->life = life; // TM1: for a job made here after a decommit
       around->free[unit_of(each)]++;
     }
 }
 
-// Returns: whether the system's page of `units` units from `unit` on has free jobs only, and is not decommitted yet.
-static bool can_be_decommitted(const pages *each, unsigned unit, unsigned units) {
+// Returns: whether the system's page that consists of `units` units from `unit` on has only free jobs, and is not decommitted yet. A unit with
+// fewer free jobs than it holds, which are batch_of, has a job in use or in a thread's cache.
+static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units) {
   bool has_free = false;
   for (unsigned i = unit; i < unit + units; i++) {
-    bool is_bare = (each->bare >> i & 1) != 0;
-    if (i == 0 || (!is_bare && each->free[i] < batch_of(each->size))) return false; // unit 0 is the header
-    has_free |= !is_bare;
+    bool is_decommitted = (from->bare >> i & 1) != 0;
+    if (i == 0 || (!is_decommitted && from->free[i] < batch_of(from->size))) return false; // unit 0 is the header
+    has_free |= !is_decommitted;
   }
   return has_free;
 }
 
-// Does: decommits each page that can be decommitted; adjacent pages by one call.
-static void decommit_pages(pages *each, unsigned units) {
+// Does: decommits each page of `from` that can be decommitted; adjacent pages by one call. `units`: units in a page.
+static void decommit_pages(pages *from, unsigned units) {
   uint64_t emptied = 0;
   for (unsigned first = 0, end; first < UNITS; first = end + units) {
-    for (end = first; end < UNITS && can_be_decommitted(each, end, units); end += units) {}
+    for (end = first; end < UNITS && can_be_decommitted(from, end, units); end += units) {}
     if (end == first) continue;
-    csched_os_pages_empty_((char *)each + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
+    csched_os_pages_empty_((char *)from + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
     for (unsigned i = first; i < end; i++) emptied |= UINT64_C(1) << i;
   }
-  each->bare |= emptied; // TM2: decommitted
+  from->bare |= emptied; // TM2: decommitted
 }
 
 // Does: returns the jobs in `batches` to the central cache, except jobs in pages that will be decommitted.
@@ -291,7 +294,7 @@ void csched_trim(void) {
   for (pages *each = central.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
     csched_job *batches = central.batches[size];
-    csched_store_release(&central.batches[size], NULL); // TM4: release; pairs with the fork
+    csched_store_release(&central.batches[size], NULL); // TM4: a child of fork reads a whole list (take_batch)
     count_free(batches);
     restore_batches(batches, (csched_task_size)size, units);
   }

@@ -29,8 +29,8 @@ internal import CScheduler
 /// 1. Cancellation is a request: an action that has started runs to its end.
 /// 2. Disposing a context also cancels the actions that were scheduled through it, and their own children, also when the context's action has
 ///    ended. An action scheduled in any other way is independent.
-/// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Then only the context's own
-///    ``dispose()`` cancels the actions scheduled through it.
+/// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Once the action and all its children
+///    have ended, a disposal of the parent no longer reaches the context. For an action scheduled through it after that, dispose this context.
 /// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
 ///    thread is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
@@ -41,24 +41,25 @@ public final class ActionContext: Disposable {
     let context: Unmanaged<ActionContext>
   }
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of living disposables
   // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
   /// The disposable of the submitted action, until the action has ended.
   private let scheduled = Protected<(any Disposable)?>(nil)
-  /// The parent context, only if it had left the tree when this context was made. Otherwise the tree retains the parent.
+  /// The parent context, if it had left the tree before this context was made: it had ended, without children. Otherwise nil: the tree retains the
+  /// parent.
   private let parent = Protected<ActionContext?>(nil)
 
   /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
     _ = Unmanaged.passRetained(self)  // the tree's reference, until the node leaves the tree
-    let isHeld = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
+    let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
       let context = ActionContext.of(gone!)
       context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
     }
-    if !isHeld { self.parent.write(parent) }  // AX3: retain a parent that has left the tree
+    if !treeRetainsParent { self.parent.write(parent) }  // AX3: retain a parent that has left the tree
   }
 
   deinit { node.deallocate() }
@@ -183,7 +184,7 @@ public final class ActionContext: Disposable {
     // Unchecked: only the disposing thread calls `body`, and only `release`, once and after the call, clears it.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
-    private let counted = CountedDisposable()
+    private let counted = CountedDisposable()  // as above
 
     init(_ body: @escaping @Sendable () -> Void) {
       self.body = body

@@ -14,8 +14,9 @@
 //   "the pool and the main thread are shut down, before, under and after tasks of each kind".
 // Models: swift/executors/late_jobs.swift, with test jobs and a pool driven by hand. It lacks the main loop's end.
 
-/// The late jobs of one target. They must run, or their tasks would never end. Late jobs wait until no work of the target runs. Then the target's
-/// late queue, a serial queue on the pool, runs them in order. Dropped jobs had been accepted, so they are older than refused jobs.
+/// The late jobs of one target: jobs of Swift tasks that the target, which was stopped, refused or dropped. They must run, or their tasks would
+/// never end. Late jobs wait here until no work of the target runs. Then the target's late queue, a serial queue on the pool, runs them in order.
+/// Dropped jobs had been accepted, so they are older than refused jobs.
 struct LateJobs {
   private var dropped: [TaskJob] = [], refused: [TaskJob] = []
   private var isOver = false  // true when no work of the target runs, now or later, and no late job waits here

@@ -18,7 +18,7 @@ internal import Synchronization
 /// Unlike Combine's `AnyCancellable`, it does not cancel when it is released, unless it was stored in a set by `store(in:)`. The idea is from
 /// ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of living disposables
   private let disposed: Atomic<Bool>
   // Only the thread that won `disposed`, and init and deinit, access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
@@ -50,10 +50,10 @@ public final class AnyDisposable: DisposalNode {
   }
 
   deinit {
-    if action != nil { DisposalWalk.outsideOfRelease { action = nil } }
+    if action != nil { DisposalWalk.outsideOfRelease { action = nil } }  // the captures' deinits may run user code
     guard child != nil else { return }
-    let join = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
-    join { walk in
+    let runWalk = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
+    runWalk { walk in
       if let child = child.take() { walk.push(child) }
     }
   }

@@ -27,7 +27,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   ///   - stackSize: the stack size in bytes; 0 is the system's default.
   ///   - lateJobs: how to treat a task that continues here after the thread has ended.
   ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty, those of the thread that
-  ///     starts it.
+  ///     creates the scheduler.
   ///   - priority: how the system schedules the thread.
   /// - Throws: ``SchedulerError/system(_:)`` if no thread can be created, or it cannot have these processors or this priority.
   public convenience init(
@@ -54,6 +54,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
+    // `isReported`: the error reports a refusal to the caller, so a debug build does not print one.
     let (action, isAccepted) = core.submit(action, isReported: true)
     guard isAccepted else { throw SchedulerError.stopped }
     return action
@@ -77,7 +78,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   public func join() { joinBlocking() }
 
   func joinBlocking() {
-    if thread.isHere || csched_thread_join(thread.thread) != 0 {
+    if thread.isHere || csched_thread_join(thread.thread) != 0 {  // EDEADLK, its only error: on the thread itself
       misuse(
         "ThreadScheduler.join", of: thread.name,
         "called on the scheduler's own thread, which cannot wait for its own end. Join from another thread.")
@@ -100,10 +101,10 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 extension ThreadScheduler {
   /// How the system schedules the thread of a ``ThreadScheduler``: ``ThreadScheduler/init(name:stackSize:lateJobs:processors:priority:)``.
   ///
-  /// If the process may not have the priority, the start throws ``SchedulerError/system(_:)``, and no thread remains. Darwin refuses all but
+  /// If the process may not have the priority, the initializer throws ``SchedulerError/system(_:)``, and no thread remains. Darwin refuses all but
   /// ``inherited``.
   public enum Priority: Hashable, Sendable {
-    /// The priority of the thread that starts it.
+    /// The priority of the thread that creates the scheduler.
     case inherited
     /// A nice value from -20 to 19. A higher value gets less processor time. A value below that of the process needs a permission (`RLIMIT_NICE`).
     case nice(Int)

@@ -90,7 +90,8 @@
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
 
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for values that arrive before the first pair.
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for values that arrive before the first pair. They
+    /// satisfy no demand, so a request for each would drain one upstream before the other has sent a value.
     private func requestMissing() {
       let wanted = lock.withLock {
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))

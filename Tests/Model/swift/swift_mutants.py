@@ -215,7 +215,7 @@ MUTANTS = [
     ("context: an end does not end the cancellation", "ActionContext", "withExtendedLifetime(last) { csched_cancellation_end(cancellation) }", "withExtendedLifetime(last) {}"),
     ("context: an ended context keeps its scheduled action", "ActionContext", "let last = scheduled.exchange(nil)", "let last: (any Disposable)? = nil"),
     ("context: a tree does not keep its contexts", "ActionContext", "_ = Unmanaged.passRetained(self)  // the tree's, until it has gone", "_ = Unmanaged.passRetained(self); Unmanaged.passUnretained(self).release()"),
-    ("context: a child does not keep its removed parent", "ActionContext", "if !isHeld { self.parent.write(parent) }", ""),
+    ("context: a child does not keep its removed parent", "ActionContext", "if !treeRetainsParent { self.parent.write(parent) }", ""),
     ("context: a removed context keeps its parent", "ActionContext", "context.takeUnretainedValue().parent.write(nil)", ""),
     ("context: a handler keeps its closure after its end", "ActionContext", "handler.takeUnretainedValue().body = nil", ""),
     # GroupMembers.swift
