@@ -13,7 +13,7 @@
 
 /// Receives a source's elements and its end. When it has enough elements, or at the end, it disposes the source and wakes the waiter.
 /// Inlinable into the waiter's module, which knows the element's type: looking up generic types would take longer than the rest.
-@usableFromInline
+@_fixed_layout @usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
 
@@ -30,12 +30,12 @@ final class BlockingSink<Element: Sendable>: Sendable {
     case failed(any Error)
   }
 
-  @usableFromInline struct State: Sendable {
+  @frozen @usableFromInline struct State: Sendable {
     @usableFromInline var elements: [Element] = []
     @usableFromInline var outcome: Outcome?  // how the source ended, or the timeout; set once
     @usableFromInline var predicate: Predicate?  // nil after the outcome
 
-    @usableFromInline init(predicate: Predicate?) { self.predicate = predicate }
+    @inlinable init(predicate: Predicate?) { self.predicate = predicate }
   }
 
   @usableFromInline let subscription = SingleAssignmentDisposable()
@@ -43,7 +43,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline let wanted: Wanted
   @usableFromInline let state: Protected<State>
 
-  @usableFromInline
+  @inlinable
   init(_ wanted: Wanted, where predicate: Predicate?, waking lock: RunLoopLock) {
     self.wanted = wanted
     self.lock = lock

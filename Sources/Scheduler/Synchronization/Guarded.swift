@@ -8,6 +8,7 @@
 /// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
 /// reading copies the value out of the lock. A property wrapper cannot be limited to some value types, so this is a separate type. Its shape is that
 /// of `Synchronization.Mutex`, in a class. The rules for code under the lock are those of ``Protected``.
+@_fixed_layout  // as Protected
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()
 
@@ -16,6 +17,7 @@ public final class Guarded<Value: ~Copyable> {
   @usableFromInline var value: Value
 
   /// Creates a guard for `value`, to which no other code may have a reference.
+  @inlinable
   public init(_ value: consuming sending Value) { self.value = value }
 
   /// Runs `body` on the value, which it may change. Returns the result of `body`, or throws its error.

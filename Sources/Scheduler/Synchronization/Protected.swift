@@ -26,6 +26,7 @@
 /// The value and its lock share one allocation. The idea and the names are from Alamofire's `Protected`.
 @propertyWrapper
 @dynamicMemberLookup
+@_fixed_layout  // lets callers specialise the initialiser, also with library evolution
 public final class Protected<Value> {
   @usableFromInline let lock = InlineLock()
 
@@ -36,6 +37,7 @@ public final class Protected<Value> {
   /// Creates a guard for `value`.
   ///
   /// - Parameter value: the initial value.
+  @inlinable
   public init(_ value: Value) { self.value = value }
 
   /// Creates a guard for the property's initial value.
