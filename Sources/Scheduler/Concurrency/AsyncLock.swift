@@ -125,7 +125,7 @@ private final class LockHolder: @unchecked Sendable {
   private static var current: UInt { withUnsafeCurrentTask { unsafeBitCast($0, to: UInt.self) } }
 
   /// Notes the current task, which has got the lock, and raises its priority to that of the tasks that wait.
-  func begin(hasWaiters: Bool) {
+  @inline(never) func begin(hasWaiters: Bool) {
     let current = Self.current
     lock.lock()
     task = current
@@ -134,7 +134,7 @@ private final class LockHolder: @unchecked Sendable {
   }
 
   /// Forgets the task, which is about to release the lock, once no other thread escalates it: it may end afterwards.
-  func end() {
+  @inline(never) func end() {
     lock.lock()
     while escalations > 0 { escalated.wait(with: lock) }
     task = 0
@@ -143,7 +143,7 @@ private final class LockHolder: @unchecked Sendable {
 
   /// Raises the priority of the task that has the lock, and of the next ones while there are waiters, to that of the current task. Returns false,
   /// and does nothing, if the current task has the lock.
-  func waitBegins() -> Bool {
+  @inline(never) func waitBegins() -> Bool {
     let current = Self.current, priority = Task.currentPriority.rawValue
     lock.lock()
     if current != 0, task == current {

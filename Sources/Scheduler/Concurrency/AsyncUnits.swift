@@ -3,6 +3,9 @@ internal import Synchronization
 /// Units that tasks wait for, first in, first out. Each of ``AsyncSemaphore``, ``AsyncLock`` and ``AsyncLimit`` has one.
 ///
 /// A free unit goes to the first waiter, and no other task can take it. No code but this file's runs under the lock.
+///
+/// Functions that lock are never inlined. The lock's fast path reads a thread-local variable, and an optimised async function may keep its address
+/// across a suspension, after which it runs on another thread.
 final class AsyncUnits: @unchecked Sendable {
   // Unchecked, because the compiler does not know that the lock guards the fields, and those of each `Ticket`.
   private let lock = InlineLock()
@@ -32,18 +35,18 @@ final class AsyncUnits: @unchecked Sendable {
   var hasWaiters: Bool { waiters.load(ordering: .relaxed) > 0 }  // a count
 
   /// Takes `units` if that many are free and no request waits. Returns whether it did.
-  func tryTake(_ units: Int) -> Bool { lock.withLock { takeLocked(units) } }
+  @inline(never) func tryTake(_ units: Int) -> Bool { lock.withLock { takeLocked(units) } }
 
   /// Takes `units` as ``tryTake(_:)`` does, unless the task is cancelled. If it returns false, wait for the outcome of a `request`.
   ///
   /// Not async, because a call of an async function costs more than all else here.
-  @inline(__always) func takeFast(_ units: Int) throws(CancellationError) -> Bool {
+  @inline(never) func takeFast(_ units: Int) throws(CancellationError) -> Bool {
     if Task.isCancelled { throw CancellationError() }
     return tryTake(units)
   }
 
   /// Puts a request at the end of the list, or grants it at once. Each request needs one call of `outcome(of:)`.
-  func request(_ units: Int) -> Ticket {
+  @inline(never) func request(_ units: Int) -> Ticket {
     let ticket = Ticket(units)
     lock.withLock {
       if takeLocked(units) { ticket.outcome = .success(()) } else { appendLocked(ticket) }
@@ -55,17 +58,25 @@ final class AsyncUnits: @unchecked Sendable {
   func outcome(of ticket: Ticket, isolation: isolated (any Actor)?) async throws {
     await withTaskCancellationHandler {
       await withUnsafeContinuation(isolation: isolation) { continuation in
-        lock.lock()
-        let isOver = ticket.outcome != nil
-        if !isOver { ticket.continuation = continuation }
-        lock.unlock()
-        if isOver { continuation.resume() }
+        if isOver(ticket, elseResuming: continuation) { continuation.resume() }
       }
     } onCancel: {
       end(ticket, CancellationError())
     }
-    try lock.withLock { ticket.outcome! }.get()
+    try outcome(of: ticket).get()
   }
+
+  /// Returns whether the request has an outcome. If not, its end resumes `continuation`.
+  @inline(never)
+  private func isOver(_ ticket: Ticket, elseResuming continuation: UnsafeContinuation<Void, Never>) -> Bool {
+    lock.withLock {
+      if ticket.outcome == nil { ticket.continuation = continuation }
+      return ticket.outcome != nil
+    }
+  }
+
+  @inline(never)
+  private func outcome(of ticket: Ticket) -> Result<Void, any Error> { lock.withLock { ticket.outcome! } }
 
   /// Suspends the task until the request is granted. Throws `CancellationError` if the task is cancelled first, and the error of `deadline` if it
   /// comes first.
@@ -77,7 +88,7 @@ final class AsyncUnits: @unchecked Sendable {
   }
 
   /// Returns `units`, and grants the requests that they suffice for. Returns false, and does nothing, if there would be too many.
-  @discardableResult
+  @discardableResult @inline(never)
   func give(_ units: Int) -> Bool {
     var granted: Ticket?
     let fits = lock.withLock {
@@ -92,7 +103,7 @@ final class AsyncUnits: @unchecked Sendable {
   }
 
   /// Ends a request that waits, with `error`. Does nothing to one that is granted or ended.
-  private func end(_ ticket: Ticket, _ error: any Error) {
+  @inline(never) private func end(_ ticket: Ticket, _ error: any Error) {
     var granted: Ticket?
     lock.withLock {
       guard ticket.outcome == nil else { return }
