@@ -7,21 +7,21 @@
 
 static csched_loop *loop;
 static csched_event *event;
-static model_cell before;     // what a merging thread did first
-static uint64_t told, wanted; // what ends the run, or 0
+static model_cell before;          // what a merging thread did first
+static uint64_t delivered, wanted; // what ends the run, or 0
 static int calls, over, cancels;
 
 static void hear(csched_event *event, uint64_t value) {
   (void)event;
   model_assert(cancels == 0);         // EV4
   if (value & 1) model_read(&before); // EV1: seen, not raced with
-  told += value;
+  delivered += value;
   calls++;
-  if (told == wanted) csched_loop_end_run(loop);
+  if (delivered == wanted) csched_loop_end_run(loop);
 }
 
 static void begin(uint64_t ends_at) {
-  told = 0;
+  delivered = 0;
   wanted = ends_at;
   calls = over = cancels = 0;
   before = (model_cell){0};
@@ -33,7 +33,7 @@ static void begin(uint64_t ends_at) {
 // Called when all threads have ended: the thread that ends the run may still be at it when the wait returns.
 static void end(uint64_t sum) {
   csched_loop_destroy(loop);
-  model_assert(told == sum && csched_event_is_idle(event)); // EV1, EV2
+  model_assert(delivered == sum && csched_event_is_idle(event)); // EV1, EV2
   free(event);
 }
 
@@ -130,7 +130,7 @@ static void freed_when_idle(void) {
   csched_loop_run(loop);
 }
 static void freed_after_telling(void) {
-  model_assert(told == 1); // EV1
+  model_assert(delivered == 1); // EV1
   csched_loop_destroy(loop);
 }
 

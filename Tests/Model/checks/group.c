@@ -6,7 +6,7 @@
 
 static csched_group *group;
 static model_cell done[3];
-static int passed, told, told_later, order[2];
+static int passed, called, called_later, order[2];
 static csched_group_notice notices[2], later;
 static uint32_t users; // of the memory
 
@@ -14,7 +14,7 @@ static void start(uint32_t entered, unsigned of_users) {
   group = calloc(1, sizeof *group);
   csched_group_enter(group, entered);
   for (int i = 0; i < 3; i++) done[i] = (model_cell){0};
-  passed = told = told_later = 0;
+  passed = called = called_later = 0;
   users = of_users;
 }
 static void let_go(void) {
@@ -91,7 +91,7 @@ static void reentered(void) {
 
 static void call(csched_group_notice *notice) {
   look(2);
-  order[told++] = (int)(notice - notices);
+  order[called++] = (int)(notice - notices);
   notice->next = notices; // it is the callee's
 }
 static void notify_and_leave(void *unused) {
@@ -109,7 +109,7 @@ static void notified(void) {
 // A thread that is not a member enters while the last member leaves, or after the group has been emptied.
 static void call_later(csched_group_notice *unused) {
   (void)unused;
-  told_later++;
+  called_later++;
 }
 static void enter_from_outside(void *unused) {
   (void)unused;
@@ -119,7 +119,7 @@ static void enter_from_outside(void *unused) {
 }
 static void call_one(csched_group_notice *notice) {
   look(1);
-  order[told++] = (int)(notice - notices);
+  order[called++] = (int)(notice - notices);
 }
 static void tell_and_leave(void *unused) {
   (void)unused;
@@ -133,11 +133,11 @@ static void entered_from_outside(void) {
   model_spawn(enter_from_outside, NULL);
 }
 static void each_told_once(void) {
-  model_assert(told == 2 && order[0] == 0 && order[1] == 1 && told_later == 1 && csched_group_count(group) == 0);
+  model_assert(called == 2 && order[0] == 0 && order[1] == 1 && called_later == 1 && csched_group_count(group) == 0);
   free(group);
 }
 static void told_once(void) {
-  model_assert(told == 2 && order[0] == 0 && order[1] == 1 && csched_group_count(group) == 0);
+  model_assert(called == 2 && order[0] == 0 && order[1] == 1 && csched_group_count(group) == 0);
   free(group);
 }
 
@@ -156,7 +156,7 @@ static void took_back(void) {
   model_spawn(take_back, NULL);
 }
 static void told_or_taken_back(void) {
-  model_assert(told + taken_back == 2 && order[0] == 0 && (taken_back || order[1] == 1) && told_later == 1);
+  model_assert(called + taken_back == 2 && order[0] == 0 && (taken_back || order[1] == 1) && called_later == 1);
   free(group);
 }
 

@@ -224,20 +224,20 @@ static void wait_at_one(void) { start_waiting(1, false, false); }
 static void wait_at_two(void) { start_waiting(2, false, false); }
 static void wait_in_barrier(void) { start_waiting(2, true, false); }
 static void wait_for_barrier(void) { start_waiting(2, false, true); }
-static void told(void) { model_assert(result == EDEADLK); }
+static void is_deadlock(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
 const model_check limit_checks[] = {
-    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},    // LM1, LM2, LM3, LM5
-    {"limit: two permits, four jobs", two_lanes, all_ran},                                     // LM1, LM2, LM5
-    {"limit: a base that refuses", refused, run_or_dropped},                                   // LM4
-    {"limit: a wait inside of the only permit is reported", wait_at_one, told},                // LM7
-    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},             // LM7
-    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between}, // LM9, LM2
-    {"limit: two jobs behind a barrier", two_after, barrier_second},                           // LM9, LM2
-    {"limit: two submitters of barriers", two_barriers, both_alone},                           // LM9, LM3, LM5
-    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                    // LM9
-    {"limit: a wait inside of a barrier is reported", wait_in_barrier, told},                  // LM7
-    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, told},    // LM7
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},        // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                         // LM1, LM2, LM5
+    {"limit: a base that refuses", refused, run_or_dropped},                                       // LM4
+    {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},             // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},                 // LM7
+    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between},     // LM9, LM2
+    {"limit: two jobs behind a barrier", two_after, barrier_second},                               // LM9, LM2
+    {"limit: two submitters of barriers", two_barriers, both_alone},                               // LM9, LM3, LM5
+    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                        // LM9
+    {"limit: a wait inside of a barrier is reported", wait_in_barrier, is_deadlock},               // LM7
+    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, is_deadlock}, // LM7
     {NULL, NULL, NULL},
 };

@@ -175,16 +175,16 @@ static void cancel_early(void *unused) {
   (void)unused;
   csched_timer_cancel(&early_one);
 }
-static csched_time told(csched_timer *each, csched_time deadline, csched_time until) {
-  csched_job_submitted_(&each->job, "told");
+static csched_time submit_timer(csched_timer *each, csched_time deadline, csched_time until) {
+  csched_job_submitted_(&each->job, "submit_timer");
   csched_timer_added added = csched_timers_add_(&owners[0], each, deadline, 0);
   return added == CSCHED_TIMER_ADDED_FIRST ? csched_load_relaxed(&owners[0].wake) : until;
 }
 static void add_beside_cancelled(void *unused) {
   (void)unused;
-  csched_time until = told(&far_one, 1000, CSCHED_FOREVER);
-  until = told(&early_one, 20, until);
-  until = told(&timer, 40, until);
+  csched_time until = submit_timer(&far_one, 1000, CSCHED_FOREVER);
+  until = submit_timer(&early_one, 20, until);
+  until = submit_timer(&timer, 40, until);
   model_assert(until <= 40);
 }
 static void beside_cancelled(void) {

@@ -167,12 +167,12 @@ static void no_herd(void) {
 }
 
 // The second waiter is marked by the broadcast, and gives up before its turn comes.
-static uint32_t told;
+static uint32_t signalled_thread;
 static void wait_told(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
   bool woken = csched_cond_wait_until(&cond, &lock, csched_time_after(csched_now(), 20 * SHORT));
-  model_assert(woken || told != csched_lock_self_());
+  model_assert(woken || signalled_thread != csched_lock_self_());
   csched_lock_unlock(&lock);
 }
 static void tell_and_hold(void *unused) {
@@ -183,14 +183,14 @@ static void tell_and_hold(void *unused) {
   csched_cond_broadcast(&cond);
   csched_bucket *bucket = csched_waiters_lock_(&cond);
   csched_sleeper *next = csched_bucket_first_locked_(bucket, &cond);
-  if (next != NULL) told = next->thread;
+  if (next != NULL) signalled_thread = next->thread;
   csched_bucket_unlock_(bucket);
   csched_nap_(40 * SHORT);
   csched_lock_unlock(&lock);
 }
 static void told_and_late(void) {
   reset();
-  told = 0;
+  signalled_thread = 0;
   model_spawn(tell_and_hold, NULL);
   model_spawn(wait_until_ready, NULL);
   model_spawn(wait_told, NULL);
