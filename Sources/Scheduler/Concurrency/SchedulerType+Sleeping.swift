@@ -28,11 +28,11 @@ extension SchedulerType {
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
-        sleeper.begin()
-        // Another thread may have advanced the clock past the instant before the task counted as asleep. Then the task does not sleep.
-        guard isDue(), resumption.claim() else { return }
+        // Another thread may have moved the clock past the instant before the action was submitted. Then the task does not sleep. A task that
+        // counts as asleep is woken by its action only: a test that waits for the sleeper, and then steps, steps to this action.
+        guard isDue() else { return sleeper.begin() }
+        guard resumption.claim() else { return }
         waking.dispose()
-        sleeper.wake()
         resumption.finish(.success(()))
       }
     } onCancel: {
