@@ -192,8 +192,24 @@ public final class GroupScheduler: SchedulerType {
   }
 }
 
-@available(*, deprecated, renamed: "LoopScheduler.Statistics")
-public typealias LoopStatistics = LoopScheduler.Statistics
+@available(*, deprecated, renamed: "SchedulerStatistics.Loop")
+public typealias LoopStatistics = SchedulerStatistics.Loop
+
+extension SchedulerStatistics {
+  @available(*, deprecated, renamed: "loop.actions")
+  public var actions: UInt64 { loop?.actions ?? 0 }
+
+  @available(*, deprecated, renamed: "loop.sleeps")
+  public var sleeps: UInt64 { loop?.sleeps ?? 0 }
+
+  @available(*, deprecated, renamed: "loop.idle")
+  public var idle: Duration { loop?.idle ?? .zero }
+}
+
+extension SchedulerTarget {
+  @available(*, deprecated, renamed: "statistics.work")
+  public final var workStatistics: SchedulerStatistics.Work? { statistics.work }
+}
 
 @available(*, deprecated, renamed: "SchedulerTarget")
 public typealias BarrierScheduler = SchedulerTarget

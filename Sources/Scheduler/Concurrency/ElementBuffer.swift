@@ -18,10 +18,16 @@ final class ElementBuffer<Element: Sendable>: Sendable {
 
   private let state = Protected(State())
   private let capacity: Int
+  private let merge: @Sendable (_ last: inout Element, _ element: Element) -> Void
   private let source = SingleAssignmentDisposable()
 
-  /// - Parameter capacity: how many elements to store. When the buffer is full, the oldest element is removed.
-  init(capacity: Int = .max) { self.capacity = capacity }
+  /// - Parameters:
+  ///   - capacity: how many elements to store, at least 1.
+  ///   - merge: merges an element that arrives while the buffer is full into the last one that is stored. Called under the buffer's lock.
+  init(capacity: Int, merge: @escaping @Sendable (_ last: inout Element, _ element: Element) -> Void) {
+    self.capacity = capacity
+    self.merge = merge
+  }
 
   /// Disposes `source` when the sequence ends, or at once if it has ended.
   func follow(_ source: any Disposable) { self.source.setDisposable(source) }
@@ -31,8 +37,11 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     let waiter: Resumption<Element?>? = state.withLock { state in
       guard !state.isOver else { return nil }
       if let first = state.waiters.popFirst() { return first }
-      if state.elements.count == capacity { state.elements.removeFirst() }
-      state.elements.append(element)
+      if state.elements.count < capacity {
+        state.elements.append(element)
+      } else {
+        merge(&state.elements[state.elements.endIndex - 1], element)
+      }
       return nil
     }
     waiter?.finish(.success(element))

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// How much work a scheduler received, how long it waited, and how long it ran: ``SchedulerTarget/workStatistics``.
+/// The figures of one scheduler: ``SchedulerTarget/statistics``.
 public struct SchedulerStatistics: Hashable, Sendable {
   /// A distribution of durations. The median and the 99th percentile are too large by at most an eighth.
   public struct Spans: Hashable, Sendable {
@@ -18,46 +18,82 @@ public struct SchedulerStatistics: Hashable, Sendable {
     }
   }
 
-  /// The number of actions and jobs of tasks, delayed ones included. A repeating action counts once for each call.
-  public let submitted: UInt64
-  /// The number of submitted actions that have run to their end.
-  public let run: UInt64
-  /// The number of submitted actions that were disposed before they started.
-  public let cancelled: UInt64
-  /// The number of submitted actions that were dropped: refused, or discarded by a stop.
-  public let dropped: UInt64
-  /// The number of submitted actions that wait, delayed ones included.
-  public let depth: UInt64
-  /// The number of submissions that had to wake a thread.
-  public let wakes: UInt64
-  /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
-  public let systemCalls: UInt64
-  /// The time from the submission, or the deadline, to the start. Not available in virtual time.
-  public let latency: Spans
-  /// The time from the start of an action to its end.
-  public let runTime: Spans
+  /// The work that a scheduler received since ``Schedulers/startCounting()``, how long it waited, and how long it ran.
+  public struct Work: Hashable, Sendable {
+    /// The number of actions and jobs of tasks, delayed ones included. A repeating action counts once for each call.
+    public let submitted: UInt64
+    /// The number of submitted actions that have run to their end.
+    public let run: UInt64
+    /// The number of submitted actions that were disposed before they started.
+    public let cancelled: UInt64
+    /// The number of submitted actions that were dropped: refused, or discarded by a stop.
+    public let dropped: UInt64
+    /// The number of submitted actions that wait, delayed ones included.
+    public let depth: UInt64
+    /// The number of submissions that had to wake a thread.
+    public let wakes: UInt64
+    /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
+    public let systemCalls: UInt64
+    /// The time from the submission, or the deadline, to the start. Not available in virtual time.
+    public let latency: Spans
+    /// The time from the start of an action to its end.
+    public let runTime: Spans
+  }
+
+  /// Totals of a scheduler's event loop since it was made. Each value only grows.
+  public struct Loop: Hashable, Sendable {
+    /// The number of actions that the loop has run or found disposed.
+    ///
+    /// Actions of serial schedulers on it, ticks and source handlers are included. The last batch, of 48 at most, is added when the next one starts.
+    public let actions: UInt64
+    /// The number of sleeps.
+    public let sleeps: UInt64
+    /// The total time asleep. It includes the current sleep, but no sleeps of another library's main loop on its behalf.
+    public let idle: Duration
+  }
+
+  /// The work since ``Schedulers/startCounting()`` that was submitted to this scheduler itself, without schedulers that target it. `nil` if there
+  /// was none.
+  public let work: Work?
+  /// The event loop, of a ``ThreadScheduler`` and of ``MainScheduler``. `nil` for other schedulers.
+  public let loop: Loop?
 }
 
 extension SchedulerTarget {
-  /// The work since ``Schedulers/startCounting()`` that was submitted to this scheduler itself, without schedulers that target it. `nil` if there
-  /// was none. The figures are read one after the other while work continues. Thread: any.
-  public final var workStatistics: SchedulerStatistics? {
-    var found = csched_statistics()
-    guard csched_target_statistics(core.target, &found) else { return nil }
+  /// The figures of this scheduler, read one after the other while work continues. Thread: any.
+  ///
+  /// A loop is always counted: it reads the clock before and after each sleep, and never for an action. Work is counted after
+  /// ``Schedulers/startCounting()``.
+  public final var statistics: SchedulerStatistics {
+    var work = csched_statistics()
+    let hasWork = csched_target_statistics(core.target, &work)
     return SchedulerStatistics(
-      submitted: found.submitted, run: found.run, cancelled: found.cancelled, dropped: found.dropped,
-      depth: found.waiting, wakes: found.wakes, systemCalls: found.system_calls, latency: .init(found.latency),
-      runTime: .init(found.run_time))
+      work: !hasWork
+        ? nil
+        : .init(
+          submitted: work.submitted, run: work.run, cancelled: work.cancelled, dropped: work.dropped,
+          depth: work.waiting, wakes: work.wakes, systemCalls: work.system_calls, latency: .init(work.latency),
+          runTime: .init(work.run_time)),
+      loop: self is LoopScheduler ? .init(loop: OpaquePointer(core.target)) : nil)
+  }
+}
+
+extension SchedulerStatistics.Loop {
+  /// - Parameter loop: the loop, which has the same address as its target.
+  fileprivate init(loop: OpaquePointer) {
+    var found = csched_loop_statistics()
+    csched_loop_get_statistics(loop, &found)
+    self.init(actions: found.jobs, sleeps: found.sleeps, idle: .nanoseconds(Int64(clamping: found.idle)))
   }
 }
 
 extension Schedulers {
-  /// Starts to count the work submitted to each scheduler, how long it waits, and how long it runs: ``SchedulerTarget/workStatistics``.
+  /// Starts to count the work submitted to each scheduler, how long it waits, and how long it runs: ``SchedulerTarget/statistics``.
   ///
   /// ```swift
   /// try Schedulers.startCounting()
   /// serve()
-  /// print(database.workStatistics?.latency.p99 ?? .zero)
+  /// print(database.statistics.work?.latency.p99 ?? .zero)
   /// ```
   ///
   /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted to

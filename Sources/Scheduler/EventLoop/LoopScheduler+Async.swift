@@ -12,25 +12,37 @@ extension LoopScheduler {
   }
 
   /// Returns a stream of how often `signal` has arrived since the last element, from this call on: see ``onSignal(_:_:onDrop:)``.
+  ///
+  /// Signals that arrive while the task is busy become one element, the sum of their counts.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
-    stream { buffer in onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) }) }
+    stream(ElementBuffer(capacity: 1) { $0 += $1 }) { buffer in
+      onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
+    }
   }
 
-  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. Unread changes are buffered.
+  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``.
+  ///
+  /// Changes that arrive while the task is busy are buffered. When `capacity` of them are unread, the newest becomes one change of the kind
+  /// ``FileChange/Kinds/lost``, which stands for itself and all that follow until it is read.
   ///
   /// - Parameters:
   ///   - path: the path of the file or directory that exists now.
   ///   - kinds: the changes to report.
+  ///   - capacity: how many unread changes are buffered, at least 1.
   public func changes(
-    ofFileAt path: String, kinds: FileChange.Kinds = .all
+    ofFileAt path: String, kinds: FileChange.Kinds = .all, capacity: Int = 1_024
   ) -> AsyncThrowingStream<FileChange, any Error> {
-    stream { buffer in onChange(ofFileAt: path, kinds: kinds, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
+    let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { last, change in
+      last = FileChange(kinds: last.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
+    }
+    return stream(buffer) { buffer in
+      onChange(ofFileAt: path, kinds: kinds, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
     }
   }
 
   /// Returns a stream of one element, the end of `process`: see ``onExit(of:_:onDrop:)``.
   public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {
-    stream { buffer in
+    stream(ElementBuffer(capacity: 1) { _, _ in }) { buffer in
       onExit(
         of: process,
         {
@@ -40,11 +52,11 @@ extension LoopScheduler {
     }
   }
 
-  /// Returns a stream of the events that the source, started by `begin`, puts into the buffer. The end of the stream disposes the source.
+  /// Returns a stream of the events that the source, started by `begin`, puts into `buffer`. The end of the stream disposes the source.
   private func stream<Event: Sendable>(
-    _ begin: (ElementBuffer<Event>) -> any Disposable
+    _ buffer: ElementBuffer<Event>, _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {
-    let buffer = ElementBuffer<Event>(), reader = ElementReader(buffer)
+    let reader = ElementReader(buffer)
     buffer.follow(begin(buffer))
     return AsyncThrowingStream { try await reader.buffer.next() }
   }

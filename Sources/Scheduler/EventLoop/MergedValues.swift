@@ -12,7 +12,7 @@ extension MergingEvent {
   public static func sequence(_ rule: Rule) -> (
     event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
   ) {
-    let news = ElementBuffer<Void>(capacity: 1), value = Protected<UInt64>(0), end = EndOfValues(news)
+    let news = ElementBuffer<Void>(capacity: 1) { _, _ in }, value = Protected<UInt64>(0), end = EndOfValues(news)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
       end.news.put(())

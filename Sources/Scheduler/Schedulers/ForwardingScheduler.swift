@@ -15,6 +15,44 @@ extension SchedulerType {
   public func wrapping(_ wrap: @escaping @Sendable (_ run: () -> Void) -> Void) -> any SchedulerType {
     ForwardingScheduler(to: self) { action, _, submit in submit { wrap(action) } }
   }
+
+  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`, with what `capture` returned when the action was scheduled.
+  ///
+  /// Use it for a context that belongs to a thread or a task. For task-local values, use ``carrying(_:)``.
+  ///
+  /// - Parameters:
+  ///   - capture: called in each call of `schedule` and `perform`, on the caller's thread, in the caller's task.
+  ///   - wrap: called for each action on the thread that runs it, with the captured value; for each tick of a periodic action. It must call `run` once.
+  public func wrapping<Captured: Sendable>(
+    capturing capture: @escaping @Sendable () -> Captured,
+    _ wrap: @escaping @Sendable (_ captured: Captured, _ run: () -> Void) -> Void
+  ) -> any SchedulerType {
+    ForwardingScheduler(to: self) { action, _, submit in
+      let captured = capture()
+      return submit { wrap(captured, action) }
+    }
+  }
+
+  /// Returns a scheduler that runs each action on this scheduler, with the value that `local` had where the action was scheduled.
+  ///
+  /// An action is not a task, so it inherits no task-local values. With this scheduler it does, as `Task { }` does. For several values, call it
+  /// several times.
+  ///
+  /// ```swift
+  /// enum Request {
+  ///   @TaskLocal static var id = 0
+  /// }
+  /// let images = ConcurrentScheduler(name: "images").carrying(Request.$id)
+  /// Request.$id.withValue(7) {
+  ///   images.schedule { print(Request.id) }  // 7
+  /// }
+  /// ```
+  ///
+  /// - Parameter local: the task-local, by its projected value. Each call of `schedule` and `perform` reads it once; all ticks of a periodic action
+  ///   have that value. The value is released with the action.
+  public func carrying<Value: Sendable>(_ local: TaskLocal<Value>) -> any SchedulerType {
+    wrapping(capturing: { local.get() }) { value, run in local.withValue(value) { run() } }
+  }
 }
 
 /// Forwards each action to another scheduler through a closure.

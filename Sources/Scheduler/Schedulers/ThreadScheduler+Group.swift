@@ -12,7 +12,7 @@ extension ThreadScheduler {
   ///
   /// 1. The threads exist from the creation of the group to its end, and never change.
   /// 2. ``scheduler(for:)`` returns the same scheduler for equal keys while the group lives. Keys are spread evenly.
-  /// 3. For the work of each thread, see ``LoopScheduler/statistics`` of each of ``schedulers``.
+  /// 3. For the work of each thread, see ``SchedulerTarget/statistics`` of each of ``schedulers``.
   /// 4. Releasing the group stops its threads as releasing each of them does.
   ///
   /// The shape is that of NIO's event loop groups.

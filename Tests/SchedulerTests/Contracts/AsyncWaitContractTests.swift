@@ -228,9 +228,9 @@ import Testing
   @Test("a cancellation handler may wait for the loop whose signal its task waits for") func signals() async throws {
     let thread = try ThreadScheduler(name: "signals")
     await cancelIterations(thread) {
-      kill(getpid(), SIGWINCH)
+      kill(getpid(), OwnSignal.waits)
     } _: {
-      for try await _ in thread.signals(SIGWINCH) { break }
+      for try await _ in thread.signals(OwnSignal.waits) { break }
     }
     await thread.stopAndJoin()
   }

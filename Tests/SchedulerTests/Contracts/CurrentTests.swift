@@ -160,6 +160,63 @@ import Testing
     #expect(order.entries.filter { $0 == "before" }.count == order.entries.filter { $0 == "after" }.count)
   }
 
+  private enum Request {
+    @TaskLocal static var id = 0
+    @TaskLocal static var user: Witness?
+  }
+
+  @Test(
+    "a carried task-local has the value that it had where the action was scheduled",
+    arguments: SchedulerUnderTest.queued)
+  func carrying(_ test: SchedulerUnderTest) async throws {
+    let base = try test.make(), scheduler = base.carrying(Request.$id), seen = Protected<[String: Set<Int>]>([:])
+    let note = { @Sendable (name: String) in seen.withLock { _ = $0[name, default: []].insert(Request.id) } }
+    let ticks = Counter()
+    let periodic = Request.$id.withValue(1) {
+      scheduler.schedule { note("plain") }
+      scheduler.schedule(after: .milliseconds(1)) { note("delayed") }
+      base.schedule { note("not carried") }
+      scheduler.schedule {
+        Request.$id.withValue(2) { _ = scheduler.schedule { note("inner") } }
+        scheduler.schedule { note("outer") }
+      }
+      scheduler.scheduleRecursive { again in
+        note("recursive")
+        if ticks.increment() < 3 { again() }
+      }
+      return scheduler.schedule(.every(.milliseconds(1))) { note("periodic") }
+    }
+    scheduler.schedule { note("none") }
+    let performed = await Request.$id.withValue(3) { try? await scheduler.perform { Request.id } }
+    #expect(performed == 3)
+    let wanted: [String: Set<Int>] = [
+      "plain": [1], "delayed": [1], "not carried": [0], "inner": [2], "outer": [1], "recursive": [1], "periodic": [1],
+      "none": [0],
+    ]
+    #expect(eventually { seen.read().count == wanted.count })
+    await periodic.disposeAndWait()
+    #expect(seen.read() == wanted)
+    #expect(Request.id == 0)
+  }
+
+  @Test("a carried value is released with its action: run, disposed, dropped") func carriedIsReleased() throws {
+    let ends = Counter(), thread = try ThreadScheduler(name: "carried"),
+      scheduler = thread.carrying(Request.$user).carrying(Request.$id)
+    func carry(_ body: (any SchedulerType) -> Void) {
+      Request.$user.withValue(Witness(ends)) { Request.$id.withValue(5) { body(scheduler) } }
+    }
+    carry { $0.schedule { #expect(Request.user != nil && Request.id == 5) } }
+    #expect(eventually { ends.value == 1 })
+    carry { $0.schedule(after: .seconds(1_000)) {}.dispose() }
+    #expect(eventually { ends.value == 2 })
+    carry { $0.schedule(after: .seconds(1_000)) {} }
+    thread.stop()
+    thread.join()
+    #expect(ends.value == 3)
+    carry { $0.schedule {} }
+    #expect(ends.value == 4)
+  }
+
   @Test("a custom scheduler that releases its work drops the action") func customDrops() {
     let ends = Counter(), scheduler = CustomScheduler { _ in }
     do {

@@ -9,7 +9,7 @@ import Testing
   @Test("a scheduler counts what was scheduled, ran, was disposed and waits") func counts() async {
     await #expect(processExitsWith: .success) {
       let thread = try ThreadScheduler(name: "counted"), start = Gate(), hold = Gate()
-      #expect(thread.workStatistics == nil)
+      #expect(thread.statistics.work == nil)
       try Schedulers.startCounting()
       thread.schedule {
         start.open()
@@ -19,7 +19,7 @@ import Testing
       for _ in 0..<5 { thread.schedule {} }
       thread.schedule {}.dispose()
       let later = thread.schedule(after: .seconds(3_600)) {}
-      let held = try #require(thread.workStatistics)
+      let held = try #require(thread.statistics.work)
       #expect(held.submitted == 8 && held.cancelled == 1 && held.depth == 6 && held.run == 0)
       synchronously { Thread.sleep(forTimeInterval: 0.02) }
       hold.open()
@@ -27,7 +27,7 @@ import Testing
       thread.drain()
       thread.stop()
       synchronously { thread.join() }
-      let ended = try #require(thread.workStatistics)
+      let ended = try #require(thread.statistics.work)
       #expect(ended.run + ended.cancelled == ended.submitted && ended.depth == 0)
       #expect(ended.runTime.max >= .milliseconds(20) && ended.latency.max >= .milliseconds(20))
       #expect(ended.latency.p50 <= ended.latency.p99 && ended.latency.p99 <= ended.latency.max)
@@ -44,11 +44,11 @@ import Testing
         thread, SerialScheduler(name: "queue"), ConcurrentScheduler(), TestScheduler(), limited, limited.barrier,
         HistoricalScheduler(), CustomScheduler(name: "own") { $0() }, SerialScheduler(target: thread),
       ]
-      let scheduler = schedulers[kind], before = scheduler.workStatistics?.run ?? 0
+      let scheduler = schedulers[kind], before = scheduler.statistics.work?.run ?? 0
       for _ in 0..<10 { scheduler.schedule {} }
       if let virtual = scheduler as? TestScheduler { virtual.start() }
       if let virtual = scheduler as? HistoricalScheduler { virtual.run() }
-      #expect(eventually { (scheduler.workStatistics?.run ?? 0) - before == 10 })
+      #expect(eventually { (scheduler.statistics.work?.run ?? 0) - before == 10 })
       thread.stop()
       synchronously { thread.join() }
     }
@@ -58,10 +58,10 @@ import Testing
     await #expect(processExitsWith: .success) {
       try Schedulers.startCounting()
       let action = MainScheduler.asyncInstance.schedule(after: .seconds(3_600)) {}
-      #expect(MainScheduler.asyncInstance.workStatistics?.submitted == 1)
-      #expect(MainScheduler.asyncInstance.workStatistics?.depth == 1)
+      #expect(MainScheduler.asyncInstance.statistics.work?.submitted == 1)
+      #expect(MainScheduler.asyncInstance.statistics.work?.depth == 1)
       action.dispose()
-      #expect(MainScheduler.asyncInstance.workStatistics?.cancelled == 1)
+      #expect(MainScheduler.asyncInstance.statistics.work?.cancelled == 1)
     }
   }
 

@@ -104,14 +104,14 @@ import Testing
   private static let heardOfThread: [(name: String, call: @Sendable (ThreadScheduler) async throws -> Bool)] = [
     ("trySchedule", { thread in await isRefused { try thread.trySchedule {} } }),
     ("confine", { thread in await isRefused { try await thread.confine { 1 }.perform { _ in } } }),
-    ("signals", { thread in await isRefused { for try await _ in thread.signals(SIGURG) {} } }),
+    ("signals", { thread in await isRefused { for try await _ in thread.signals(OwnSignal.refusals) {} } }),
     ("changes", { thread in await isRefused { for try await _ in thread.changes(ofFileAt: "/") {} } }),
     ("exits", { thread in await isRefused { for try await _ in thread.exits(of: getpid()) {} } }),
     ("readable", { thread in await isRefused { for try await _ in thread.readable(0) {} } }),
     ("writable", { thread in await isRefused { for try await _ in thread.writable(1) {} } }),
     ("onReadable", { thread in isEnded { thread.onReadable(0, {}, onDrop: $0) } }),
     ("onWritable", { thread in isEnded { thread.onWritable(1, {}, onDrop: $0) } }),
-    ("onSignal", { thread in isEnded { thread.onSignal(SIGURG, { _ in }, onDrop: $0) } }),
+    ("onSignal", { thread in isEnded { thread.onSignal(OwnSignal.refusals, { _ in }, onDrop: $0) } }),
     ("onExit", { thread in isEnded { thread.onExit(of: getpid(), { _ in }, onDrop: $0) } }),
     ("onChange", { thread in isEnded { thread.onChange(ofFileAt: "/", { _ in }, onDrop: $0) } }),
     ("onBeforeSleep", { thread in isEnded { thread.onBeforeSleep({}, onDrop: $0) } }),
@@ -165,7 +165,7 @@ import Testing
 
   private static let unheardOfThread: [(name: String, call: @Sendable (ThreadScheduler) -> Void)] = [
     ("onReadable", { _ = $0.onReadable(0) {} }),
-    ("onSignal", { _ = $0.onSignal(SIGURG) { _ in } }),
+    ("onSignal", { _ = $0.onSignal(OwnSignal.refusals) { _ in } }),
     ("onExit", { _ = $0.onExit(of: getpid()) { _ in } }),
     ("onChange", { _ = $0.onChange(ofFileAt: "/") { _ in } }),
     ("onBeforeSleep", { _ = $0.onBeforeSleep {} }),
@@ -275,7 +275,8 @@ import Testing
       let entered = Gate(), ticks = Counter(), leave = Gate()
       // Sources of the thread, which have begun.
       let sources: [any Disposable] = [
-        thread.onReadable(ends.reading) {}, thread.onSignal(SIGURG) { _ in }, thread.onChange(ofFileAt: "/") { _ in },
+        thread.onReadable(ends.reading) {}, thread.onSignal(OwnSignal.refusals) { _ in },
+        thread.onChange(ofFileAt: "/") { _ in },
         thread.onBeforeSleep {},
       ]
       let schedulers: [any SchedulerType] = [thread, queue, Foreign(base: thread)]
@@ -286,7 +287,7 @@ import Testing
         scheduler.schedule(.every(.seconds(3_600), after: .zero)) {}.dispose()
       }
       let sleep = Task { try await thread.sleep(for: .seconds(3_600)) }
-      let signals = Task { for try await _ in thread.signals(SIGWINCH) {} }
+      let signals = Task { for try await _ in thread.signals(OwnSignal.ends) {} }
       // Periodic actions that are about to be submitted again when the stop comes.
       thread.schedule {
         entered.open()

@@ -62,13 +62,14 @@ import Testing
   }
 
   @Test("a scheduler counts its actions, its sleeps and its idle time") func statistics() throws {
-    let scheduler = try ThreadScheduler(), count = Counter(), before = scheduler.statistics
+    let scheduler = try ThreadScheduler(), count = Counter(), before = scheduler.statistics.loop?.actions ?? 0
     for _ in 0..<100 { scheduler.schedule { count.increment() } }
-    #expect(eventually { count.value == 100 && scheduler.statistics.actions >= before.actions + 100 })
-    #expect(eventually { scheduler.statistics.sleeps > 0 })
-    let idle = scheduler.statistics.idle
+    #expect(eventually { count.value == 100 && scheduler.statistics.loop?.actions ?? 0 >= before + 100 })
+    #expect(eventually { scheduler.statistics.loop?.sleeps ?? 0 > 0 })
+    let idle = try #require(scheduler.statistics.loop?.idle)
     Thread.sleep(forTimeInterval: 0.02)
-    #expect(scheduler.statistics.idle > idle)
+    #expect(scheduler.statistics.loop?.idle ?? .zero > idle)
+    #expect(SerialScheduler(target: scheduler).statistics.loop == nil)
     scheduler.stop()
     scheduler.join()
   }

@@ -25,6 +25,13 @@ final class Ends: Sendable {
   }
 }
 
+/// A signal for each test that has a source for one: a signal has one source in the process, and tests run side by side. Most are real-time signals.
+/// Without a source those end the process; the others do nothing.
+enum OwnSignal {
+  static let sequences: Int32 = 40, sums: Int32 = 41, taken: Int32 = 42, refusals: Int32 = 43, ends: Int32 = 44
+  static let waits = SIGWINCH
+}
+
 /// Makes a folder, and returns its path.
 func makeFolder() -> String {
   var template = Array("/tmp/scheduler-source-XXXXXX".utf8CString)

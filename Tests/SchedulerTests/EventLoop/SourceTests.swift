@@ -45,12 +45,12 @@ import Testing
     let onDrop: @Sendable (SchedulerError) -> Void = { codes.add($0.systemError ?? -1) }
     let file = open("/proc/self/exe", O_RDONLY)
     defer { close(file) }
-    signal(SIGWINCH) { _ in }
-    defer { signal(SIGWINCH, SIG_DFL) }
+    signal(OwnSignal.taken) { _ in }
+    defer { signal(OwnSignal.taken, SIG_DFL) }
     _ = scheduler.onReadable(-1, {}, onDrop: onDrop)
     _ = scheduler.onReadable(file, {}, onDrop: onDrop)
     _ = scheduler.onExit(of: Int32.max, { _ in }, onDrop: onDrop)
-    _ = scheduler.onSignal(SIGWINCH, { _ in }, onDrop: onDrop)
+    _ = scheduler.onSignal(OwnSignal.taken, { _ in }, onDrop: onDrop)
     _ = scheduler.onSignal(SIGKILL, { _ in }, onDrop: onDrop)
     _ = scheduler.onChange(ofFileAt: "/no such file", { _ in }, onDrop: onDrop)
     #expect(eventually { codes.entries.count == 6 })  // before the scheduler is stopped, which would be what is told

@@ -46,15 +46,15 @@ extension Schedulers {
 /// One scheduler's metrics, and what they were last time.
 private final class PublishedScheduler: Sendable {
   private let scheduler: SchedulerTarget
-  private let last: Protected<SchedulerStatistics?>
-  private let counters: [(figure: KeyPath<SchedulerStatistics, UInt64> & Sendable, counter: Counter)]
+  private let last: Protected<SchedulerStatistics.Work?>
+  private let counters: [(figure: KeyPath<SchedulerStatistics.Work, UInt64> & Sendable, counter: Counter)]
   private let depth: Gauge
   private let latency: SpanTimers
   private let runTime: SpanTimers
 
   init(_ scheduler: SchedulerTarget, as name: String, to factory: any MetricsFactory) {
     self.scheduler = scheduler
-    last = Protected(scheduler.workStatistics)
+    last = Protected(scheduler.statistics.work)
     let dimensions = [("scheduler", name)]
     func counter(_ label: String) -> Counter { Counter(label: label, dimensions: dimensions, factory: factory) }
     counters = [
@@ -69,7 +69,7 @@ private final class PublishedScheduler: Sendable {
 
   /// Called by the periodic action, whose ticks never overlap.
   func publish() {
-    guard let now = scheduler.workStatistics else { return }  // nothing was submitted to it yet
+    guard let now = scheduler.statistics.work else { return }  // nothing was submitted to it yet
     let before = last.exchange(now)
     for (figure, counter) in counters {
       let difference = Self.difference(now[keyPath: figure], before?[keyPath: figure] ?? 0)

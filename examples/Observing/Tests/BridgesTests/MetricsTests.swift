@@ -61,7 +61,7 @@ import Testing
     let scheduler = TestScheduler(), clock = TestScheduler(), metrics = TestMetrics()
     for _ in 0..<7 { scheduler.schedule {} }
     scheduler.advance()
-    #expect(scheduler.workStatistics?.run == 7)
+    #expect(scheduler.statistics.work?.run == 7)
     let publication = try Schedulers.publishStatistics(
       of: ["observed": scheduler], every: .seconds(1), on: clock, to: metrics)
     scheduler.schedule {}
@@ -150,11 +150,11 @@ import Testing
     try Schedulers.startCounting()
     let (one, other) = (ConcurrentScheduler(priority: .low), ConcurrentScheduler(priority: .low))
     one.schedule {}
-    #expect(eventually { one.workStatistics?.run == 1 && other.workStatistics?.run == 1 })
+    #expect(eventually { one.statistics.work?.run == 1 && other.statistics.work?.run == 1 })
     let limited = ConcurrentScheduler(priority: .low, limit: 1)
-    #expect(limited.workStatistics == nil)
+    #expect(limited.statistics.work == nil)
     limited.schedule {}
-    #expect(eventually { limited.workStatistics?.run == 1 })
-    #expect(one.workStatistics?.submitted == other.workStatistics?.submitted)
+    #expect(eventually { limited.statistics.work?.run == 1 })
+    #expect(one.statistics.work?.submitted == other.statistics.work?.submitted)
   }
 }
