@@ -229,21 +229,19 @@ bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activatio
          csched_load_relaxed(&loop->timers.wake) <= now; // LP1: ordered by the park
 }
 
-// Does: polls for work for a shorter time than a sleep and a wake cost. The time doubles after a success, and halves after a failure. Speed only.
+// Does: polls for work, if polls have paid (spin.h). Returns: whether it has found work. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (!csched_may_spin_()) return false;
-  csched_time now = csched_now(), end = csched_time_after(now, (int64_t)loop->spin_for);
+  csched_time time = csched_may_spin_() ? csched_spin_time_(&loop->spin) : 0;
+  if (time == 0) return false;
+  csched_time now = csched_now(), end = csched_time_after(now, (int64_t)time);
   if (end > deadline) end = deadline;
-  while (now < end) {
-    if (csched_loop_has_work_(loop, activation, now)) {
-      loop->spin_for = loop->spin_for * 2 > CSCHED_LOOP_SPIN_MOST ? CSCHED_LOOP_SPIN_MOST : loop->spin_for * 2;
-      return true;
-    }
+  bool has_found = false;
+  while (now < end && !(has_found = csched_loop_has_work_(loop, activation, now))) {
     for (int i = 0; i < 8; i++) CSCHED_CPU_RELAX();
     now = csched_now();
   }
-  loop->spin_for = loop->spin_for / 2 < CSCHED_LOOP_SPIN_LEAST ? CSCHED_LOOP_SPIN_LEAST : loop->spin_for / 2;
-  return false;
+  csched_spin_ended_(&loop->spin, has_found);
+  return has_found;
 }
 
 // Does: records the beginning or the end of a sleep in the statistics.

@@ -60,7 +60,6 @@ static void init(csched_loop *loop) {
   loop->target = (csched_target){&csched_loop_type_, owner, NULL};
   csched_job_init(&loop->run, &csched_loop_run_type_, loop);
   loop->jobs_left = CSCHED_LOOP_MOST;
-  loop->spin_for = CSCHED_LOOP_SPIN_LEAST;
   loop->refusal = refusal;
   loop->atfork = atfork;
 }

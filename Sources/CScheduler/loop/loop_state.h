@@ -3,6 +3,7 @@
 // Depends on: loop_internal.h, loop_fd_internal.h, loop_hook_internal.h, observed.h, timer_internal.h.
 #pragma once
 
+#include "../base/spin.h"
 #include "../job/mpsc.h"
 #include "../job/frames_internal.h"
 #include "../job/observed.h"
@@ -17,8 +18,6 @@ enum { CSCHED_LOOP_MOST = 16 };
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };
 /// Value of `closing` of an orphaned loop.
 #define CSCHED_LOOP_ORPHANED UINT32_MAX
-/// Bounds of `spin_for`, ns: about the cost of two futex wakes, and of half of one.
-enum { CSCHED_LOOP_SPIN_MOST = 16000, CSCHED_LOOP_SPIN_LEAST = 4000 };
 
 struct csched_loop {
   csched_target target;
@@ -42,7 +41,7 @@ struct csched_loop {
   unsigned holds_at;                             // LP10: depth of the run that runs no submitted jobs, or 0
   bool is_promised;                              // the host has promised another run
   csched_delivery *delivery;    // delivers in place of this thread, which must run no user code; or NULL
-  csched_time spin_for;         // how long to poll before a sleep, ns
+  csched_spin spin;             // whether to poll before a sleep
   uint64_t ran, sleeps;         // LP12: how many jobs were run; how many sleeps began
   csched_time idle;             // LP12: ns spent asleep; during a sleep minus its start, with the highest bit set
   csched_hooks hooks;           // called before and after each sleep
