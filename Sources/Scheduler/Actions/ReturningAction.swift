@@ -2,7 +2,7 @@
 //
 // States: those of the task (task.c), and of the links, under `lock` · `disposed`: final, written under the lock
 //   `isOver`  final; `holder` stays nil
-//   disposed  final; `returned` stays nil
+//   disposed  final; the action holds no disposable
 // Invariants
 //   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed once; else never.
 //   Y2  Let action A return action B. When both have run, A holds the disposable that B returned, and A has released B.
@@ -20,14 +20,67 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The links of an action A: the disposable that A holds, and the action that holds A. An action *holds* the disposable in its `returned`.
+/// What a body returned: an action, which most bodies of a chain return, is stored and compared without the cost of an existential.
+enum Returned {
+  case nothing
+  case action(ReturningAction)
+  case other(any Disposable)
+
+  init(_ disposable: any Disposable) {
+    let kind = type(of: disposable)
+    if kind == ReturningAction.self {
+      self = .action(DisposalWalk.object(disposable, as: ReturningAction.self))
+    } else if kind == NopDisposable.self {
+      self = .nothing
+    } else if kind == EndedAction.self {
+      // Unwrapped: otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
+      self = DisposalWalk.object(disposable, as: EndedAction.self).end.map { Returned($0) } ?? .nothing
+    } else {
+      self = .other(disposable)
+    }
+  }
+
+  var disposable: (any Disposable)? {
+    switch self {
+    case .nothing: nil
+    case .action(let action): action
+    case .other(let disposable): disposable
+    }
+  }
+}
+
+/// The links of an action A: the disposable that A holds, and the action that holds A.
 struct ActionLinks {
-  var returned: (any Disposable)?  // the disposable that the body returned, or the disposable that has replaced it (Y2)
-  /// The action whose `returned` is this action. Cleared when this action is over, because the two actions retain each other.
+  // The held disposable, which the body returned or which has replaced that (Y2). One of the two is nil.
+  var next: ReturningAction?
+  var other: (any Disposable)?
+  /// The action whose `next` is this action. Cleared when this action is over, because the two actions retain each other.
   var holder: ReturningAction?
   var isOver = false  // whether the body has run, or will never run
   /// Passes a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
   var late: LateReturn?
+
+  /// Stores the held disposable. Requires: there is no other one.
+  @inline(__always)
+  mutating func hold(_ returned: Returned) {
+    switch returned {
+    case .nothing: break
+    case .action(let action): next = action
+    case .other(let disposable): other = disposable
+    }
+  }
+
+  /// The held disposable.
+  var held: Returned {
+    if let next { return .action(next) }
+    return other.map { .other($0) } ?? .nothing
+  }
+
+  /// Removes and returns the held disposable.
+  mutating func take() -> (any Disposable)? {
+    if let next = next.take() { return next }
+    return other == nil ? nil : other.take()
+  }
 
   /// Sets `isOver`. Returns the holder, which the caller releases outside the lock.
   mutating func end() -> ReturningAction? {
@@ -64,8 +117,11 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   }
 
   deinit {
-    guard links.isOver, let returned = links.returned.take() else { return }
-    DisposalWalk.release { $0.push(returned) }
+    guard links.next != nil || links.other != nil else { return }
+    // Speed only: an action that others retain, too, does not end with this one, so it needs no walk. In a chain that is each next action. If
+    // another thread releases it at this moment, it ends inside of this deinit: one frame of the stack for each such meeting.
+    if links.next != nil, !isKnownUniquelyReferenced(&links.next) { return }
+    DisposalWalk.release { if let returned = links.take() { $0.push(returned) } }
   }
 
   /// Called when the scheduler has released the closure without a call.
@@ -87,56 +143,63 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
-  // Speed only: most actions hold no disposable, and need no DisposalWalk (a fifth of the time of a timer and its cancellation).
-  package func dispose() { if let returned = detach() { DisposalWalk.disposeChild(returned) } }
+  package func dispose() { if detach(), let held = take() { DisposalWalk.disposeChild(held) } }
 
-  package func detachChildren(into walk: inout DisposalWalk) { if let returned = detach() { walk.push(returned) } }
+  package func detachChildren(into walk: inout DisposalWalk) { if detach(), let held = take() { walk.push(held) } }
 
-  /// Marks the action as disposed and cancels the task. The first call returns the held disposable, for the caller to dispose; later ones nil.
-  private func detach() -> (any Disposable)? {
-    let (isFirst, returned) = withLinks { links, isDisposed in
+  /// Marks the action as disposed and cancels the task. Returns whether this is the first call, and the action holds a disposable.
+  // Speed only: most actions hold none. A lock for those that do is cheaper than an optional existential for all.
+  private func detach() -> Bool {
+    let (isFirst, isHolding) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
-      return (!isDisposed, links.returned.take())
+      return (!isDisposed, links.next != nil || links.other != nil)
     }
-    guard isFirst else { return nil }
+    guard isFirst else { return false }
     if let forwarded { forwarded.token.dispose() } else { task.dispose() }
-    return returned
+    return isHolding
   }
+
+  /// Removes and returns the held disposable, for the caller to dispose.
+  private func take() -> (any Disposable)? { withLinks { links, _ in links.take() } }
 
   // MARK: Chains
 
   /// Ends the action with the disposable that its body returned. Stores `result` in this action, or in its holder if it has one. If the action is
   /// disposed, disposes `result`.
   package func settle(_ result: any Disposable) {
-    // Unwraps an `EndedAction`. Otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
-    let returned = type(of: result) == NopDisposable.self ? nil : EndedAction.end(of: result)
+    let returned = Returned(result)
     let (isLate, holder) = withLinks { links, isDisposed in
       let holder = links.end(), late = links.late.take()
-      if isDisposed { late?.returned = returned } else { links.returned = returned }
+      if isDisposed { late?.returned = returned.disposable } else { links.hold(returned) }
       return (isDisposed, holder)
     }
-    if isLate { returned?.dispose() }
-    if let holder { holder.replace(self, by: isLate ? nil : returned) } else if !isLate { becomeHolder(of: returned) }
+    if isLate { returned.disposable?.dispose() }
+    if let holder {
+      holder.replace(self, by: isLate ? .nothing : returned)
+    } else if !isLate {
+      becomeHolder(of: returned)
+    }
   }
 
   /// If this action holds the finished action `old`, makes it hold `next` instead. Does nothing if this action was disposed: disposing it disposed
   /// `old`, which disposed `next`.
-  private func replace(_ old: ReturningAction, by next: (any Disposable)?) {
+  private func replace(_ old: ReturningAction, by next: Returned) {
     let isReplaced = withLinks { links, _ in
-      guard links.returned as AnyObject? === old else { return false }
-      links.returned = next
+      guard links.next === old else { return false }
+      links.next = nil
+      links.hold(next)
       return true
     }
     if isReplaced { becomeHolder(of: next) }
   }
 
   /// Sets the `holder` of `next`, if that is an action, to this action. If `next` has already run, holds the disposable that it returned instead.
-  private func becomeHolder(of next: (any Disposable)?) {
-    guard let next = next as? ReturningAction else { return }
+  private func becomeHolder(of returned: Returned) {
+    guard case .action(let next) = returned else { return }
     var other: ReturningAction? = self  // after the swap: the previous holder, released outside the lock
     let (isOver, further) = next.withLinks { links, _ in
       if !links.isOver { swap(&links.holder, &other) }
-      return (links.isOver, links.isOver ? links.returned : nil)
+      return (links.isOver, links.isOver ? links.held : .nothing)
     }
     if isOver { replace(next, by: further) }
   }
@@ -191,15 +254,11 @@ final class EndedAction: DisposalNode {
   static func leading(to returned: any Disposable) -> any Disposable {
     let kind = type(of: returned)
     if kind == NopDisposable.self { return NopDisposable() }
-    return kind == EndedAction.self ? returned as! EndedAction : EndedAction(returned)
+    return kind == EndedAction.self ? DisposalWalk.object(returned, as: EndedAction.self) : EndedAction(returned)
   }
 
-  /// Returns the disposable that `disposable` holds if it is an `EndedAction`; otherwise returns `disposable`.
-  static func end(of disposable: (any Disposable)?) -> (any Disposable)? {
-    guard let disposable, type(of: disposable) == EndedAction.self else { return disposable }
-    let ended = disposable as! EndedAction
-    return ended.lock.withLock { ended.returned }
-  }
+  /// The disposable that the action returned; nil after a disposal.
+  var end: (any Disposable)? { lock.withLock { returned } }
 
   deinit {
     guard returned != nil else { return }

@@ -112,12 +112,12 @@ MUTANTS = [
     # ReturningAction.swift: its links
     ("action: the end does not check for a disposal", "ReturningAction", "let holder = links.end(), late = links.late.take() if isDisposed",
      "let isDisposed = false; let holder = links.end(), late = links.late.take(); if isDisposed"),
-    ("action: a late result is not disposed", "ReturningAction", "if isLate { returned?.dispose() }", ""),
-    ("action: the holder is not pointed to the next action", "ReturningAction", "if let holder { holder.replace(self, by: isLate ? nil : returned) } else if", "if holder != nil {} else if"),
+    ("action: a late result is not disposed", "ReturningAction", "if isLate { returned.disposable?.dispose() }", ""),
+    ("action: the holder is not pointed to the next action", "ReturningAction", "if let holder { holder.replace(self, by: isLate ? .nothing : returned) } else if", "if holder != nil {} else if"),
     ("action: an ended action gets a holder", "ReturningAction", "if !links.isOver { swap(&links.holder, &other) }", "swap(&links.holder, &other)"),
-    ("action: a waiting thread does not get a late result", "ReturningAction", "late?.returned = returned", "_ = late"),
+    ("action: a waiting thread does not get a late result", "ReturningAction", "late?.returned = returned.disposable", "_ = late"),
     ("action: a wait is not announced", "ReturningAction", "if !links.isOver { links.late = late }", ""),
-    ("action: a wait does not wait", "ReturningAction", "else { task.disposeAndWait() } return withLinks", "return withLinks"),
+    ("action: a wait does not wait", "ReturningAction", "else { task.disposeAndWait() } return withLinks", "; return withLinks"),
     ("action: a next action that has already run is not skipped", "ReturningAction", "if isOver { replace(next, by: further) }", ""),
     ("action: the replacement of the next action is not held", "ReturningAction", "if isReplaced { becomeHolder(of: next) }", ""),
     ("action: an ended action keeps its holder", "ReturningAction", "isOver = true return holder.take()", "isOver = true; return holder"),
@@ -125,8 +125,8 @@ MUTANTS = [
     # ReturningAction.swift
     ("action: a dropped action is not over", "ReturningAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
     ("action: a drop is not reported to the action", "ClosureTask", "action?.drop()", ""),
-    ("action: a disposal keeps the returned disposable", "ReturningAction", "return (!isDisposed, links.returned.take())", "return (!isDisposed, links.returned)"),
-    ("action: a disposal does not cancel", "ReturningAction", "else { task.dispose() } return returned", "return returned"),
+    ("action: a disposal keeps the returned disposable", "ReturningAction", "if let next = next.take() { return next }", "if let next { return next }"),
+    ("action: a disposal does not cancel", "ReturningAction", "else { task.dispose() } return isHolding", "; return isHolding"),
     # RepeatingTask.swift
     ("periodic action: a tick does not check for a disposal", "RepeatingTask", "if !csched_task_is_unwanted_(job) { each", "do { each"),
     ("periodic action: the last tick keeps its work", "RepeatingTask", "each.deinitialize(count: 1) return }", "return }"),

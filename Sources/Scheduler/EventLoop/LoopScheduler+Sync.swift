@@ -1,0 +1,51 @@
+extension LoopScheduler {
+  /// Calls `body` as an action of the scheduler, on its thread and in order with its other actions. Waits until it has returned, and returns its
+  /// result or throws its error.
+  ///
+  /// ```swift
+  /// let count = database.sync { connection.count }
+  /// ```
+  ///
+  /// On the scheduler's own thread the wait could never end. Then, and on a stopped scheduler, this function stops the process with a message, and
+  /// ``trySync(_:)`` throws. Actions of ``MainScheduler`` run only if the main thread runs them.
+  ///
+  /// - Parameter body: called once, on the scheduler's thread.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
+  public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
+    var result: Result<Value, Failure>?
+    let refusal = call {
+      do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
+    }
+    switch refusal {
+    case nil: return try result!.get()
+    case SchedulerError.deadlock?:
+      misuse(
+        "sync", of: core.name,
+        "called on the scheduler's own thread, which it would wait for. Call the closure directly, or schedule it.")
+    default:
+      misuse("sync", of: core.name, "the scheduler has been stopped, so it accepts no more work. Use trySync.")
+    }
+  }
+
+  /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock`` on the scheduler's own thread, and
+  /// ``SchedulerError/stopped`` if the scheduler has been stopped, or drops the action.
+  ///
+  /// - Parameter body: called once, on the scheduler's thread. Not called if this function throws an error of its own.
+  @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
+  public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
+    var result: Result<Value, any Error>?
+    let refusal = call { result = Result { try body() } }
+    if let refusal { throw refusal }
+    return try result!.get()
+  }
+
+  /// Calls `body` as an action, and waits. Returns an error if it was not called.
+  private func call(_ body: () -> Void) -> SchedulerError? {
+    if core.isolatesHere { return .deadlock }
+    // A queue of one action: its wait detects threads and queues that wait for each other.
+    let queue = SerialCore(name: core.name, on: core)
+    queue.publish(self)
+    do { try SerialScheduler(core: queue).trySync(body) } catch { return error as? SchedulerError ?? .stopped }
+    return nil
+  }
+}
