@@ -125,7 +125,7 @@ MUTANTS = [
     # ReturningAction.swift
     ("action: a dropped action is not over", "ReturningAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
     ("action: a drop is not reported to the action", "ClosureTask", "action?.drop()", ""),
-    ("action: a disposal keeps the returned disposable", "ReturningAction", "if let next = next.take() { return next }", "if let next { return next }"),
+    ("action: a disposal keeps the returned disposable", "ReturningAction", "return other == nil ? nil : other.take()", "return other"),
     ("action: a disposal does not cancel", "ReturningAction", "else { task.dispose() } return isHolding", "; return isHolding"),
     # RepeatingTask.swift
     ("periodic action: a tick does not check for a disposal", "RepeatingTask", "if !csched_task_is_unwanted_(job) { each", "do { each"),
