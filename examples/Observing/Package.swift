@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that nobody fetches swift-metrics, swift-log and swift-distributed-tracing who uses Scheduler.
+// A package of its own: users of Scheduler do not fetch swift-metrics, swift-log and swift-distributed-tracing.
 let package = Package(
   name: "Observing",
   platforms: [.macOS(.v15)],

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own, so that nobody fetches swift-async-algorithms who uses Scheduler.
+// A package of its own: users of Scheduler do not fetch swift-async-algorithms.
 let package = Package(
   name: "VirtualTime",
   platforms: [.macOS(.v15)],

@@ -32,7 +32,7 @@ final class ActionSpan: Sendable {
   /// Follows a disposal: if it comes before the run, that never begins.
   func cancel() { if claim(.over) { end("cancelled") } }
 
-  /// The scheduler has let go of the action.
+  /// The scheduler has released the action without a run.
   func letGo() {
     guard claim(.over) else { return }
     span.setStatus(SpanStatus(code: .error, message: "the scheduler dropped the action"))
@@ -53,7 +53,7 @@ final class ActionSpan: Sendable {
   }
 }
 
-/// What the closure that a scheduler is given holds, and nobody else: when that closure ends unrun, this tells the span.
+/// Only the closure that a scheduler is given retains this. So its `deinit` without a run means that the action was dropped: the span ends.
 final class SpannedAction: Sendable {
   private let span: ActionSpan
   init(_ span: ActionSpan) { self.span = span }

@@ -26,8 +26,8 @@ extension Logger {
     return AnyDisposable { Schedulers.stopWatching() }
   }
 
-  /// Logs each action that is dropped: `Schedulers.onDrop(_:)`. One that was refused is an error, because who scheduled it thinks that it will run; one that a
-  /// stop gave up is a notice, because the stop asked for it.
+  /// Logs each action that is dropped: `Schedulers.onDrop(_:)`. One that was refused is an error, because its author expects it to run; one that a
+  /// stop dropped is a notice, because the stop asked for it.
   public func logDrops() -> any Disposable {
     Schedulers.onDrop { scheduler, reason in
       var metadata: Logger.Metadata = ["reason": reason == .refused ? "refused" : "stopped"]

@@ -3,7 +3,7 @@ import ServiceContextModule
 import Tracing
 
 extension SchedulerType {
-  /// A scheduler whose every action runs on this one, in the service context of whoever scheduled it, and inside of a span of its own.
+  /// A scheduler whose every action runs on this one, in the service context of the code that scheduled it, and inside of a span of its own.
   ///
   /// ```swift
   /// withSpan("request") { _ in
@@ -21,7 +21,7 @@ extension SchedulerType {
   ) -> TracingScheduler { TracingScheduler(self, operation: operation, tracer: tracer) }
 }
 
-/// Runs each action of another scheduler in the service context of whoever scheduled it, and inside of a span: see ``SchedulerType/traced(_:by:)``.
+/// Runs each action of another scheduler in the service context of the code that scheduled it, and inside of a span: see ``SchedulerType/traced(_:by:)``.
 ///
 /// `ServiceContext.current` is a task local. That is looked up in the current task, or where there is none in a list of the current thread, and holds during
 /// the call of `withValue` alone. A task inherits it from the code that makes it; an action is no task, but a plain closure that some thread calls later, and
@@ -30,7 +30,7 @@ extension SchedulerType {
 /// advanced, or a wait that runs actions.
 ///
 /// 1. A plain or delayed action's span begins at its submission, and ends with its run, its disposal or its drop: ``ActionSpan`` lists its attributes.
-/// 2. Each tick of a periodic action has a span, which begins with it. All have the context of whoever scheduled the action.
+/// 2. Each tick of a periodic action has a span, which begins with it. All have the context of the code that scheduled the action.
 /// 3. Each step of `scheduleRecursive` is an action: a child of the step that asked for it.
 /// 4. What was disposed before it began never begins.
 /// 5. `Schedulers.current` inside is the scheduler below.

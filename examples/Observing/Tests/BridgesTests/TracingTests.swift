@@ -205,7 +205,7 @@ extension FinishedInMemorySpan {
     #expect(spans.count { $0.outcome == "cancelled" } == rounds - runs.read())
   }
 
-  @Test("each tick of a periodic action has a span, in the context of whoever scheduled it; none after the disposal")
+  @Test("each tick of a periodic action has a span, in the context of its submission; none after the disposal")
   func periodic() {
     let tracer = InMemoryTracer(), time = TestScheduler(), seen = Seen()
     let ticks = with("alice") {

@@ -1,7 +1,7 @@
 import CSQLite
 import Scheduler
 
-/// A database handle. It is neither `Sendable` nor locked: whoever has one keeps it on one thread.
+/// A database handle. It is neither `Sendable` nor locked: its owner keeps it on one thread.
 ///
 /// SQLite is asked for its single-thread mode, without any mutex of its own: the confinement is what makes that safe.
 final class Connection {
@@ -34,7 +34,7 @@ final class Connection {
   }
 }
 
-/// The same as an actor that is pinned to a thread: whoever awaits it comes to that thread.
+/// The same as an actor that is pinned to a thread: its functions run on that thread.
 actor WordList {
   private let thread: ThreadScheduler
   private let connection: ThreadScheduler.Confined<Connection>
