@@ -219,6 +219,7 @@ static void note_report(void *context, const csched_watch_report *report) {
   reports *reports = context;
   pthread_mutex_lock(&reports->mutex);
   CHECK(report->span >= 20 * MS);
+  CHECK(report->details != NULL);
   if (report->kind == CSCHED_WATCHED_WAIT) {
     reports->waits++;
     snprintf(reports->function, sizeof reports->function, "%s", report->function);
@@ -228,7 +229,9 @@ static void note_report(void *context, const csched_watch_report *report) {
     reports->runs++;
     reports->thread = report->thread;
     snprintf(reports->code, sizeof reports->code, "%s", report->code_name);
+    CHECK(strstr(report->details, ": runs job ") != NULL && strstr(report->details, "\nloop 0x") != NULL);
   } else {
+    CHECK(strstr(report->details, "loop 0x") == report->details && strstr(report->details, "pending") != NULL);
     reports->heads++;
     CHECK(report->waiting >= 2);
   }
@@ -306,6 +309,207 @@ static void watch_ends_itself(int rounds) {
 }
 
 TEST("a watchdog can be ended by its report") { watch_ends_itself(times(10)); }
+
+// Each of three threads has one thing, and waits for that of the next one.
+enum { MEMBERS = 3 };
+typedef struct circle {
+  csched_lock locks[MEMBERS];
+  csched_serial *queue; // NULL, or the thing of the first thread, which is inside a sync of it
+  atomic_int ready;
+  uint32_t threads[MEMBERS];
+} circle;
+typedef struct member {
+  circle *circle;
+  int index;
+} member;
+
+static void wait_for_next(void *context) {
+  member *member = context;
+  circle *circle = member->circle;
+  int next = (member->index + 1) % MEMBERS;
+  circle->threads[member->index] = ctest_thread_id();
+  atomic_fetch_add(&circle->ready, 1);
+  CHECK_SOON(atomic_load(&circle->ready) == MEMBERS);
+  if (next == 0 && circle->queue != NULL) csched_serial_sync(circle->queue, nothing, NULL);
+  else csched_lock_lock(&circle->locks[next]);
+}
+
+static void join_circle(int index, void *context) {
+  circle *circle = context;
+  member member = {circle, index};
+  if (index == 0 && circle->queue != NULL) {
+    csched_serial_sync(circle->queue, wait_for_next, &member);
+    return;
+  }
+  csched_lock_lock(&circle->locks[index]);
+  wait_for_next(&member);
+}
+
+typedef struct deadlocks {
+  atomic_int count, waits;
+  csched_time span;
+  uint32_t thread;
+  char details[8192];
+} deadlocks;
+
+static void note_deadlock(void *context, const csched_watch_report *report) {
+  deadlocks *deadlocks = context;
+  if (report->kind == CSCHED_WATCHED_WAIT) atomic_fetch_add(&deadlocks->waits, 1);
+  if (report->kind != CSCHED_WATCHED_DEADLOCK) return;
+  deadlocks->thread = report->thread;
+  deadlocks->span = report->span;
+  snprintf(deadlocks->details, sizeof deadlocks->details, "%s", report->details);
+  atomic_fetch_add(&deadlocks->count, 1);
+}
+
+// In a child of fork, because the threads never end.
+static void deadlock_in_child(void *has_queue) {
+  static circle circle;
+  static deadlocks found;
+  static crew crew;
+  csched_thread *base = start_thread("base");
+  if (has_queue != NULL) circle.queue = make_queue(csched_thread_target(base));
+  CHECK_EQUAL(csched_watch_begin(20 * MS, note_deadlock, &found), 0);
+  crew_start(&crew, MEMBERS, join_circle, &circle);
+  CHECK_SOON(atomic_load(&found.count) == 1);
+  nap(100 * MS); // reported once
+  CHECK_EQUAL(atomic_load(&found.count), 1);
+  CHECK(atomic_load(&found.waits) >= MEMBERS); // the first sync may run on the base's thread, and its caller waits, too
+  CHECK(found.span >= 20 * MS);
+  bool is_member = false;
+  for (int i = 0; i < MEMBERS; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "thread %u ", circle.threads[i]);
+    CHECK(strstr(found.details, name) != NULL);
+    is_member = is_member || circle.threads[i] == found.thread;
+  }
+  CHECK(is_member);
+  CHECK_EQUAL(output_count(found.details, ", which is held by thread "), MEMBERS);
+  csched_watch_end();
+}
+
+TEST_UNLESS(QEMU, no_peek, "the watchdog tells of a deadlock once") {
+  static circle any;
+  CHECK_CHILD(deadlock_in_child, NULL);
+  CHECK_CHILD(deadlock_in_child, &any);
+}
+
+static void hold_lock(int index, void *context) {
+  struct held {
+    csched_lock lock;
+    atomic_int is_over;
+  } *held = context;
+  csched_lock_lock(&held->lock);
+  if (index == 0) CHECK_SOON(atomic_load(&held->is_over) != 0);
+  csched_lock_unlock(&held->lock);
+}
+
+TEST_UNLESS(QEMU, no_peek, "threads that wait for a busy one are in no deadlock") {
+  static struct {
+    csched_lock lock;
+    atomic_int is_over;
+  } held;
+  deadlocks found = {0};
+  held.lock = (csched_lock)CSCHED_LOCK_INIT;
+  atomic_store(&held.is_over, 0);
+  CHECK_EQUAL(csched_watch_begin(10 * MS, note_deadlock, &found), 0);
+  crew crew;
+  crew_start(&crew, 3, hold_lock, &held);
+  CHECK_SOON(atomic_load(&found.waits) >= 1);
+  nap(50 * MS);
+  atomic_store(&held.is_over, 1);
+  crew_join(&crew);
+  csched_watch_end();
+  CHECK_EQUAL(atomic_load(&found.count), 0);
+}
+
+typedef struct spinning {
+  atomic_int is_over;
+} spinning;
+
+static CSCHED_NOINLINE void observe_test_spins(void *context) {
+  spinning *spinning = context;
+  while (atomic_load(&spinning->is_over) == 0) {}
+  nothing(context);
+}
+
+typedef struct stacks {
+  atomic_int runs, waits;
+  bool names_run, names_wait;
+} stacks;
+
+static void note_stack(void *context, const csched_watch_report *report) {
+  stacks *stacks = context;
+  if (report->kind == CSCHED_WATCHED_RUN) {
+    stacks->names_run =
+        strstr(report->details, "  in ") != NULL && strstr(report->details, "observe_test_spins") != NULL;
+    atomic_fetch_add(&stacks->runs, 1);
+  }
+  if (report->kind == CSCHED_WATCHED_WAIT) {
+    stacks->names_wait =
+        strstr(report->details, "  called by ") != NULL && strstr(report->details, "wait_for_latch") != NULL;
+    atomic_fetch_add(&stacks->waits, 1);
+  }
+}
+
+// Under ThreadSanitizer a thread in a system call answers only after it.
+TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there", "a report has the calls of its thread") {
+  stacks stacks = {0};
+  spinning spinning = {0};
+  csched_thread *thread = start_thread("spins");
+  CHECK_EQUAL(csched_watch_stacks(SIGSEGV), EINVAL);
+  CHECK_EQUAL(csched_watch_stacks(-1), EINVAL);
+  CHECK_EQUAL(csched_watch_stacks(SIGRTMAX - 3), 0);
+  CHECK_EQUAL(csched_watch_begin(20 * MS, note_stack, &stacks), 0);
+  csched_target_async(csched_thread_target(thread), observe_test_spins, &spinning);
+  CHECK_SOON(atomic_load(&stacks.runs) == 1);
+  CHECK(stacks.names_run);
+  atomic_store(&spinning.is_over, 1);
+  csched_latch latch;
+  csched_latch_init(&latch, 1);
+  crew crew;
+  crew_start(&crew, 1, wait_for_latch, &latch);
+  CHECK_SOON(atomic_load(&stacks.waits) >= 1);
+  CHECK(stacks.names_wait);
+  csched_latch_count_down(&latch, 1);
+  crew_join(&crew);
+  CHECK_EQUAL(csched_watch_stacks(0), 0);
+  CHECK_EQUAL(csched_watch_stacks(SIGRTMAX - 3), 0); // its handler is still there
+  CHECK_EQUAL(csched_watch_stacks(0), 0);
+  csched_watch_end();
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+// Runs at the end of the test program, not of a child of fork, where a watchdog is off.
+__attribute__((destructor)) static void run_for_60_ms_if_asked(void) {
+  if (getenv("CTESTS_RUN_60_MS") == NULL) return;
+  csched_time span = 60 * MS;
+  csched_thread *thread = start_thread("slow");
+  csched_target_async(csched_thread_target(thread), rest, &span);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+// Returns: what this program prints, with SCHEDULER_WATCH=`value`, while a job runs for 60 ms.
+static const char *said_with(const char *value, char *text, size_t size) {
+  char command[200];
+  snprintf(command, sizeof command, "CTESTS_RUN_60_MS=1 SCHEDULER_WATCH='%s' exec /proc/%d/exe --list 2>&1 >/dev/null",
+           value, (int)getpid());
+  FILE *program = popen(command, "r");
+  size_t length = fread(text, 1, size - 1, program);
+  text[length] = 0;
+  CHECK_EQUAL(pclose(program), 0);
+  return text;
+}
+
+TEST_UNLESS(QEMU | VALGRIND, no_peek, "SCHEDULER_WATCH watches a program that knows nothing of it") {
+  char text[8192];
+  CHECK(strstr(said_with("10ms", text, sizeof text), " has run rest of loop 0x") != NULL);
+  CHECK(strstr(said_with("0.01s", text, sizeof text), " has run rest of loop 0x") != NULL);
+  CHECK(strstr(said_with("10s", text, sizeof text), "Scheduler: ") == NULL);
+  static const char *const refused[] = {"10", "s", "0s", "-1s", "1 s", "1h", "1e9s", "99999999999s", ".5s"};
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+    CHECK(strstr(said_with(refused[i], text, sizeof text), "is no time such as 1s or 250ms") != NULL);
+}
 
 // MARK: traces
 

@@ -4,10 +4,19 @@
 
 #include <CScheduler/base.h>
 
+struct csched_job;
+
 /// A buffer: the text ends at `at`, the memory at `end`. Longer text is cut.
 typedef struct csched_text {
   char *at, *end;
+  const struct csched_job
+      *first_job; ///< set by a target's description: its first waiting job, which may be freed already; NULL: not known
 } csched_text;
+
+/// Returns: an empty text in `memory` of `size` bytes.
+static inline csched_text csched_text_in_(char *memory, size_t size) {
+  return (csched_text){.at = memory, .end = memory + size};
+}
 
 void csched_text_add_(csched_text *text, const char *string);
 void csched_text_number_(csched_text *text, uint64_t number);

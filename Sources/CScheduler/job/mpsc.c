@@ -138,10 +138,11 @@ typedef struct filter {
 } filter;
 
 // Returns: how many jobs of the list `job` pass `filter`; it stops at `most`.
-static size_t count_copied(const csched_job *job, size_t most, filter filter) {
+static size_t count_copied(const csched_job *job, size_t most, filter filter, const csched_job **last) {
   size_t count = 0;
   for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {
     if (!csched_os_copy_if_mapped_(&next, &job->next, sizeof next)) break;
+    *last = job;
     if (filter.counts == NULL || filter.counts(job, filter.context)) count++;
   }
   return count;
@@ -151,21 +152,25 @@ size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(
                           const void *context) {
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL; // racy read: the count may be stale
   if (head == PARKED || !csched_os_copy_if_mapped_(&first, &queue->first, sizeof first)) return 0;
-  size_t count = count_copied(first, most, (filter){counts, context});
-  return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context});
+  const csched_job *last;
+  size_t count = count_copied(first, most, (filter){counts, context}, &last);
+  return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context}, &last);
 }
 
 csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
   csched_mpsc_seen seen = {0};
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
+  const csched_job *last = NULL;
   seen.is_parked = head == PARKED;
   seen.is_closed = !seen.is_parked && has_closed_bit(head);
   if (seen.is_parked || !csched_os_copy_if_mapped_(&first, &queue->first, sizeof first)) {
     seen.is_exact = seen.is_parked;
     return seen;
   }
-  seen.pending = count_copied(first, most, (filter){0});
-  if (seen.pending < most) seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0});
+  seen.pending = count_copied(first, most, (filter){0}, &last);
+  if (seen.pending < most)
+    seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0}, &last);
+  seen.first_job = first != NULL ? first : last; // the shared list has the newest job first
   seen.is_exact = seen.pending < most && csched_os_copy_if_mapped_(&later, &queue->first, sizeof later) &&
                   later == first &&
                   csched_load_relaxed(&queue->head) == head; // racy read, not rechecked: it may be stale
@@ -177,4 +182,5 @@ void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_see
   if (!seen.is_exact) csched_text_add_(text, seen.pending < CSCHED_DUMP_PENDING ? "about " : "at least ");
   csched_text_number_(text, seen.pending);
   csched_text_add_(text, " pending");
+  if (text->first_job == NULL) text->first_job = seen.first_job;
 }

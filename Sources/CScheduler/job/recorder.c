@@ -76,7 +76,7 @@ static void flush(report *to) {
   size_t size = (size_t)(to->text.at - to->buffer);
   if (to->error == 0 && !to->may_wait) to->error = csched_os_can_write_(to->fd);
   if (to->error == 0) to->error = csched_os_write_(to->fd, to->buffer, size);
-  to->text = (csched_text){to->buffer, to->buffer + BUFFER};
+  to->text = csched_text_in_(to->buffer, BUFFER);
 }
 
 static void end_line(report *to) {
@@ -165,7 +165,7 @@ static bool write_all(report *report) {
   uint32_t thread;
   for (int i = 0; i < SLOTS; i++) threads += csched_dump_see_recorder_(i, &thread) != NULL;
   long most = threads > 0 ? MOST / threads : MOST;
-  report->text = (csched_text){report->buffer, report->buffer + BUFFER};
+  report->text = csched_text_in_(report->buffer, BUFFER);
   for (int i = 0; i < SLOTS && report->error == 0; i++) {
     const csched_recorder *recorder = csched_dump_see_recorder_(i, &thread);
     if (recorder != NULL && write_thread(report, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;

@@ -185,6 +185,11 @@ bool csched_os_thread_is_raised_(int *base);
 
 /// Returns: whether this process has a thread `id`.
 bool csched_os_thread_exists_(uint32_t id);
+/// Does: sends `signal` to thread `id`. Returns: whether the system has accepted it.
+bool csched_os_thread_signal_(uint32_t id, int signal);
+/// Does: in a signal handler, writes the addresses of the calls that the signal has interrupted, the innermost first. Returns: how many, at most
+/// `most`.
+int csched_os_backtrace_(uintptr_t *addresses, int most);
 /// Returns: whether thread `id` has ended; the caller then sees all writes of that thread.
 bool csched_os_thread_has_ended_(uint32_t id);
 
@@ -273,6 +278,9 @@ int csched_os_trace_open_(const char *path, int *fd);
 /// Does: calls `begin` with the path in the environment variable SCHEDULER_TRACE, if it is set and the program has no more rights than its user. If
 /// `begin` fails, prints the error.
 void csched_os_trace_asked_(int (*begin)(const char *path));
+/// Does: calls `begin` with the span in the environment variable SCHEDULER_WATCH, such as 1s, 250ms or 100us, if it is set. If it is no such span, or
+/// `begin` fails, prints the error.
+void csched_os_watch_asked_(int (*begin)(csched_time span));
 
 /// Does: closes `fd`; not a cancellation point.
 void csched_os_close_(int fd);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <unwind.h>
 
 // MARK: signal handlers
 
@@ -28,6 +29,31 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
   struct sigaction old;
   memcpy(&old, before, sizeof old);
   sigaction(signal, &old, NULL);
+}
+
+// MARK: calls
+
+typedef struct calls {
+  uintptr_t *addresses;
+  int count, most;
+} calls;
+
+// The calls of the handler come first. They are dropped when the walk reaches the interrupted one.
+
+static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *argument) {
+  calls *calls = argument;
+  int is_exact = 0; // the address is of an instruction that was interrupted, not behind a call
+  uintptr_t address = (uintptr_t)_Unwind_GetIPInfo(context, &is_exact);
+  if (is_exact) calls->count = 0;
+  if (address == 0 || calls->count == calls->most) return _URC_END_OF_STACK;
+  calls->addresses[calls->count++] = is_exact ? address : address - 1;
+  return _URC_NO_REASON;
+}
+
+int csched_os_backtrace_(uintptr_t *addresses, int most) {
+  calls calls = {.addresses = addresses, .most = most};
+  _Unwind_Backtrace(add_call, &calls);
+  return calls.count;
 }
 
 uint32_t csched_os_process_id_(void) { return (uint32_t)getpid(); }

@@ -1,4 +1,5 @@
-#if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: trace files and SCHEDULER_TRACE.
+#if defined(__linux__) ||                                                                                              \
+    defined(__APPLE__) // Platform layer, POSIX part: trace files, SCHEDULER_TRACE and SCHEDULER_WATCH.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -48,6 +49,36 @@ void csched_os_trace_asked_(int (*begin)(const char *path)) {
   if (error == 0) return;
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
            strerror(error));
+  csched_os_say_(line);
+}
+
+// Returns: the nanoseconds that `text` says, such as 1s, 0.5s, 250ms or 100us; 0: it is no such text, or more than a year.
+static csched_time span_of(const char *text) {
+  static const struct {
+    const char *name;
+    double nanoseconds;
+  } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}};
+  double number = 0, place = 1;
+  const char *at = text;
+  for (; *at >= '0' && *at <= '9'; at++) number = number * 10 + (*at - '0');
+  if (at != text && *at == '.')
+    for (at++; *at >= '0' && *at <= '9'; at++) number += (*at - '0') * (place /= 10);
+  for (size_t i = 0; at != text && i < sizeof units / sizeof units[0]; i++)
+    if (strcmp(at, units[i].name) == 0 && number * units[i].nanoseconds < 3.2e16)
+      return (csched_time)(number * units[i].nanoseconds);
+  return 0;
+}
+
+void csched_os_watch_asked_(int (*begin)(csched_time span)) {
+  char line[256];
+  const char *asked = getenv("SCHEDULER_WATCH");
+  if (asked == NULL || *asked == 0) return;
+  csched_time span = span_of(asked);
+  int error = span != 0 ? begin(span) : 0;
+  if (span != 0 && error == 0) return;
+  if (span == 0)
+    snprintf(line, sizeof line, "Scheduler: SCHEDULER_WATCH: \"%.60s\" is no time such as 1s or 250ms\n", asked);
+  else snprintf(line, sizeof line, "Scheduler: SCHEDULER_WATCH: no watchdog: errno %d, %s\n", error, strerror(error));
   csched_os_say_(line);
 }
 #endif

@@ -21,6 +21,7 @@
 #include <CScheduler/lock.h>
 
 #include "dump_internal.h"
+#include "observe_internal.h"
 
 #include "../base/text.h"
 #include "../clock/clock_internal.h"
@@ -80,11 +81,37 @@ static void add_begun(csched_text *text, const csched_recorder *recorder, void (
   csched_text_add_(text, " ago");
 }
 
+// Does: adds the name of the user's function that `job` calls, or else of its type's `run`. Requires: the list is not locked (DP2).
+static void add_code(csched_text *text, const csched_job *job, const csched_job *copy, const csched_job_type *type) {
+  char name[200];
+  uintptr_t code = csched_observe_code_of_(job, copy);
+  csched_os_code_name_(code != 0 ? code : (uintptr_t)type->run, name, sizeof name);
+  csched_os_demangle_(name, sizeof name);
+  csched_text_add_(text, name);
+}
+
+// Does: adds the function of the target's first waiting job, and when it was submitted, if an observer has seen that. Requires: as add_code.
+static void add_first_job(csched_text *text) {
+  csched_job job;
+  csched_job_type type;
+  csched_seen seen;
+  const csched_job *first = text->first_job;
+  text->first_job = NULL;
+  if (first == NULL || !csched_os_copy_if_mapped_(&job, first, sizeof job) ||
+      !csched_os_copy_if_mapped_(&type, job.type, sizeof type) || type.run == NULL)
+    return;
+  csched_text_add_(text, "; first job: ");
+  add_code(text, first, &job, &type);
+  if (!csched_observe_find_(first, &seen)) return;
+  csched_text_add_(text, ", submitted ");
+  csched_text_span_(text, csched_now() - seen.submitted);
+  csched_text_add_(text, " ago");
+}
+
 // Does: adds what the thread does in `frame`; the caller adds the target. `recorder`: the thread's, if the frame is its innermost; else NULL.
 static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
-  char name[128];
   const csched_job *running = frame->job;
   if (running == NULL) {
     csched_text_add_(text, "inside of ");
@@ -96,10 +123,9 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
     csched_text_add_(text, "in a run or a sync of ");
     return;
   }
-  csched_os_code_name_((uintptr_t)type.run, name, sizeof name);
   csched_text_target_(text, "runs job", running, "");
   csched_text_add_(text, " (");
-  csched_text_add_(text, name);
+  add_code(text, running, &job, &type);
   add_begun(text, recorder, type.run);
   csched_text_add_(text, ") of ");
 }
@@ -156,7 +182,7 @@ static bool describe_limit(const csched_atfork *each, csched_text *text) {
 
 static void flush(dump *dump) {
   if (dump->error == 0) dump->error = csched_os_write_(dump->fd, dump->buffer, (size_t)(dump->text.at - dump->buffer));
-  dump->text = (csched_text){dump->buffer, dump->buffer + BUFFER};
+  dump->text = csched_text_in_(dump->buffer, BUFFER);
 }
 
 static bool has_room(const dump *dump) { return dump->text.end - dump->text.at >= LINE; }
@@ -166,22 +192,32 @@ static void end_line(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds a line for an entry of the fork list. Returns: false when the buffer must be written first.
+// Does: adds a line for an entry of the fork list. Returns: false when the line before must be ended first, or the buffer written.
 static bool add_one(csched_atfork *each, void *context) {
   dump *dump = context;
-  if (!has_room(dump)) return false;
+  if (!has_room(dump) || dump->text.first_job != NULL) return false;
   csched_text whole = dump->text;
   dump->text.end = dump->text.at + LINE - 1;
   bool is_one = dump->describe(each, &dump->text);
   dump->text.end = whole.end;
-  if (is_one) csched_text_add_(&dump->text, "\n");
+  if (is_one && dump->text.first_job == NULL) csched_text_add_(&dump->text, "\n");
   return true;
+}
+
+// Does: ends the last line with the target's first job, whose name is looked up now: the list is not locked (DP2).
+static void end_described(dump *dump) {
+  if (dump->text.first_job != NULL) {
+    add_first_job(&dump->text);
+    csched_text_add_(&dump->text, "\n");
+  }
+  if (!has_room(dump)) flush(dump);
 }
 
 static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
   dump->describe = describe;
-  while (csched_os_atfork_visit_(&place, add_one, dump) && dump->error == 0) flush(dump);
+  while (csched_os_atfork_visit_(&place, add_one, dump) && dump->error == 0) end_described(dump);
   csched_os_atfork_end_(&place);
+  end_described(dump);
 }
 
 // Threads copied while the list is locked. DP2: their functions' names are looked up after the unlock, because the lookup takes the loader's lock,
@@ -228,6 +264,7 @@ int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
     bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
     uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
     uint32_t thread = csched_lock_thread_of_(copy.thread);
+    if (owner != 0) owner = csched_lock_thread_of_(owner);
     found[count++] = (csched_sleeping){is_lock ? "lock" : OTHERS, copy.address, copy.since, thread, owner};
   }
   csched_bucket_unlock_(bucket);
@@ -240,8 +277,7 @@ static void add_sleeping(dump *dump, int index) {
   int count = csched_sleepers_look_(index, found, MOST);
   for (int i = 0; i < count; i++) {
     csched_text_target_(&dump->text, found[i].kind, found[i].address, "");
-    if (found[i].owner != 0)
-      csched_text_thread_(&dump->text, ", which belongs to ", csched_lock_thread_of_(found[i].owner));
+    if (found[i].owner != 0) csched_text_thread_(&dump->text, ", which belongs to ", found[i].owner);
     csched_text_thread_(&dump->text, ": waited for by ", found[i].thread);
     csched_text_add_(&dump->text, " since ");
     csched_text_span_(&dump->text, csched_now() - found[i].since);
@@ -261,7 +297,7 @@ static void add_head(dump *dump) {
 
 int csched_dump(int fd) {
   dump dump = {.fd = fd};
-  dump.text = (csched_text){dump.buffer, dump.buffer + BUFFER};
+  dump.text = csched_text_in_(dump.buffer, BUFFER);
   begin();
   add_head(&dump);
   add_threads(&dump);
@@ -275,6 +311,32 @@ int csched_dump(int fd) {
   flush(&dump);
   csched_lock_unlock(&one_at_a_time);
   return dump.error;
+}
+
+// MARK: one thread
+
+typedef struct wanted_thread {
+  uint32_t thread;
+  csched_frames_seen seen;
+  csched_dump_wait wait;
+} wanted_thread;
+
+static bool note_wanted_thread(csched_atfork *each, void *context) {
+  wanted_thread *wanted = context;
+  if (!csched_frames_look_(each, &wanted->seen) || wanted->seen.thread != wanted->thread) return true;
+  wanted->wait = copy_wait(wanted->seen.wait);
+  return false;
+}
+
+void csched_dump_thread_(csched_text *text, uint32_t thread) {
+  wanted_thread wanted = {.thread = thread};
+  begin();
+  bool is_found = csched_os_atfork_visit_(&place, note_wanted_thread, &wanted);
+  csched_os_atfork_end_(&place);
+  csched_lock_unlock(&one_at_a_time);
+  if (!is_found) return;
+  describe_thread(&wanted.seen, &wanted.wait, text);
+  csched_text_add_(text, "\n");
 }
 
 // MARK: one target
@@ -362,7 +424,7 @@ static void add_delayed(csched_text *text, const csched_target *target) {
 }
 
 size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
-  csched_text line = {text, text + size - 1};
+  csched_text line = csched_text_in_(text, size - 1);
   inside noted = {.target = target};
   begin();
   csched_os_atfork_visit_(&place, note_if_inside, &noted);
@@ -371,8 +433,44 @@ size_t csched_target_describe(const csched_target *target, char *text, size_t si
   if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
   csched_lock_unlock(&one_at_a_time);
   add_inside(&line, &noted);
+  add_first_job(&line);
   *line.at = 0;
   return (size_t)(line.at - text);
+}
+
+typedef struct wanted_target {
+  const csched_target *target;
+  csched_text *text;
+} wanted_target;
+
+// Returns: whether `target` is one of the priorities of the pool with the target `pool`.
+static bool is_of_pool(const csched_target *pool, const csched_target *target) {
+  const csched_pool_class *first = (const csched_pool_class *)pool;
+  for (int i = 0; pool != NULL && i < CSCHED_PRIORITIES; i++)
+    if (&first[i].target == target) return true;
+  return false;
+}
+
+// Returns: false when the target was found in the list, and described.
+static bool describe_if_wanted(csched_atfork *each, void *context) {
+  const wanted_target *wanted = context;
+  const csched_target *target = wanted->target;
+  bool is_wanted = csched_loop_of_atfork_(each) == target || csched_virtual_of_atfork_(each) == target ||
+                   csched_serial_of_atfork_(each) == target || csched_limit_of_atfork_(each) == target ||
+                   is_of_pool(csched_pool_of_atfork_(each), target);
+  return !is_wanted || !describe_target(target, wanted->text);
+}
+
+void csched_dump_target_(csched_text *text, const csched_target *target) {
+  wanted_target wanted = {target, text};
+  if (target == NULL) return;
+  begin();
+  bool is_found = csched_os_atfork_visit_(&place, describe_if_wanted, &wanted);
+  csched_os_atfork_end_(&place);
+  csched_lock_unlock(&one_at_a_time);
+  if (!is_found) return;
+  add_first_job(text);
+  csched_text_add_(text, "\n");
 }
 
 int csched_recorder_write(int fd) { return csched_recorder_write_(fd); }

@@ -51,7 +51,7 @@ static void add_frame(csched_text *text, const csched_frame *frame) {
 // Has the system copy all memory that it reads: another thread may change or free it. Skips the outermost frame, a sentinel.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
-  csched_text text = {line, line + sizeof line - 1};
+  csched_text text = csched_text_in_(line, sizeof line - 1);
   csched_frame *each, copy;
   csched_text_add_(&text, "thread ");
   csched_text_number_(&text, thread);
@@ -67,7 +67,7 @@ static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
 
 static void write_loop(int fd, const csched_target *loop) {
   char line[128];
-  csched_text text = {line, line + sizeof line};
+  csched_text text = csched_text_in_(line, sizeof line);
   uint32_t thread, closing;
   size_t timers;
   if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop was freed, or the system refuses the copy
@@ -83,7 +83,7 @@ static void write_loop(int fd, const csched_target *loop) {
 // `missing`: how many threads or loops found the table full.
 static void write_head(int fd, const char *what, uint32_t missing) {
   char line[128];
-  csched_text text = {line, line + sizeof line};
+  csched_text text = csched_text_in_(line, sizeof line);
   csched_text_add_(&text, what);
   csched_text_number_(&text, csched_os_process_id_());
   if (missing > 0) {

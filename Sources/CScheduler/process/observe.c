@@ -154,6 +154,16 @@ static void moved(const csched_job *job, csched_time due) {
   csched_lock_unlock(&part->lock);
 }
 
+bool csched_observe_find_(const csched_job *job, csched_seen *seen) {
+  tables *tables = tables_here();
+  if (tables == NULL || !is_observed_here()) return false;
+  part *part = part_of(tables, job);
+  if (!lock_bounded(&part->lock)) return false;
+  *seen = part->places[find_locked(part, job)];
+  csched_lock_unlock(&part->lock);
+  return seen->job == job;
+}
+
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context) {
   tables *tables = tables_here();
   bool is_whole = true;
@@ -197,7 +207,7 @@ csched_figures *csched_figures_find_(const csched_target *target) {
 // Does: sets the figures' name to the target's description up to the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
-  csched_text text = {line, line + sizeof line - 1};
+  csched_text text = csched_text_in_(line, sizeof line - 1);
   if (target->type->describe_ != NULL) target->type->describe_(target, &text);
   else csched_text_target_(&text, "target", target, "");
   *text.at = 0;
@@ -399,6 +409,14 @@ static bool has_code(void (*run)(csched_job *job)) {
   for (uint32_t i = 0; i < count; i++)
     if (codes[i].is_in_context && codes[i].type->run == run) return true;
   return false;
+}
+
+uintptr_t csched_observe_code_of_(const csched_job *job, const csched_job *copy) {
+  uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
+  uintptr_t code = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (codes[i].type == copy->type) csched_os_copy_if_mapped_(&code, (const char *)job + codes[i].offset, sizeof code);
+  return code & ~(uintptr_t)1; // in a context, the address has 1 added
 }
 
 // Returns: the user's function that `job` calls, if its type is in `codes`; else the job's `run`.

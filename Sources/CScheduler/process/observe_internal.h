@@ -59,6 +59,9 @@ bool csched_figures_are_(const csched_figures *figures, uint64_t number);
 /// Returns: the figures at index `at`, used or not; NULL: `at` is behind the last.
 csched_figures *csched_figures_at_(size_t at);
 
+/// Returns: the user's function that `job` calls; 0: not known. `copy`: a copy of the job, which may be freed.
+uintptr_t csched_observe_code_of_(const csched_job *job, const csched_job *copy);
+
 /// Does: has observers identify jobs of `code->type` by the user's function that they call.
 void csched_observe_code_at_(const csched_observed_code *code);
 
@@ -100,6 +103,8 @@ bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csch
 /// Returns: the number of the record's thread, which may have ended.
 uint32_t csched_observer_thread_(const csched_observer *observer);
 
+/// Does: copies the record of the waiting submission of `job`, which is not read. Returns: whether there is one.
+bool csched_observe_find_(const csched_job *job, csched_seen *seen);
 /// Does: calls `visit` for each waiting submission, with a lock held. Returns: whether it visited all. Requires: `visit` is short, and takes no lock.
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context);
 

@@ -236,7 +236,7 @@ void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *e
 void csched_trace_file_flush_(csched_trace_file *file) {
   size_t size = (size_t)(file->text.at - file->buffer);
   if (file->error == 0 && size > 0) file->error = csched_os_write_(file->fd, file->buffer, size);
-  file->text = (csched_text){file->buffer, file->buffer + BUFFER};
+  file->text = csched_text_in_(file->buffer, BUFFER);
 }
 
 // MARK: start and end
@@ -256,7 +256,7 @@ csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t t
   file->start = start;
   file->trace = trace;
   file->process = csched_os_process_id_();
-  file->text = (csched_text){file->buffer, file->buffer + BUFFER};
+  file->text = csched_text_in_(file->buffer, BUFFER);
   csched_os_thread_get_name_(file->process, name, sizeof name);
   add_text(file, "[{\"ph\":\"M\",\"name\":\"trace\",\"args\":{\"of\":\"Scheduler\"}}");
   name_process(file, file->process, name);

@@ -1,17 +1,20 @@
-// The watchdog: the thread "csched-watch" reports runs, waits in queues and blocking waits that take longer than a given span.
+// The watchdog: the thread "csched-watch" reports runs, waits in queues, blocking waits and deadlocks that last longer than a given span.
 // States of ending, the watchdog thread's futex: 0, or 1 when the thread must end
 // Invariants
-//   WD1  A run, or a target's longest-waiting submission, is reported once; the submission's number identifies it. A blocking wait is reported once
-//       while it is among the last WAITS reported; its thread and start identify it.
+//   WD1  A run, a target's longest-waiting submission, a blocking wait and a deadlock are each reported once. The submission's number identifies the
+//       first two. A wait's thread and start identify it, while it is among the last REPORTED waits and deadlocks.
 //   WD2  `report` is called by one thread at a time, with no lock held. No call starts after csched_watch_end has returned. A report may call
 //       csched_watch_end.
 //   WD3  A child of fork has no watchdog.
+//   WD4  A reported deadlock is one: two checks in a row have found the same circle of waits, with the same starts. So each of its threads has waited
+//       from the first check to the second one, and could not unlock a lock or end a job meanwhile.
 // Orderings
 //   ending: relaxed; only its value matters
 // Assumes: a report of a run that has just ended is still useful: the run was too long.
-// Source: watchdogs of main threads, and stall detectors of runtimes.
-// Checked by: "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks", "a watchdog can be ended by its report".
-// Models: none. Not modelled: WD1, WD2, WD3.
+// Source: watchdogs of main threads, and stall detectors of runtimes. The circle is one in a wait-for graph.
+// Checked by: "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks", "a watchdog can be ended by its report", "the
+//   watchdog tells of a deadlock once".
+// Models: none. Not modelled: WD1, WD2, WD3, WD4.
 
 #include <CScheduler/watch.h>
 
@@ -23,20 +26,30 @@
 #include "../sync/parking.h"
 #include "dump_internal.h"
 #include "observe_internal.h"
+#include "watch_internal.h"
 
 #include <errno.h>
 
-enum { WAITS = 64, NOTED = 8 }; // reported waits that are remembered; entries that one step copies under a lock
+enum { REPORTED = 512, WAITS = 512, DEADLOCKS = 64, DETAILS = 32768 };
 
-// A blocking wait of a thread.
+// A wait that lasts longer than the span.
 typedef struct wait {
-  uint32_t thread;
-  csched_dump_wait seen;
+  const char *function; // or the kind of the object that the thread waits for
+  const void *what;
+  csched_time since;
+  uint32_t thread, holder; // the thread that the wait waits for; 0: not known
 } wait;
 
+// A circle of waits that a check has found. `hash`: of the threads and the starts of its waits.
+typedef struct deadlock {
+  uint64_t hash, check;
+} deadlock;
+
 static struct {
-  csched_lock lock;            // guards the following fields, except `ending` and `thread_id`
-  csched_atfork atfork, place; // `place`: marks the position of a check in the fork list
+  csched_lock lock; // guards the following fields, except `ending` and `thread_id`
+  csched_atfork atfork;
+  csched_atfork
+      place; // an entry of the fork list without a handler's work: it marks how far a check of the list has come
   csched_os_thread thread;
   csched_time span;
   void (*report)(void *context, const csched_watch_report *report);
@@ -46,39 +59,61 @@ static struct {
 } watch;
 
 // Used by the watchdog's thread only.
-static uint64_t check_number; // of the current check of the queues' heads
-static wait reported_waits[WAITS];
-static unsigned reported_count;
+static uint64_t check_number;         // of the current check
+static uint64_t reported[REPORTED];   // hashes of waits and deadlocks
+static wait waits[WAITS];             // of the current check
+static deadlock deadlocks[DEADLOCKS]; // that were found last
+static int wait_count;
+static unsigned reported_count, deadlock_count;
+static char details[DETAILS]; // of the current report
 
 // MARK: reports
 
+static void add_subject(csched_text *text, const csched_watch_report *report) {
+  if (report->thread != 0) csched_text_thread_(text, "", report->thread);
+  switch (report->kind) {
+  case CSCHED_WATCHED_RUN:
+    csched_text_add_(text, " has run ");
+    csched_text_add_(text, report->code_name);
+    csched_text_add_(text, " of ");
+    csched_text_add_(text, report->target_name);
+    return;
+  case CSCHED_WATCHED_HEAD:
+    csched_text_add_(text, "the next job has waited on ");
+    csched_text_add_(text, report->target_name);
+    return;
+  case CSCHED_WATCHED_WAIT:
+  case CSCHED_WATCHED_DEADLOCK:
+    csched_text_add_(text, report->kind == CSCHED_WATCHED_WAIT ? " has waited in " : " is in a deadlock: it waits in ");
+    csched_text_add_(text, report->function);
+    csched_text_target_(text, " for", report->what, "");
+  }
+}
+
 static void write_report(void *unused, const csched_watch_report *report) {
   char line[512];
-  csched_text text = {line, line + sizeof line - 1};
+  csched_text text = csched_text_in_(line, sizeof line - 1);
   (void)unused;
-  if (report->thread != 0) csched_text_thread_(&text, "", report->thread);
-  csched_text_add_(&text, report->kind == CSCHED_WATCHED_RUN    ? " has run "
-                          : report->kind == CSCHED_WATCHED_WAIT ? " has waited in "
-                                                                : "");
-  csched_text_add_(&text, report->kind == CSCHED_WATCHED_WAIT ? report->function : report->code_name);
-  csched_text_add_(&text, report->kind == CSCHED_WATCHED_RUN    ? " of "
-                          : report->kind == CSCHED_WATCHED_WAIT ? " for "
-                                                                : " has waited on ");
-  if (report->kind == CSCHED_WATCHED_WAIT) csched_text_address_(&text, report->what);
-  else csched_text_add_(&text, report->target_name);
+  add_subject(&text, report);
   csched_text_add_(&text, " since ");
   csched_text_span_(&text, report->span);
   *text.at = 0;
   csched_say_("csched_watch_begin", "%s", line);
+  csched_os_say_(report->details);
   csched_recorder_write(2);
 }
 
-static void make_report(csched_watch_report *report) { // WD2: on one thread
+static csched_text begin_details(void) { return csched_text_in_(details, DETAILS - 1); }
+
+// Does: calls `report` with the text up to `end` as details.
+static void make_report(csched_watch_report *report, csched_text end) { // WD2: on one thread
   char name[240] = "";
+  *end.at = 0;
   if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: no report after the end
   if (report->code != 0) csched_os_code_name_(report->code, name, sizeof name);
   csched_os_demangle_(name, sizeof name);
   report->code_name = name;
+  report->details = details;
   watch.report(watch.context, report);
 }
 
@@ -90,7 +125,7 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
   report->waiting = csched_load_relaxed(&figures->waiting); // a count of jobs
 }
 
-// MARK: checks
+// MARK: runs and queues
 
 static void check_runs(csched_time now) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
@@ -102,7 +137,11 @@ static void check_runs(csched_time now) {
       csched_watch_report report = {.kind = CSCHED_WATCHED_RUN, .span = now - level.since, .code = level.code};
       report.thread = csched_observer_thread_(each);
       add_target(&report, level.figures, level.number);
-      make_report(&report);
+      csched_text text = begin_details();
+      csched_dump_thread_(&text, report.thread);
+      csched_dump_target_(&text, report.target);
+      csched_stack_add_(&text, report.thread);
+      make_report(&report, text);
     }
   }
 }
@@ -120,7 +159,6 @@ static void note_head(const csched_seen *seen, void *unused) {
 
 static void check_heads(csched_time now) {
   csched_figures *each;
-  check_number++;
   csched_observe_visit_(note_head, NULL);
   for (size_t i = 0; (each = csched_figures_at_(i)) != NULL; i++) {
     if (each->head_look != check_number || each->reported == each->head) continue; // WD1: reported already
@@ -128,66 +166,163 @@ static void check_heads(csched_time now) {
     each->reported = each->head;
     csched_watch_report report = {.kind = CSCHED_WATCHED_HEAD, .span = now - each->head_due};
     add_target(&report, each, csched_figures_number_(each));
-    make_report(&report);
+    csched_text text = begin_details();
+    csched_dump_target_(&text, report.target);
+    make_report(&report, text);
   }
 }
 
-// Returns: whether this wait was reported already. If not, remembers it as reported.
-static bool was_reported(const wait *found) { // WD1: by thread and start
-  for (int i = 0; i < WAITS; i++)
-    if (reported_waits[i].thread == found->thread && reported_waits[i].seen.since == found->seen.since) return true;
-  reported_waits[reported_count++ % WAITS] = *found;
-  return false;
+// MARK: waits
+
+static void note_wait(csched_time now, const wait *found) {
+  if (wait_count < WAITS && now >= found->since && now - found->since > watch.span) waits[wait_count++] = *found;
 }
 
-static void report_wait(csched_time now, const char *function, const wait *found) {
-  if (now < found->seen.since || now - found->seen.since <= watch.span || was_reported(found)) return;
-  csched_watch_report report = {.kind = CSCHED_WATCHED_WAIT, .span = now - found->seen.since, .thread = found->thread};
-  report.target_name = "";
-  report.function = function;
-  report.what = found->seen.what;
-  make_report(&report);
-}
-
-// Threads that sleep for a lock or another blocking object (parking.h).
-static void check_sleepers(csched_time now) {
-  csched_sleeping found[NOTED];
+// Does: notes the threads that sleep for a lock or another blocking object (parking.h).
+static void note_sleepers(csched_time now) {
+  enum { MOST = 8 };
+  csched_sleeping found[MOST];
   for (int i = 0; i < CSCHED_BUCKETS_; i++) {
-    int count = csched_sleepers_look_(i, found, NOTED);
+    int count = csched_sleepers_look_(i, found, MOST);
     for (int j = 0; j < count; j++)
-      report_wait(now, found[j].kind, &(wait){found[j].thread, {NULL, found[j].address, found[j].since}});
+      note_wait(now, &(wait){found[j].kind, found[j].address, found[j].since, found[j].thread, found[j].owner});
   }
 }
 
-// Waits copied while the fork list is locked, to report them after the unlock.
-typedef struct noted {
-  int count;
-  wait waits[NOTED];
-} noted;
-
-static bool note_wait(csched_atfork *each, void *context) {
-  noted *noted = context;
+// Does: notes a thread that waits in a function of the library (csched_blocked_begin_).
+static bool note_blocked(csched_atfork *each, void *now) {
   csched_frames_seen seen;
-  if (noted->count == NOTED) return false;
   if (!csched_frames_look_(each, &seen)) return true;
-  wait found = {seen.thread,
-                {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // DP1: valid memory
-                 csched_load_relaxed(&seen.wait->since)}}; // DP1 of dump.c: valid memory only
-  if (found.seen.function != NULL) noted->waits[noted->count++] = found;
+  wait found = {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // DP1: valid memory
+                csched_load_relaxed(&seen.wait->since), seen.thread, 0}; // DP1 of dump.c: valid memory only
+  if (found.function != NULL) note_wait(*(csched_time *)now, &found);
   return true;
 }
 
-// Threads that wait in a function of the library (csched_blocked_begin_).
-static void check_waits(csched_time now) {
-  noted noted;
-  bool has_more;
-  do {
-    noted.count = 0;
-    has_more = csched_os_atfork_visit_(&watch.place, note_wait, &noted);
-    for (int i = 0; i < noted.count; i++) report_wait(now, noted.waits[i].seen.function, &noted.waits[i]);
-  } while (has_more);
+// Does: for each noted wait for a target or a job, notes this thread as its holder if the thread is inside of it.
+static bool note_holder(csched_atfork *each, void *unused) {
+  csched_frames_seen seen;
+  (void)unused;
+  if (!csched_frames_look_(each, &seen)) return true;
+  for (int i = 0; i < wait_count; i++)
+    for (int j = 0; j < seen.count && waits[i].holder == 0 && waits[i].what != NULL; j++)
+      if (seen.frames[j].target == waits[i].what || seen.frames[j].job == waits[i].what) waits[i].holder = seen.thread;
+  return true;
+}
+
+// Does: collects the waits that are longer than the span.
+static void note_waits(csched_time now) {
+  wait_count = 0;
+  note_sleepers(now);
+  csched_os_atfork_visit_(&watch.place, note_blocked, &now);
+  if (wait_count > 0) csched_os_atfork_visit_(&watch.place, note_holder, NULL);
   csched_os_atfork_end_(&watch.place);
 }
+
+static uint64_t hash_of(const wait *wait) {
+  uint64_t hash = (wait->thread * 0x9e3779b97f4a7c15u ^ wait->since) * 0xc2b2ae3d27d4eb4fu;
+  return hash ^ hash >> 32;
+}
+
+// Returns: whether `hash` was reported already. If not, remembers it.
+static bool was_reported(uint64_t hash) { // WD1: by thread and start
+  for (int i = 0; i < REPORTED; i++)
+    if (reported[i] == hash) return true;
+  reported[reported_count++ % REPORTED] = hash;
+  return false;
+}
+
+static csched_watch_report report_of(csched_watched kind, const wait *found, csched_time span) {
+  return (csched_watch_report){.kind = kind,
+                               .span = span,
+                               .thread = found->thread,
+                               .target_name = "",
+                               .function = found->function,
+                               .what = found->what};
+}
+
+static void check_waits(csched_time now) {
+  for (int i = 0; i < wait_count; i++) {
+    if (was_reported(hash_of(&waits[i]))) continue;
+    csched_watch_report report = report_of(CSCHED_WATCHED_WAIT, &waits[i], now - waits[i].since);
+    csched_text text = begin_details();
+    csched_dump_thread_(&text, waits[i].thread);
+    csched_dump_target_(&text, waits[i].what);
+    csched_dump_thread_(&text, waits[i].holder);
+    csched_stack_add_(&text, waits[i].thread);
+    make_report(&report, text);
+  }
+}
+
+// MARK: deadlocks
+
+// Returns: the wait of the thread that `wait` waits for; NULL: that thread is not known, or does not wait. A thread that waits in a function may sleep
+// in a lock there: the wait with a known holder is the one that counts.
+static const wait *next_wait(const wait *wait) {
+  const struct wait *next = NULL;
+  for (int i = 0; wait->holder != 0 && i < wait_count; i++)
+    if (waits[i].thread == wait->holder && (next == NULL || next->holder == 0)) next = &waits[i];
+  return next;
+}
+
+// Returns: whether the waits from `first` on lead back to it, and none of them is of a lower thread: a circle is found once.
+static bool is_circle(const wait *first, uint64_t *hash) {
+  const wait *each = first;
+  *hash = 0;
+  for (int i = 0; i < wait_count && each != NULL && each->thread >= first->thread; i++) {
+    *hash += hash_of(each);
+    if ((each = next_wait(each)) == first) return true;
+  }
+  return false;
+}
+
+// Returns: whether the check before found the same circle. Remembers it for the next check.
+static bool was_found_before(uint64_t hash) { // WD4: two checks in a row
+  for (int i = 0; i < DEADLOCKS; i++) {
+    if (deadlocks[i].hash != hash) continue;
+    bool was_found = deadlocks[i].check == check_number - 1;
+    deadlocks[i].check = check_number;
+    return was_found;
+  }
+  deadlocks[deadlock_count++ % DEADLOCKS] = (deadlock){hash, check_number};
+  return false;
+}
+
+static void add_wait(csched_text *text, const wait *wait, csched_time now) {
+  csched_text_thread_(text, "", wait->thread);
+  csched_text_add_(text, " waits in ");
+  csched_text_add_(text, wait->function);
+  csched_text_target_(text, " for", wait->what, "");
+  csched_text_thread_(text, ", which is held by ", wait->holder);
+  csched_text_add_(text, ", since ");
+  csched_text_span_(text, now - wait->since);
+  csched_text_add_(text, "\n");
+}
+
+static void report_deadlock(const wait *first, csched_time now) {
+  csched_text text = begin_details();
+  csched_time closed = 0; // when the last of the waits began
+  const wait *each = first;
+  do {
+    add_wait(&text, each, now);
+    if (each->since > closed) closed = each->since;
+  } while ((each = next_wait(each)) != first);
+  do {
+    csched_dump_thread_(&text, each->thread);
+    csched_stack_add_(&text, each->thread);
+  } while ((each = next_wait(each)) != first);
+  csched_watch_report report = report_of(CSCHED_WATCHED_DEADLOCK, first, now - closed);
+  make_report(&report, text);
+}
+
+static void check_deadlocks(csched_time now) {
+  uint64_t hash;
+  for (int i = 0; i < wait_count; i++)
+    if (waits[i].holder != 0 && is_circle(&waits[i], &hash) && was_found_before(hash) && !was_reported(hash))
+      report_deadlock(&waits[i], now);
+}
+
+// MARK: the thread
 
 // The body of the watchdog's thread: checks four times in each span.
 static void watch_all(void *unused) {
@@ -199,25 +334,28 @@ static void watch_all(void *unused) {
   csched_os_thread_leave_count_();
   while (csched_load_relaxed(&watch.ending) == 0) { // WD2: no check after the end
     csched_time now = csched_now();
+    check_number++;
     check_runs(now);
     check_heads(now);
+    note_waits(now);
     check_waits(now);
-    check_sleepers(now);
+    check_deadlocks(now);
     if (csched_load_relaxed(&watch.ending) == 0)
-      csched_futex_wait_(&watch.ending, 0, now + every); // WD2: a report may end
+      csched_futex_wait_(&watch.ending, 0, now + every); // WD2: a report may have ended the watchdog
   }
   csched_store_relaxed(&watch.thread_id, 0u); // racy write: the system may reuse the number for another thread
 }
 
 // MARK: start and end
 
-static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: off in a child
+// The handler of both entries. That of `place` has nothing to do.
+static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: the watchdog is off in a child
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.place) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT;
   watch.is_on = false;
 }
 
-// Returns: whether this thread is the watchdog's, so that the caller is a report.
+// Returns: whether this thread is the watchdog's: then a report makes the call.
 static bool is_report_here(void) {
   return csched_load_relaxed(&watch.thread_id) ==
          csched_os_thread_id_(); // racy read: equal on the watchdog's thread only
@@ -250,8 +388,8 @@ static int start_locked(void) {
 int csched_watch_begin(csched_time span, void (*report)(void *context, const csched_watch_report *report),
                        void *context) {
   if (span == 0) return EINVAL;
-  if (watch.is_on && is_report_here())
-    csched_panic_("csched_watch_begin", "called by a report. End the watch there, and begin the next one elsewhere.");
+  if (is_report_here())
+    csched_panic_("csched_watch_begin", "called by a report. Only csched_watch_end may be called there.");
   csched_os_atfork_(&watch.atfork, watch_at_fork);
   csched_observe_prepare_();
   csched_lock_lock(&watch.lock);
@@ -275,3 +413,7 @@ void csched_watch_end(void) {
   end_locked();
   csched_lock_unlock(&watch.lock);
 }
+
+// Begins a watch if the environment asks for one.
+static int begin_for_span(csched_time span) { return csched_watch_begin(span, NULL, NULL); }
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_watch_asked_(begin_for_span); }

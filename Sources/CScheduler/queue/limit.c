@@ -264,8 +264,9 @@ static void describe_limit(const csched_target *target, csched_text *text) {
     csched_text_add_(text, ", ");
     csched_text_number_(text, (uint64_t)limit->out);
     csched_text_add_(text, limit->is_alone ? " on their way or running, a barrier" : " on their way or running");
+    csched_mpsc_seen seen = {.pending = waiting, .is_exact = waiting < CSCHED_DUMP_PENDING, .first_job = limit->first};
     csched_lock_unlock(&limit->lock);
-    csched_text_pending_(text, ", ", (csched_mpsc_seen){.pending = waiting, .is_exact = waiting < CSCHED_DUMP_PENDING});
+    csched_text_pending_(text, ", ", seen);
   }
 }
 

@@ -10,10 +10,12 @@ public struct WatchReport: Sendable {
     case waiting
     /// A thread has waited for too long in a function of this module, or for a lock, condition, semaphore or latch.
     case blocked
+    /// Threads wait in a circle, each for the next one: to unlock a lock, or to end an action, a `sync`, or its run. None of them continues.
+    case deadlock
   }
 
   public let kind: Kind
-  /// The duration so far.
+  /// The duration so far; of a deadlock since it is complete.
   public let duration: Duration
   /// The system's number of the thread; 0 if an action waits.
   public let thread: UInt32
@@ -23,6 +25,9 @@ public struct WatchReport: Sendable {
   public let code: String
   /// How many actions wait on the scheduler.
   public let depth: UInt64
+  /// Lines that each end with a newline: those of a dump for the thread, for the scheduler, and for what the thread waits for. For a deadlock: each
+  /// thread, and what it waits for. Then the calls of each thread, if `stackSignal` was given. May be empty.
+  public let details: String
 }
 
 extension WatchReport: CustomStringConvertible {
@@ -31,31 +36,42 @@ extension WatchReport: CustomStringConvertible {
     case .running: "thread \(thread) has run \(code) of \(subject) for \(duration)"
     case .waiting: "the next of \(depth) actions on \(subject) has waited for \(duration)"
     case .blocked: "thread \(thread) has waited in \(subject) for \(duration)"
+    case .deadlock: "thread \(thread) is in a deadlock for \(duration):\n\(details)"
     }
   }
 }
 
 extension Schedulers {
   /// Calls `report` for each action or wait that takes longer than `duration`. It reports running actions, schedulers whose next action is due and
-  /// waits, and waits in this module that block a thread. Each event is reported once, late by up to a quarter of `duration`, and by 1 s at most.
+  /// waits, waits in this module that block a thread, and deadlocks. Each event is reported once, late by up to a quarter of `duration`, and by 1 s at
+  /// most; a deadlock up to twice that.
   ///
   /// ```swift
-  /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)") }
+  /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)\n\(report.details)") }
   /// try Schedulers.watch(longerThan: .milliseconds(250))   // writes to standard error, with what each thread has run last
+  /// try Schedulers.watch(longerThan: .seconds(1), stackSignal: SIGPROF)   // with the stack of the thread
   /// ```
+  ///
+  /// The environment variable `SCHEDULER_WATCH=1s`, or `250ms`, begins a watch without a call.
   ///
   /// It observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of `fork` the
   /// watchdog is off. Thread: any but the one that reports.
   ///
   /// - Parameters:
   ///   - duration: the threshold; more than zero.
+  ///   - stackSignal: a signal that the program does not use: best `SIGPROF`, because threads of Dispatch block most others, and threads that they
+  ///     make inherit that. The thread of a report then lists its calls in a handler of this signal, which stays installed. A system call that it
+  ///     interrupts is restarted, except those that never are: `sleep`, `poll`, `epoll_wait` and others end early, with `EINTR`. `nil`: no stacks.
   ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the standard error, with the
   ///     flight recorder's events (``writeRecord(to:)``).
-  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, `ENOMEM`, or `EAGAIN` if no thread can be created.
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, or a signal that cannot be handled; `EBUSY` if the
+  ///   signal has a handler; `ENOMEM`; `EAGAIN` if no thread can be created.
   public static func watch(
-    longerThan duration: Duration, _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
+    longerThan duration: Duration, stackSignal: Int32? = nil,
+    _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
   ) throws(SchedulerError) {
-    let span = csched_time(Swift.max(0, duration.saturatedNanoseconds))
+    let span = csched_time(Swift.max(0, duration.saturatedNanoseconds)), error = csched_watch_stacks(stackSignal ?? 0)
+    if error != 0 { throw SchedulerError.system(error) }
     try watching.begin(span, report)
   }
 
@@ -89,6 +105,7 @@ extension WatchReport {
     switch found.kind {
     case CSCHED_WATCHED_RUN: kind = .running
     case CSCHED_WATCHED_HEAD: kind = .waiting
+    case CSCHED_WATCHED_DEADLOCK: kind = .deadlock
     default: kind = .blocked
     }
     duration = .nanoseconds(Int64(clamping: found.span))
@@ -96,5 +113,6 @@ extension WatchReport {
     subject = found.function.map { String(cString: $0) } ?? target
     code = found.code_name.map { String(cString: $0) } ?? ""
     depth = found.waiting
+    details = String(cString: found.details)
   }
 }

@@ -14,7 +14,7 @@ import Testing
     #expect(queue.debugDescription.hasSuffix(": idle, 0 pending, 0 delayed"))
     queue.suspend()
     for _ in 0..<3 { queue.schedule {} }
-    #expect(queue.debugDescription.hasSuffix(": suspended 1 times, 3 pending, 0 delayed"))
+    #expect(queue.debugDescription.contains(": suspended 1 times, 3 pending, 0 delayed; first job: closure #1 "))
     let later = queue.schedule(after: .seconds(3_600)) {}
     #expect(queue.debugDescription.contains("3 pending, 1 delayed, the next not before 359"))
     later.dispose()

@@ -99,10 +99,39 @@ import Testing
       Schedulers.stopWatching()
       let running = try #require(reports.read().first { $0.kind == .running })
       #expect(running.subject.contains("loop 0x") && running.subject.contains("watched"))
+      #expect(running.details.contains("thread \(running.thread) \"watched\": runs job 0x"))
+      #expect(running.details.contains("closure #") && running.details.contains("; first job: "))
+      #expect(running.details.contains(", submitted 0."))
       #expect(running.code.contains("closure #") && running.duration > .milliseconds(20) && running.thread != 0)
       #expect("\(running)".contains(" has run "))
       thread.stop()
       synchronously { thread.join() }
+    }
+  }
+
+  @Test("a watchdog reports a deadlock, its threads, and their stacks") func watchDeadlock() async {
+    await #expect(processExitsWith: .success) {
+      let first = Protected(0), second = Protected(0), reports = Protected<[WatchReport]>([])
+      try Schedulers.watch(longerThan: .milliseconds(20), stackSignal: SIGPROF) { report in
+        reports.withLock { $0.append(report) }
+      }
+      let threads = [try ThreadScheduler(name: "one"), try ThreadScheduler(name: "two")], count = Protected(0)
+      for (thread, locks) in zip(threads, [(first, second), (second, first)]) {
+        thread.schedule {
+          locks.0.withLock { _ in
+            count.withLock { $0 += 1 }
+            while count.read() < 2 { Thread.sleep(forTimeInterval: 0.001) }
+            locks.1.withLock { _ in }
+          }
+        }
+      }
+      #expect(eventually { reports.read { all in all.contains { $0.kind == .deadlock } } })
+      Schedulers.stopWatching()
+      let deadlock = try #require(reports.read().first { $0.kind == .deadlock })
+      #expect(deadlock.subject == "lock" && deadlock.duration > .milliseconds(20) && deadlock.thread != 0)
+      #expect(deadlock.details.contains("\"one\"") && deadlock.details.contains("\"two\""))
+      #expect(deadlock.details.contains("which is held by thread") && deadlock.details.contains("  called by "))
+      #expect("\(deadlock)".contains(" is in a deadlock "))
     }
   }
 

@@ -1,4 +1,4 @@
-// A watchdog: reports jobs, queues and waits that take longer than a given time, while they last.
+// A watchdog: reports jobs, queues and waits that take longer than a given time, while they last, and deadlocks.
 // Depends on: target.h.
 #ifndef CSCHED_WATCH_H
 #define CSCHED_WATCH_H
@@ -11,33 +11,46 @@ typedef enum csched_watched {
   CSCHED_WATCHED_RUN,  ///< a job runs, on `thread`
   CSCHED_WATCHED_HEAD, ///< the next job of `target` has waited too long for its turn
   CSCHED_WATCHED_WAIT, ///< `thread` waits for `what` in the library's `function`
+  /// `thread` waits for `what` in `function`, in a circle of threads that each wait for the next one: to unlock a lock, or to end a job, a sync, or its
+  /// loop
+  CSCHED_WATCHED_DEADLOCK,
 } csched_watched;
 
 /// What takes too long. The texts are valid during the call.
 typedef struct csched_watch_report {
   csched_watched kind;
-  csched_time span;            ///< nanoseconds so far
+  csched_time span;            ///< nanoseconds so far; for a deadlock since it is complete
   uint32_t thread;             ///< the system's number; 0 for HEAD
   const csched_target *target; ///< may be freed already; NULL for WAIT, and if unknown
-  const char *target_name;     ///< its kind, address and name, as in a dump; or ""
+  const char *target_name;     ///< its kind, address and name, without its state; or ""
   uint64_t waiting;            ///< how many jobs wait on `target`
   uintptr_t code;              ///< the code that the job calls; 0 for WAIT
   const char *code_name;       ///< the function's name, if the loader knows it; else file and offset
-  const char *function;        ///< for WAIT: the function, or the kind of object that the thread waits for
-  const void *what;            ///< for WAIT: the address of the lock, the job …
+  const char *function;        ///< for WAIT and DEADLOCK: the function, or the kind of object that the thread waits for
+  const void *what;            ///< for WAIT and DEADLOCK: the address of the lock, the job …
+  /// Lines that each end with a newline: those of a dump for the thread, the target, and for what it waits for; for a deadlock, each thread and what
+  /// it waits for. Then the calls of each thread, if csched_watch_stacks is on. May be empty.
+  const char *details;
 } csched_watch_report;
 
 /// Does: starts the watchdog's thread, "csched-watch". It calls `report(context, …)` once for each job that runs longer than `span` nanoseconds, for
-/// each target whose next job is overdue by more than that, and for each wait in the library that blocks longer. A report comes up to a quarter of
-/// `span` later, at most 1 s. With `report` NULL it writes to standard error, with the last events of each thread (csched_recorder_write). It
-/// observes jobs that are submitted from now on. A later call replaces this one. Returns: 0; EINVAL for a span of 0; ENOMEM, EAGAIN. In a child of
-/// fork there is no watchdog. Thread: any but `report`'s.
+/// each target whose next job is overdue by more than that, for each wait in the library that blocks longer, and for each deadlock in which all waits
+/// last longer. A report comes up to a quarter of `span` later, at most 1 s; for a deadlock up to twice that. With `report` NULL it writes to standard
+/// error, with the last events of each thread (csched_recorder_write). It observes jobs that are submitted from now on, and up to 512 waits at a
+/// time. A later call replaces this one. The environment variable SCHEDULER_WATCH=1s (or 250ms, 100us) begins it without a call. Returns: 0; EINVAL for
+/// a span of 0; ENOMEM, EAGAIN. In a child of fork there is no watchdog. Thread: any but `report`'s.
 int csched_watch_begin(csched_time span, void (*report)(void *context, const csched_watch_report *report),
                        void *context);
 
 /// Does: ends the watchdog. After it has returned, `report` is not called any more. Thread: any. Called inside `report`, that call of `report` is the
 /// last.
 void csched_watch_end(void);
+
+/// Does: has reports contain the calls of their threads. Each thread walks its own stack in a handler of `signal`, which stays installed. A system call
+/// that the signal interrupts is restarted, except those that never are: sleep, poll, epoll_wait and others end early, with EINTR. A thread that blocks
+/// the signal is reported without its calls, 100 ms later; SIGPROF is seldom blocked. `signal` 0: no longer. Returns: 0; EBUSY: the signal has a handler already; EINVAL: it
+/// cannot have one; ENOTSUP. Thread: any.
+int csched_watch_stacks(int signal);
 
 CSCHED_END_DECLS
 

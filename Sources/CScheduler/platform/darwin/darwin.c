@@ -98,6 +98,11 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   *low = *high - pthread_get_stacksize_np(pthread_self());
 }
 
+bool csched_os_thread_signal_(uint32_t id, int signal) {
+  pthread_t thread = pthread_from_mach_thread_np(id);
+  return thread != NULL && pthread_kill(thread, signal) == 0;
+}
+
 bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(id) != NULL; }
 
 bool csched_os_thread_has_ended_(uint32_t id) {

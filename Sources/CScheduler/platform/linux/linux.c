@@ -189,6 +189,13 @@ uint32_t csched_os_thread_id_(void) {
 
 bool csched_os_is_main_thread_(void) { return csched_os_thread_id_() == (uint32_t)getpid(); }
 
+bool csched_os_thread_signal_(uint32_t id, int signal) {
+  int saved = errno;
+  bool is_sent = syscall(SYS_tgkill, getpid(), id, signal) == 0;
+  errno = saved;
+  return is_sent;
+}
+
 bool csched_os_thread_exists_(uint32_t id) {
   int saved = errno;
   bool exists = syscall(SYS_tgkill, getpid(), id, 0) == 0 || errno != ESRCH;

@@ -1,0 +1,104 @@
+// Reads the calls of another thread: the thread walks its own stack in a signal handler.
+// States of request.word, a futex
+//   IDLE               no thread is asked
+//   number << 2 | ASKED     the thread with this number is asked
+//   number << 2 | FILLING   its handler writes `addresses`
+//   DONE               `addresses` are complete
+// Invariants
+//   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING, and the asker changes nothing before DONE. So a signal that arrives
+//       late, or at another thread, writes nothing.
+//   SK2  The handler takes no lock, allocates nothing, and preserves errno.
+//   SK3  The handler stays installed: a signal that a thread blocked may arrive later, and would end the process without a handler.
+// Orderings
+//   word: release of DONE, pairs with the asker's acquire, carries `addresses`
+// Assumes: the unwinder takes no lock that the interrupted thread may have. That of gcc 12 with glibc 2.35 and later takes none; older ones take the
+//   loader's recursive lock.
+// Source: the stack dumps of Java's and Go's runtimes.
+// Checked by: "a report has the calls of its thread".
+// Models: none. Not modelled: SK1, SK2, SK3.
+
+#include <CScheduler/lock.h>
+#include <CScheduler/watch.h>
+
+#include "../platform/platform.h"
+#include "../platform/platform_sources.h"
+#include "watch_internal.h"
+
+#include <errno.h>
+
+enum { IDLE, ASKED, FILLING, DONE, STATE = 3 }; // STATE: mask
+enum { MOST = 32 };                             // calls
+static const csched_time PATIENCE = 100000000;  // ns
+
+static csched_lock changing; // serialises csched_watch_stacks
+static uint64_t installed;   // the signals whose handler is `answer`, by bit; guarded by `changing`
+static csched_atfork atfork;
+
+static struct {
+  uint32_t word;
+  int32_t signal; // 0: off
+  int count;
+  uintptr_t addresses[MOST];
+} request;
+
+static void answer(int signal) { // SK2: signal-safe handler
+  uint32_t asked = csched_os_thread_id_() << 2 | ASKED;
+  (void)signal;
+  if (!csched_cas_acquire(&request.word, &asked, (asked & ~(uint32_t)STATE) | FILLING))
+    return; // SK1: this thread is asked
+  request.count = csched_os_backtrace_(request.addresses, MOST);
+  csched_store_release(&request.word, (uint32_t)DONE); // SK1: pairs with ask's acquire
+  csched_futex_wake_(&request.word, 1);
+}
+
+// Does: asks `thread`, and waits for the answer. Returns: whether it has answered.
+static bool ask(uint32_t thread, int signal) {
+  uint32_t asked = thread << 2 | ASKED, word = asked;
+  csched_time end = csched_now() + PATIENCE;
+  csched_store_relaxed(&request.word, asked); // SK1: no handler writes: the last request is over
+  if (!csched_os_thread_signal_(thread, signal)) return false;
+  while ((word = csched_load_acquire(&request.word)) != DONE) { // SK1: pairs with answer's release
+    if (word == asked && csched_now() >= end &&
+        csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: too late
+      return false;
+    csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER);
+  }
+  return true;
+}
+
+void csched_stack_add_(csched_text *text, uint32_t thread) {
+  int signal = csched_load_relaxed(&request.signal); // SK3: a handler is installed for each value but 0
+  if (signal == 0 || thread == 0 || !ask(thread, signal)) return;
+  for (int i = 0; i < request.count; i++) {
+    char name[240];
+    csched_os_code_name_(request.addresses[i], name, sizeof name);
+    csched_os_demangle_(name, sizeof name);
+    csched_text_add_(text, i == 0 ? "  in " : "  called by ");
+    csched_text_add_(text, name);
+    csched_text_add_(text, "\n");
+  }
+}
+
+static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
+  (void)unused;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  changing = (csched_lock)CSCHED_LOCK_INIT;
+  request.word = IDLE;
+}
+
+static int install_locked(int signal) {
+  uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
+  if (signal == 0 || (installed & bit) != 0) return 0;
+  int error = csched_os_signal_take_(signal, answer);
+  if (error == 0) installed |= bit;
+  return error;
+}
+
+int csched_watch_stacks(int signal) {
+  csched_os_atfork_(&atfork, stacks_at_fork);
+  csched_lock_lock(&changing);
+  int error = install_locked(signal);
+  if (error == 0) csched_store_relaxed(&request.signal, (int32_t)signal); // SK3: after the handler is installed
+  csched_lock_unlock(&changing);
+  return error;
+}
