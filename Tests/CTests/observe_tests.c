@@ -783,6 +783,74 @@ TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last, ten thousan
   recorder_keeps(20000);
 }
 
+static void log_a(void *unused) { (void)unused; }
+static void log_b(void *unused) { (void)unused; }
+
+// Returns: the position of `what` behind `after`; NULL, after a failed check, if there is none.
+static const char *next_event(const char *after, const char *what) {
+  const char *found = after != NULL ? strstr(after, what) : NULL;
+  CHECK(found != NULL);
+  return found;
+}
+
+TEST_UNLESS(QEMU, no_peek, "the record has the events of all threads in their order") {
+  output output = output_open();
+  csched_thread *thread = start_thread("recorded");
+  csched_target *target = csched_thread_target(thread);
+  CHECK(strstr(recorded(&output), "the last events") == NULL);
+  CHECK_EQUAL(csched_events_begin(), 0);
+  csched_target_async(target, log_a, NULL);
+  wait_until_run(thread);
+  gate gate;
+  gate_close(&gate, thread);
+  csched_task_cancel(csched_target_async(target, log_b, NULL));
+  gate_open(&gate);
+  wait_until_run(thread);
+  for (int i = 0; i < 5000; i++) csched_target_async(target, nothing, NULL); // more than a ring has
+  wait_until_run(thread);
+  const char *text = next_event(recorded(&output), "Scheduler: the last events of all threads");
+  CHECK(text != NULL && output_count(text, "\n") <= 2001 && output_count(text, ": submit ") > 500);
+  csched_target_async(target, log_a, NULL);
+  wait_until_run(thread);
+  text = next_event(recorded(&output), "Scheduler: the last events of all threads");
+  text = next_event(next_event(text, ": submit "), ": log_a to loop 0x");
+  text = next_event(next_event(text, "\"recorded\": start "), ": log_a of loop 0x");
+  next_event(next_event(text, "\"recorded\": end "), ": log_a of loop 0x");
+  csched_events_end();
+  CHECK(strstr(recorded(&output), "the last events") == NULL);
+  stop_and_join(thread, CSCHED_STOP_RUN);
+  output_close(&output);
+}
+
+TEST_UNLESS(QEMU, no_peek, "the record has cancels, drops, wakes and waits") {
+  output output = output_open();
+  csched_thread *thread = start_thread("recorded");
+  csched_target *target = csched_thread_target(thread);
+  CHECK_EQUAL(csched_events_begin(), 0);
+  gate gate;
+  gate_close(&gate, thread);
+  csched_task_cancel(csched_target_async(target, log_b, NULL));
+  csched_target_async_after(target, 3600 * 1000 * MS, log_a, NULL);
+  gate_open(&gate);
+  csched_latch latch;
+  csched_latch_init(&latch, 1);
+  crew crew;
+  crew_start(&crew, 1, wait_for_latch, &latch);
+  nap(10 * MS);
+  csched_latch_count_down(&latch, 1);
+  crew_join(&crew);
+  stop_and_join(thread, CSCHED_STOP_DROP);
+  const char *text = next_event(recorded(&output), "Scheduler: the last events of all threads");
+  next_event(text, ": wake for loop 0x");
+  next_event(next_event(text, ": cancel "), ": log_b of loop 0x");
+  next_event(next_event(next_event(text, ": drop "), ": log_a of loop 0x"), ", stopped\n");
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, ": wait for %p", (void *)&latch);
+  next_event(text, wanted);
+  csched_events_end();
+  output_close(&output);
+}
+
 static void submit_twice(void *said) {
   dup2(((output *)said)->fd, STDERR_FILENO);
   csched_loop *loop = NULL;

@@ -1,5 +1,7 @@
 #include "pool_testing.h"
 
+#include <CScheduler/statistics.h>
+
 #include <unistd.h>
 
 // MARK: stop
@@ -304,8 +306,14 @@ static void fork_long(probe *probe) {
 static void pool_wait_sleeps(void) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
   long_fork test = {0};
+  csched_statistics found;
   probe_init(&test.outer, fork_long, &test);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
   post(pool, CSCHED_PRIORITY_DEFAULT, &test.outer);
+  CHECK_SOON(atomic_load(&test.ended) != 0);
+  csched_target_statistics(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &found);
+  CHECK_EQUAL(found.steals, 1);
+  csched_statistics_end();
   end_pool(pool, CSCHED_STOP_RUN);
   CHECK_PROBE(&test.outer, 1, 0);
 }

@@ -9,6 +9,7 @@
 // Models: none. Not modelled: BW1.
 
 #include "frames_internal.h"
+#include "observed.h"
 
 void csched_blocked_begin_(const char *function, const void *what) {
   csched_dump_wait *wait = csched_frame_wait_();
@@ -16,6 +17,7 @@ void csched_blocked_begin_(const char *function, const void *what) {
   csched_store_relaxed(&wait->since, csched_now()); // BW1: whole values
   csched_store_relaxed(&wait->what, what);          // BW1: whole values
   csched_store_relaxed(&wait->function, function);  // BW1: whole values
+  if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, what, 0);
 }
 
 void csched_blocked_end_(void) {

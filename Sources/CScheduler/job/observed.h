@@ -48,8 +48,10 @@ typedef enum csched_occurrence {
   CSCHED_OCCURRED_CANCEL,
   CSCHED_OCCURRED_DROP,
   CSCHED_OCCURRED_WAKE,      ///< a thread was woken for a submission
-  CSCHED_OCCURRED_STEAL,     ///< a forked job was stolen
+  CSCHED_OCCURRED_STEAL,     ///< a forked job was stolen: the target of the job that has forked it
   CSCHED_OCCURRED_LOCK_WAIT, ///< a thread slept for a lock: the lock's address, the duration
+  CSCHED_OCCURRED_BLOCK,     ///< a thread begins to wait for something else: its address
+  CSCHED_OCCURRED_START,     ///< a run starts; RUN is noted at its end
 } csched_occurrence;
 
 /// Where jobs of `type` store the address of the user's function: the word at `offset`. `is_in_context`: an odd `context` is that address plus 1.
@@ -80,6 +82,8 @@ typedef struct csched_observe_hooks {
   void (*leave)(struct csched_observer *observer);
   /// Returns: whether a job with this `run` has a function's address plus 1 in `context`.
   bool (*has_code)(void (*run)(csched_job *job));
+  /// Writes the last events, if they are recorded. `may_wait`: a write may block. Returns: 0, ENOMEM, or the errno value of the first write that failed.
+  int (*write_events)(int fd, bool may_wait);
 } csched_observe_hooks;
 
 /// NULL until the library is loaded.

@@ -187,19 +187,26 @@ static int end_writing(report *to) {
   return error;
 }
 
+static int write_events(int fd, bool may_wait) {
+  return csched_observe_hooks_ != NULL ? csched_observe_hooks_->write_events(fd, may_wait) : 0;
+}
+
 int csched_recorder_write_(int fd) {
   report *to = begin_writing(fd, true);
   if (to == NULL) return ENOMEM;
   write_all(to);
-  return end_writing(to);
+  int error = end_writing(to);
+  return error != 0 ? error : write_events(fd, true);
 }
 
 void csched_recorder_say_(const char *message) {
   csched_os_say_(message);
   report *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
   if (to == NULL) return;
-  if (write_all(to)) csched_text_add_(&to->text, message); // again: the first copy is far above
+  bool has_run = write_all(to);
   end_writing(to);
+  write_events(2, false);
+  if (has_run) csched_os_say_(message); // again: the first copy is far above
 }
 
 __attribute__((constructor)) static void install(void) { csched_panic_say_ = csched_recorder_say_; }

@@ -278,6 +278,8 @@ int csched_os_trace_open_(const char *path, int *fd);
 /// Does: calls `begin` with the path in the environment variable SCHEDULER_TRACE, if it is set and the program has no more rights than its user. If
 /// `begin` fails, prints the error.
 void csched_os_trace_asked_(int (*begin)(const char *path));
+/// Does: calls `begin` if the environment variable SCHEDULER_RECORD is 1. If it fails, prints the error.
+void csched_os_record_asked_(int (*begin)(void));
 /// Does: calls `begin` with the span in the environment variable SCHEDULER_WATCH, such as 1s, 250ms or 100us, if it is set. If it is no such span, or
 /// `begin` fails, prints the error.
 void csched_os_watch_asked_(int (*begin)(csched_time span));

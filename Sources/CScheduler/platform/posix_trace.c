@@ -1,5 +1,6 @@
 #if defined(__linux__) ||                                                                                              \
-    defined(__APPLE__) // Platform layer, POSIX part: trace files, SCHEDULER_TRACE and SCHEDULER_WATCH.
+    defined(                                                                                                           \
+        __APPLE__) // Platform layer, POSIX part: trace files, SCHEDULER_TRACE, SCHEDULER_RECORD and SCHEDULER_WATCH.
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -50,6 +51,12 @@ void csched_os_trace_asked_(int (*begin)(const char *path)) {
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
            strerror(error));
   csched_os_say_(line);
+}
+
+void csched_os_record_asked_(int (*begin)(void)) {
+  const char *asked = getenv("SCHEDULER_RECORD");
+  if (asked == NULL || strcmp(asked, "1") != 0 || begin() == 0) return;
+  csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
 }
 
 // Returns: the nanoseconds that `text` says, such as 1s, 0.5s, 250ms or 100us; 0: it is no such text, or more than a year.

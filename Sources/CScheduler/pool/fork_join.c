@@ -81,7 +81,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
-  if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, from, 0);
+  if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
   if (from != worker) *slot = fork; // FJ5: the worker's own forks end with its stack frames
   perform(worker, fork);
   mark_done(fork);

@@ -29,6 +29,7 @@
 #include "../job/node.h"
 #include "../platform/platform.h"
 #include "../target/target_internal.h"
+#include "events_internal.h"
 #include "trace_internal.h"
 
 #include <errno.h>
@@ -99,6 +100,12 @@ static size_t find_locked(const part *part, const csched_job *job) {
   return at;
 }
 
+// Does: adds the event to the last events, and to the trace. Returns: as csched_trace_add_.
+static uint32_t add_event(csched_observer *observer, csched_trace_event *event) {
+  csched_events_add_(observer, event);
+  return csched_trace_add_(observer, event);
+}
+
 // Does: records a submission as waiting, and traces it. It traces under the lock: only a recorded submission, and before another thread removes it.
 // Returns: false if there was no room, or the lock was busy.
 static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
@@ -106,7 +113,7 @@ static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *obse
   if (!lock_bounded(&part->lock)) return false;
   size_t at = find_locked(part, seen->job);
   bool is_new = part->places[at].job == NULL, fits = !is_new || part->count < MOST;
-  if (fits) seen->trace = csched_trace_add_(observer, event);
+  if (fits) seen->trace = add_event(observer, event);
   if (fits) part->places[at] = *seen;
   if (fits && is_new) part->count++;
   csched_lock_unlock(&part->lock);
@@ -488,6 +495,8 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   run->outer = current_figures(observer);
   set_current_figures(observer, run->seen.figures);
   csched_observer_begin_(observer, run);
+  csched_trace_event event = event_of(CSCHED_OCCURRED_START, &run->seen, run->since);
+  csched_events_add_(observer, &event);
 }
 
 static void note_end(csched_occurrence what, const csched_seen *seen, csched_drop_reason reason, uint32_t waiting) {
@@ -496,7 +505,7 @@ static void note_end(csched_occurrence what, const csched_seen *seen, csched_dro
   csched_trace_event event = event_of(what, seen, csched_now());
   event.waiting = waiting;
   event.span = (csched_time)reason;
-  csched_trace_add_(observer_here(), &event);
+  add_event(observer_here(), &event);
 }
 
 static void run_ended(csched_observed_run *run, bool has_run) {
@@ -522,7 +531,7 @@ static void run_ended(csched_observed_run *run, bool has_run) {
   csched_trace_event event = event_of(CSCHED_OCCURRED_RUN, &run->seen, run->since);
   event.waiting = run->waiting;
   event.span = span;
-  csched_trace_add_(observer, &event);
+  add_event(observer, &event);
 }
 
 static void dropped(const csched_job *job, csched_drop_reason reason) {
@@ -535,12 +544,16 @@ static void dropped(const csched_job *job, csched_drop_reason reason) {
 
 static void note(csched_occurrence what, const void *address, csched_time span) {
   csched_observer *observer = observer_here();
-  csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
+  csched_figures *figures = what == CSCHED_OCCURRED_STEAL ? csched_figures_find_(address)
+                            : observer != NULL            ? current_figures(observer)
+                                                          : NULL;
   if (what == CSCHED_OCCURRED_WAKE && figures != NULL) count_one(&figures->wakes);
+  if (what == CSCHED_OCCURRED_STEAL && figures != NULL) count_one(&figures->steals);
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
   if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target is not gone
-  csched_trace_add_(observer, &event);
+  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // a trace has long waits for locks only
+  else add_event(observer, &event);
 }
 
 static void count_system_call(void) {
@@ -560,6 +573,7 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   for (csched_observer *each = observers; each != NULL; each = each->next)
     if (mine == NULL || each != *mine) leave_observer(each);
   if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();
+  csched_events_forget_();
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
@@ -605,7 +619,8 @@ static const csched_observe_hooks hooks = {.submit = observe_submit,
                                            .note = note,
                                            .gone = gone,
                                            .leave = leave_observer,
-                                           .has_code = has_code};
+                                           .has_code = has_code,
+                                           .write_events = csched_events_write_};
 
 __attribute__((constructor)) static void install(void) {
   csched_observe_hooks_ = &hooks;

@@ -17,6 +17,7 @@ enum {
   CSCHED_OBSERVED_BY_STATISTICS = 1 << 16,
   CSCHED_OBSERVED_BY_WATCH = 1 << 17,
   CSCHED_OBSERVED_BY_TRACE = 1 << 18,
+  CSCHED_OBSERVED_BY_EVENTS = 1 << 19,
 };
 /// Does: registers the atfork handler. Requires: the caller holds no lock.
 void csched_observe_prepare_(void);
@@ -41,7 +42,7 @@ typedef struct csched_figures {
   char name[80];
   bool is_concurrent; ///< it may run several jobs at a time
   uint32_t waiting;   ///< submissions that have not started
-  uint64_t submitted, run, cancelled, dropped, wakes, system_calls;
+  uint64_t submitted, run, cancelled, dropped, wakes, steals, system_calls;
   uint64_t head,
       head_look;        ///< the watchdog's: the longest-waiting submission, and the number of the check that found it
   uint64_t reported;    ///< the watchdog's: the submission that it has reported last
@@ -80,6 +81,7 @@ typedef struct csched_observed_level {
 } csched_observed_level;
 
 struct csched_trace_ring;
+struct csched_events;
 
 /// The record of one thread. When the thread has ended, another thread may reuse the record.
 typedef struct csched_observer {
@@ -91,6 +93,7 @@ typedef struct csched_observer {
   csched_observed_level levels[CSCHED_OBSERVED_DEPTH];
   uint64_t reported[CSCHED_OBSERVED_DEPTH]; ///< the last run of each depth that the watchdog reported
   struct csched_trace_ring *ring;
+  struct csched_events *events; ///< the last events; NULL: none yet
 } csched_observer;
 
 /// Returns: the newest record, the head of the list.

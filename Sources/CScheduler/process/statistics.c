@@ -56,6 +56,7 @@ bool csched_target_statistics(const csched_target *target, csched_statistics *st
   statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: all earlier changes
   statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1: all earlier changes
   statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1: all earlier changes
+  statistics->steals = csched_load_relaxed(&figures->steals);             // ST1: all earlier changes
   statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1: all earlier changes
   statistics->latency = summary_of(&figures->waited);
   statistics->run_time = summary_of(&figures->ran);

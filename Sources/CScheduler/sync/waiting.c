@@ -2,6 +2,7 @@
 // Models: checks/waiting.c.
 
 #include "../base/panic.h"
+#include "../job/observed.h"
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
@@ -18,6 +19,7 @@ csched_sleeper csched_waiter_(const void *address) {
 }
 
 uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
+  if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, waiter->address, 0);
   if (csched_waiting_begins_ != NULL) csched_waiting_begins_();
   uint32_t signal = csched_sleeper_wait_(waiter, deadline);
   if (signal == 0) {

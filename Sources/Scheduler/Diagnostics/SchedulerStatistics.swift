@@ -32,6 +32,8 @@ public struct SchedulerStatistics: Hashable, Sendable {
     public let depth: UInt64
     /// The number of submissions that had to wake a thread.
     public let wakes: UInt64
+    /// The number of parts of ``ConcurrentScheduler/concurrentPerform(iterations:_:)`` calls of its actions that another thread took.
+    public let steals: UInt64
     /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
     public let systemCalls: UInt64
     /// The time from the submission, or the deadline, to the start. Not available in virtual time.
@@ -72,7 +74,8 @@ extension SchedulerTarget {
         ? nil
         : .init(
           submitted: work.submitted, run: work.run, cancelled: work.cancelled, dropped: work.dropped,
-          depth: work.waiting, wakes: work.wakes, systemCalls: work.system_calls, latency: .init(work.latency),
+          depth: work.waiting, wakes: work.wakes, steals: work.steals, systemCalls: work.system_calls,
+          latency: .init(work.latency),
           runTime: .init(work.run_time)),
       loop: self is LoopScheduler ? .init(loop: OpaquePointer(core.target)) : nil)
   }

@@ -36,8 +36,28 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
+  /// Adds the last events to what ``writeRecord(to:)``, a watchdog without a closure, and a message that stops the process write: submissions, starts
+  /// and ends, disposals, drops, wakes and waits, with their times.
+  ///
+  /// ```swift
+  /// try Schedulers.startRecording()
+  /// defer { Schedulers.stopRecording() }
+  /// ```
+  ///
+  /// Recorded are the last 1024 events of each thread; a report has 2000, of 64 threads. The cost is about 200 ns for each action, and 90 KB for each
+  /// thread. With `SCHEDULER_RECORD=1` in its environment a program records from its start. Thread: any.
+  ///
+  /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
+  public static func startRecording() throws(SchedulerError) {
+    let error = csched_events_begin()
+    if error != 0 { throw SchedulerError.system(error) }
+  }
+
+  /// Ends ``startRecording()``. Thread: any.
+  public static func stopRecording() { csched_events_end() }
+
   /// Writes the latest runs of each thread, the newest last, ten thousand runs in all: the closure's code and its scheduler's address. Runs are
-  /// always recorded. The record also follows each message that stops the process. Thread: any; it blocks as the descriptor does.
+  /// always recorded. After ``startRecording()``, all last events follow. The record also follows each message that stops the process. Thread: any; it blocks as the descriptor does.
   ///
   /// - Parameter descriptor: the file descriptor to write to; by default the standard error.
   /// - Returns: 0, or the system's error number of the first write that failed.

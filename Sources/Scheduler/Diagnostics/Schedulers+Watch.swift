@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A run or wait that has taken too long so far: see ``Schedulers/watch(longerThan:_:)``.
+/// A run or wait that has taken too long so far: see ``Schedulers/watch(longerThan:stackSignal:_:)``.
 public struct WatchReport: Sendable {
   /// The kind of event.
   public enum Kind: Hashable, Sendable {
@@ -75,7 +75,7 @@ extension Schedulers {
     try watching.begin(span, report)
   }
 
-  /// Ends ``watch(longerThan:_:)``. When it has returned, no event is reported. If `report` calls it, that report is the last. Thread: any.
+  /// Ends ``watch(longerThan:stackSignal:_:)``. When it has returned, no event is reported. If `report` calls it, that report is the last. Thread: any.
   public static func stopWatching() { csched_watch_end() }
 
   private static let watching = Watching()

@@ -318,6 +318,7 @@ void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
 int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
 int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
 void csched_os_trace_asked_(int (*begin)(const char *path)) { (void)begin; }
+void csched_os_record_asked_(int (*begin)(void)) { (void)begin; }
 void csched_os_watch_asked_(int (*begin)(csched_time span)) { (void)begin; }
 bool csched_os_thread_signal_(uint32_t id, int signal) { return (void)id, (void)signal, false; }
 int csched_os_backtrace_(uintptr_t *addresses, int most) { return (void)addresses, (void)most, 0; }

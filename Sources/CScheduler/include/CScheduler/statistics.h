@@ -19,6 +19,7 @@ typedef struct csched_statistics {
   uint64_t cancelled, dropped;
   uint64_t waiting;               ///< now: submitted and not started, including delayed jobs
   uint64_t wakes;                 ///< submissions that had to wake a thread
+  uint64_t steals;                ///< forks of its jobs (csched_pool_fork) that another thread took
   uint64_t system_calls;          ///< to sleep or wake, by its jobs and by submissions to it
   csched_span_statistics latency; ///< from the submission, or the deadline, to the start
   csched_span_statistics run_time;

@@ -14,7 +14,7 @@ extension Schedulers {
   ///
   /// | | |
   /// |---|---|
-  /// | counters | `scheduler.submitted` `.run` `.cancelled` `.dropped` `.wakes` `.system_calls`, by what has come since the last time |
+  /// | counters | `scheduler.submitted` `.run` `.cancelled` `.dropped` `.wakes` `.steals` `.system_calls`, by what has come since the last time |
   /// | gauge | `scheduler.depth`: how many wait now |
   /// | timers | `scheduler.latency.p50` `.p99` `.max`, `scheduler.run_time.p50` `.p99` `.max`, when something has run since the last time |
   ///
@@ -60,7 +60,8 @@ private final class PublishedScheduler: Sendable {
     counters = [
       (\.submitted, counter("scheduler.submitted")), (\.run, counter("scheduler.run")),
       (\.cancelled, counter("scheduler.cancelled")), (\.dropped, counter("scheduler.dropped")),
-      (\.wakes, counter("scheduler.wakes")), (\.systemCalls, counter("scheduler.system_calls")),
+      (\.wakes, counter("scheduler.wakes")), (\.steals, counter("scheduler.steals")),
+      (\.systemCalls, counter("scheduler.system_calls")),
     ]
     depth = Gauge(label: "scheduler.depth", dimensions: dimensions, factory: factory)
     latency = SpanTimers("scheduler.latency", dimensions, factory)

@@ -1,0 +1,212 @@
+// The last events of each thread: a ring for each, in which new events overwrite the oldest.
+// States of a slot: `stamp` 0: empty, or being written; else 1 + the event's number in the ring
+// Invariants
+//   RE1  A written report has whole events only: a reader copies the ring by the system, and leaves out an event whose stamp is not its number. A
+//       writer clears the stamp before it changes the event, and stores it afterwards.
+//   RE2  An event never waits: the ring has no lock, and only its thread writes it.
+// Orderings
+//   stamp: release; the copy by the system is not ordered, so a reader accepts a torn event of a thread that writes during the copy
+//   ring: release, pairs with the reader's acquire: its memory is zero
+// Assumes: a signal handler that interrupts csched_events_add_ may cost one event.
+// Source: flight recorders of Java's and Go's runtimes.
+// Checked by: "the record has the events of all threads in their order".
+// Models: none. Not modelled: RE1, RE2.
+
+#include "events_internal.h"
+
+#include <CScheduler/dump.h>
+
+#include "../base/text.h"
+#include "../platform/platform.h"
+
+#include <errno.h>
+
+enum { EVENTS = 1024, RINGS = 64, WRITTEN = 2000, BUFFER = 4096, LINE = 1024 }; // WRITTEN: the most events of a report
+
+typedef struct slot {
+  uint64_t stamp;
+  csched_trace_event event;
+} slot;
+
+typedef struct csched_events {
+  uint64_t next; // number of the owner's next event
+  slot slots[EVENTS];
+} csched_events;
+
+// MARK: on the thread
+
+static csched_events *ring_of(csched_observer *observer) {
+  if (observer->events == NULL)
+    csched_store_release(&observer->events, // RE1: pairs with copy_ring
+                         (csched_events *)csched_os_memory_take_(sizeof(csched_events)));
+  return observer->events;
+}
+
+void csched_events_add_(csched_observer *observer, const csched_trace_event *event) {
+  bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: may be late
+  csched_events *ring = is_on && observer != NULL ? ring_of(observer) : NULL;
+  if (ring == NULL) return;
+  uint64_t number = ring->next++; // RE2: only this thread writes it; a signal handler takes the next slot
+  slot *slot = &ring->slots[number % EVENTS];
+  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: not whole
+  csched_fence_full();                             // RE1: before the event changes
+  slot->event = *event;
+  slot->event.thread = csched_os_thread_id_();
+  csched_store_release(&slot->stamp, number + 1); // RE1: whole
+}
+
+// MARK: on any thread
+
+// A report: copies of the rings, and for each the number of its next event.
+typedef struct report {
+  int fd, error;
+  bool may_wait;
+  int count; // rings
+  csched_text text;
+  uint64_t at[RINGS];
+  csched_events rings[RINGS];
+  char buffer[BUFFER];
+} report;
+
+static void flush(report *report) {
+  if (report->error == 0 && !report->may_wait) report->error = csched_os_can_write_(report->fd);
+  if (report->error == 0)
+    report->error = csched_os_write_(report->fd, report->buffer, (size_t)(report->text.at - report->buffer));
+  report->text = csched_text_in_(report->buffer, BUFFER);
+}
+
+static void copy_rings(report *report) {
+  for (csched_observer *each = csched_observers_(); each != NULL && report->count < RINGS; each = each->next) {
+    const csched_events *ring = csched_load_acquire(&each->events); // RE1: pairs with ring_of
+    csched_events *copy = &report->rings[report->count];
+    if (ring == NULL || !csched_os_copy_if_mapped_(copy, ring, sizeof *copy) || copy->next == 0) continue;
+    report->at[report->count++] = copy->next > EVENTS ? copy->next - EVENTS : 0;
+  }
+}
+
+static csched_time when(const csched_trace_event *event) {
+  return event->what == CSCHED_OCCURRED_RUN ? event->time + event->span : event->time; // a run is noted at its end
+}
+
+// Returns: the next event of ring `index`; NULL: none. Leaves out events that are not whole.
+static const csched_trace_event *peek(report *report, int index) {
+  const csched_events *ring = &report->rings[index];
+  for (; report->at[index] < ring->next; report->at[index]++) {
+    const slot *slot = &ring->slots[report->at[index] % EVENTS];
+    if (slot->stamp == report->at[index] + 1) return &slot->event; // RE1: whole
+  }
+  return NULL;
+}
+
+// Returns: the earliest event of all rings, which is then taken; NULL: none is left.
+static const csched_trace_event *take_earliest(report *report) {
+  const csched_trace_event *earliest = NULL;
+  int from = 0;
+  for (int i = 0; i < report->count; i++) {
+    const csched_trace_event *event = peek(report, i);
+    if (event != NULL && (earliest == NULL || when(event) < when(earliest))) earliest = event, from = i;
+  }
+  if (earliest != NULL) report->at[from]++;
+  return earliest;
+}
+
+static void add_code(csched_text *text, uintptr_t code) {
+  char name[200];
+  csched_os_code_name_(code, name, sizeof name);
+  csched_os_demangle_(name, sizeof name);
+  csched_text_add_(text, name);
+}
+
+static void add_target(csched_text *text, const char *before, const csched_trace_event *event) {
+  if (!csched_figures_are_(event->figures, event->number)) return;
+  csched_text_add_(text, before);
+  csched_text_add_(text, event->figures->name);
+}
+
+static void add_event(csched_text *text, const csched_trace_event *event) {
+  static const char *const NAMES[] = {
+      [CSCHED_OCCURRED_SUBMIT] = "submit ", [CSCHED_OCCURRED_RUN] = "end ",
+      [CSCHED_OCCURRED_CANCEL] = "cancel ", [CSCHED_OCCURRED_DROP] = "drop ",
+      [CSCHED_OCCURRED_WAKE] = "wake",      [CSCHED_OCCURRED_STEAL] = "steal",
+      [CSCHED_OCCURRED_BLOCK] = "wait",     [CSCHED_OCCURRED_LOCK_WAIT] = "end of a wait for lock",
+      [CSCHED_OCCURRED_START] = "start ",
+  };
+  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"};
+  csched_text_add_(text, NAMES[event->what]);
+  switch ((csched_occurrence)event->what) {
+  case CSCHED_OCCURRED_SUBMIT:
+  case CSCHED_OCCURRED_START:
+  case CSCHED_OCCURRED_RUN:
+  case CSCHED_OCCURRED_CANCEL:
+  case CSCHED_OCCURRED_DROP:
+    csched_text_number_(text, event->id);
+    csched_text_add_(text, ": ");
+    add_code(text, event->code);
+    add_target(text, event->what == CSCHED_OCCURRED_SUBMIT ? " to " : " of ", event);
+    break;
+  case CSCHED_OCCURRED_WAKE:
+  case CSCHED_OCCURRED_STEAL: add_target(text, " for ", event); break;
+  case CSCHED_OCCURRED_BLOCK:
+  case CSCHED_OCCURRED_LOCK_WAIT:
+    csched_text_target_(text, event->what == CSCHED_OCCURRED_BLOCK ? " for" : "", (void *)event->id, "");
+  }
+  if (event->what == CSCHED_OCCURRED_DROP)
+    csched_text_add_(text, ", "), csched_text_add_(text, REASONS[event->span & 3]);
+  if (event->what == CSCHED_OCCURRED_RUN || event->what == CSCHED_OCCURRED_LOCK_WAIT)
+    csched_text_add_(text, " after "), csched_text_span_(text, event->span);
+}
+
+static void write_line(report *report, const csched_trace_event *event, csched_time now) {
+  csched_text_add_(&report->text, "  ");
+  csched_text_span_(&report->text, now > when(event) ? now - when(event) : 0);
+  csched_text_thread_(&report->text, " ago, ", event->thread);
+  csched_text_add_(&report->text, ": ");
+  add_event(&report->text, event);
+  csched_text_add_(&report->text, "\n");
+  if (report->text.end - report->text.at < LINE) flush(report);
+}
+
+static uint64_t count_events(const report *report) {
+  uint64_t count = 0;
+  for (int i = 0; i < report->count; i++) count += report->rings[i].next - report->at[i];
+  return count;
+}
+
+static void write_all(report *report) {
+  csched_time now = csched_now();
+  uint64_t count = count_events(report), skipped = count > WRITTEN ? count - WRITTEN : 0;
+  csched_text_add_(&report->text, "Scheduler: the last events of all threads, the newest at the end\n");
+  for (const csched_trace_event *event; (event = take_earliest(report)) != NULL && report->error == 0;)
+    if (skipped > 0) skipped--;
+    else write_line(report, event, now);
+}
+
+int csched_events_write_(int fd, bool may_wait) {
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) == 0) return 0; // RE1: may be late
+  report *report = csched_os_memory_take_(sizeof *report);
+  if (report == NULL) return ENOMEM;
+  report->fd = fd, report->may_wait = may_wait;
+  report->text = csched_text_in_(report->buffer, BUFFER);
+  copy_rings(report);
+  if (report->count > 0) write_all(report);
+  flush(report);
+  int error = report->error;
+  csched_os_memory_give_(report, sizeof *report);
+  return error;
+}
+
+// MARK: start and end
+
+void csched_events_forget_(void) {
+  for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
+    if (each->events != NULL) each->events->next = 0;
+}
+
+int csched_events_begin(void) {
+  csched_observe_prepare_();
+  return csched_observe_begin_(CSCHED_OBSERVED_BY_EVENTS);
+}
+void csched_events_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_EVENTS); }
+
+// Begins to record events if the environment asks for it.
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_record_asked_(csched_events_begin); }
