@@ -276,7 +276,8 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
 int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                                  csched_time leeway) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a discard now is a refusal
+  csched_job_may_be_refused_ =
+      (csched_job_life){task.job, task.life}; // TK5: if the target drops this task meanwhile, it has refused it
   int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;

@@ -232,14 +232,14 @@ bool csched_fds_wait_(csched_fds *fds, csched_time until) {
 }
 
 void csched_fds_settle_(csched_fds *fds) {
-  if (fds->is_stale) poll_sources(fds, false); // FD2: consumes stale wakes: the loop already has their work
+  if (fds->is_stale) poll_sources(fds, false); // FD2: consumes the wake of csched_fds_leave_to_host_
 }
 
 void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
   csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller, until); // FD2: readable at `until`
-  else wake_poller(fds);                          // FD2: readable at once
+  if (is_idle) csched_poller_arm_(poller, until); // FD2: the descriptor becomes readable at `until`
+  else wake_poller(fds);                          // FD2: the descriptor becomes readable at once
 }
 
 int csched_loop_fd(csched_loop *loop, int *fd) {
@@ -248,7 +248,7 @@ int csched_loop_fd(csched_loop *loop, int *fd) {
   if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
-    csched_loop_run_ready(loop, 0); // at its end, parks the loop in the host, unless nested in another run
+    csched_loop_run_ready(loop, 0); // its end calls csched_fds_leave_to_host_, unless it is nested in another run
   }
   *fd = fds->poller.fd;
   return 0;
@@ -278,7 +278,7 @@ static bool reserve(csched_fds *fds, size_t fd) {
 }
 
 // Does: unlinks `source` from the table and the ready queue, but not from the poller.
-static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
+static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no events after the removal
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
@@ -286,8 +286,8 @@ static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: n
   fds->count--;
 }
 
-// Does: unlinks `source` also from the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
-static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no stale events
+// Does: unlinks `source` from the table, the ready queue and the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
+static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no events after the removal
   csched_lock_lock(&fds->lock);
   bool is_in = !is_lost(fds) && !is_silent(source); // FD6: in this process's poller
   int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0;

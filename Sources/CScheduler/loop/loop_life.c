@@ -16,20 +16,21 @@ static csched_loop *loop_of(csched_atfork *atfork) {
 }
 
 // Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
-static void orphan(csched_loop *loop) {                       // LP8: fork
+static void orphan(csched_loop *loop) {                       // LP8: orphans
   csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
   csched_mpsc_close(&loop->inbox);
   loop->target.type = &csched_target_orphaned_;
 }
 
-static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: fork
+// In a child, a loop whose thread is in the parent is orphaned; each other loop gets a poller of its own.
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: orphans
   csched_loop *loop = loop_of(atfork);
-  bool is_in_parent = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
-  csched_timers_atfork_(&loop->timers, phase, is_in_parent);
+  bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
+  csched_timers_atfork_(&loop->timers, phase, is_of_other_thread);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_loop_rebind_(loop);
   loop->target.waits_for = NULL;
-  if (is_in_parent) orphan(loop);
+  if (is_of_other_thread) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
@@ -48,7 +49,7 @@ csched_timers *csched_loop_timers_seen_(const csched_target *target) {
   return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
 }
 
-// Does: sets all fields anew, except `refusal`, `atfork` and the target's owner.
+// Does: initialises all fields except `refusal`, `atfork` and the target's owner.
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
@@ -65,7 +66,8 @@ static void init(csched_loop *loop) {
 }
 
 void csched_loop_renew_(csched_loop *loop) {
-  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {} // a popped timer can be cancelled
+  while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
+  } // unlinked from the heap, so its owner can still cancel it
   csched_fds_abandon_(&loop->fds);
   init(loop);
 }

@@ -12,9 +12,9 @@
 #include "loop_hook_internal.h"
 #include "loop_internal.h"
 
-/// LP3: how many timers, sources and jobs a batch runs, each: 3 * 16, at 200 us each, take less than 10 ms.
+/// LP3: the most timers, the most sources, and the most jobs of a batch. 3 * 16 of them, at 200 us each, take less than 10 ms.
 enum { CSCHED_LOOP_MOST = 16 };
-/// Values of `served`: no run yet; a run has begun; csched_loop_end_run has ended the last outermost run.
+/// Values of `served`: no run yet; a run has begun; csched_loop_end_run has ended the most recent run that was not nested.
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };
 /// Value of `closing` of an orphaned loop.
 #define CSCHED_LOOP_ORPHANED UINT32_MAX
@@ -26,8 +26,8 @@ struct csched_loop {
   CSCHED_CACHE_ALIGNED uint32_t wake; // futex; 1: the sleeping loop must wake
   uint32_t closing;                   // 0: open; 1 + the strictest csched_stop_policy; or CSCHED_LOOP_ORPHANED
   uint32_t ending;                    // 1: csched_loop_end_run was called, and has not ended a run yet
-  uint32_t refs;                      // calls of csched_loop_ref minus calls of csched_loop_unref
-  uint32_t served;                    // CSCHED_LOOP_NEVER_RUN, _RUN or _STOPPED
+  uint32_t refs;   // csched_loop_ref calls minus csched_loop_unref calls: keeps csched_loop_run from returning
+  uint32_t served; // CSCHED_LOOP_NEVER_RUN, _RUN or _STOPPED
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -38,17 +38,18 @@ struct csched_loop {
   csched_time batch_time;                        // the clock (ns) at the beginning of the batch
   unsigned timers_left, sources_left, jobs_left; // how many more of each the batch may run
   bool has_more_timers;                          // the last pop has found a timer: more may be due
-  unsigned holds_at;                             // LP10: depth of the run that runs no submitted jobs, or 0
-  bool is_promised;                              // the host has promised another run
-  csched_delivery *delivery;    // delivers in place of this thread, which must run no user code; or NULL
-  csched_spin spin;             // whether to poll before a sleep
-  uint64_t ran, sleeps;         // LP12: how many jobs were run; how many sleeps began
-  csched_time idle;             // LP12: ns spent asleep; during a sleep minus its start, with the highest bit set
-  csched_hooks hooks;           // called before and after each sleep
-  bool was_notified;            // a submission ended the last sleep on the poller, and no source was ready
-  unsigned depth;               // how many runs are nested
-  bool was_unwound;             // the last run was unwound, and none has returned since
-  csched_job run;               // the job of each run's context frame; only its `release` is called, after an unwind
+  unsigned holds_at; // LP10: depth of the nested run that holds submitted jobs back; 0: none
+  bool is_promised;  // the main loop of another library, which runs this loop, has promised another run
+  csched_delivery
+      *delivery;        // gives due timers of other targets to them, in place of this thread; NULL: this thread does
+  csched_spin spin;     // whether to poll before a sleep
+  uint64_t ran, sleeps; // LP12: how many jobs were run; how many sleeps began
+  csched_time idle;     // LP12: ns spent asleep; during a sleep minus its start, with the highest bit set
+  csched_hooks hooks;   // called before and after each sleep
+  bool was_notified;    // a submission has ended the last sleep, and no source was ready: the next sleep may poll first
+  unsigned depth;       // how many runs are nested
+  bool was_unwound;     // the last run was unwound, and none has returned since
+  csched_job run;       // placeholder job in the context frames of the runs: its `release` ends a run that was unwound
   LIST_ENTRY(csched_loop) link; // in the thread's list of loops
   csched_atfork atfork;
 

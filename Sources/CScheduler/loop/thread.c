@@ -65,13 +65,13 @@ static int apply_options(const csched_thread_options *options) {
   return csched_os_thread_set_policy_(options->policy, options->priority);
 }
 
-// Does: ends the wait of the starter. `phase`: READY, or READY + an errno value.
+// Does: wakes csched_thread_start, which waits. `phase`: READY, or READY + an errno value.
 static void set_phase(csched_thread *thread, uint32_t phase) {
   csched_store_release(&thread->phase, phase); // TH1: pairs with start's acquire; the options are no longer read
   csched_futex_wake_(&thread->phase, 1);
 }
 
-static void body(void *context) {
+static void run_thread(void *context) {
   csched_thread *thread = context;
   int error = thread->options != NULL ? apply_options(thread->options) : 0;
   if (error != 0) {
@@ -82,11 +82,11 @@ static void body(void *context) {
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   set_phase(thread, READY);
-  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end it
+  while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end the thread
 }
 
-// Runs after `body`, also if pthread_exit or a cancellation has ended it.
-static void at_end(void *context) { // TH3: clean exit
+// Runs after `run_thread`, also if pthread_exit or a cancellation has ended it.
+static void end_thread(void *context) { // TH3: clean exit
   csched_thread *thread = context;
   csched_frames_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
@@ -96,12 +96,12 @@ static void at_end(void *context) { // TH3: clean exit
   release_thread(thread);
 }
 
-static void loop_thread_main(void *context) { csched_os_finally_(body, at_end, context); }
+static void loop_thread_main(void *context) { csched_os_finally_(run_thread, end_thread, context); }
 
 int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
   csched_thread *thread = calloc(1, sizeof *thread);
   if (thread == NULL) return ENOMEM;
-  thread->owners = 2;
+  thread->owners = 2; // the new thread, and the owner of `*result`
   thread->loop = csched_loop_create_unbound_();
   if (options != NULL) {
     if (options->name != NULL) csched_name_copy_(thread->name, sizeof thread->name, options->name);
@@ -111,13 +111,13 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              loop_thread_main, thread);
-  if (error != 0) { // TH1: frees all
+  if (error != 0) { // TH1: no thread was started
     if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
   }
   uint32_t phase;
-  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with answer's release
+  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with set_phase's release
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {

@@ -4,17 +4,17 @@
 //   next        the first number that no thread has claimed
 //   references  to the memory of the helpers: one of the caller, and one of each helper that has not been released
 // Invariants
-//   AP1  Each number is in one part: `next` changes by compare-and-exchange only, and a part is the range between the old and the new value.
+//   AP1  Each iteration number is in one part: `next` changes by compare-and-exchange only, and a part is the range between the old and the new value.
 //   AP2  The call returns after all parts: all numbers are claimed, and each helper was cancelled before its start, or has ended.
 //   AP3  Each part sees what happened before the call, and the caller sees what the parts did.
-//   AP4  The call does not wait for a helper that has not started. So it needs only the caller's thread, inside any kind of job.
+//   AP4  The call does not wait for a helper that has not started. So the caller's thread is enough, and the call may be made inside any job.
 //   AP5  The last reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
 //   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's stack frame. So a call leaves no cancelled helpers in
 //       a busy target, however many calls are nested or follow each other.
 // Orderings
 //   next: relaxed, it assigns a number to a thread and carries nothing
-//   AP3: the submission's release, and the acquire of a cancel that finds the helper ended, or of the wait for it (job.c, J5); for forks FJ3
-//   references: acquire and release, carries the end of all use
+//   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (job.c, J5); forks: FJ3
+//   references: acquire and release; the thread that releases the last one sees that all use has ended
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
 // Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a late helper
 //   finds nothing to do.
@@ -34,7 +34,7 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 };
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
-// One call of csched_apply. A part has `grain` numbers or more: 1 / `shares` of the unclaimed numbers.
+// One call of csched_apply. A part is 1 / `shares` of the unclaimed numbers, but at least `grain`. The last part may be smaller.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;

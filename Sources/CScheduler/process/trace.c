@@ -5,6 +5,7 @@
 //   number        identifies the trace: a late event of an earlier trace has that trace's number
 //   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read; full when they differ by EVENTS
 // Invariants
+//   The writer is the thread that writes the file: it reads the rings.
 //   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
 //   TR2  No thread waits for the writer. An event that finds its ring full is counted as lost. An event that the writer has not read is not
 //       overwritten.
@@ -56,7 +57,7 @@ static struct {
   uint32_t number;                           // of this trace, even; number + 1 marks a lost submission
 } trace;
 
-// MARK: adding events
+// MARK: adding events, on the thread of the ring
 
 // Returns: the thread's ring, which its first event allocates; NULL without memory. Thread: the owner.
 static csched_trace_ring *ring_of(csched_observer *observer) {
@@ -83,7 +84,7 @@ static bool add_event(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = with_room(observer);
   if (ring == NULL) return false;
   uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
-  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot: a signal handler may add an event now
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler takes the next one
   slot *slot = &ring->slots[next % EVENTS];
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
@@ -91,14 +92,15 @@ static bool add_event(csched_observer *observer, csched_trace_event *event) {
   return true;
 }
 
-static bool is_end(uint32_t what) {
+static bool is_end(uint32_t what) { // a run is added when it ends
   return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
 }
 
+// The result 0 means: no trace is on; `number`: the event is in the ring; `number` + 1: the trace has lost it. Traces have even numbers.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0)
-    return 0;                                           // TR3: the writer reads once more after the end
-  uint32_t number = csched_load_relaxed(&trace.number); // TR3: the file leaves out events of other traces
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: may be late
+    return 0;
+  uint32_t number = csched_load_relaxed(&trace.number); // TR3: may be old; the file leaves out events of other traces
   if (is_end(event->what) && event->trace != number) {
     if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count of events
     return 0;

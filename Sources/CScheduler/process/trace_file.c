@@ -81,7 +81,7 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 // MARK: names
 
-// Returns: the name of the function at `address`. The cache has one entry for each hash.
+// Returns: the name of the function at `address`. In the cache, a new address replaces the old one with the same hash.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
   if (cached->address != address) {
@@ -97,7 +97,7 @@ static void add_target_name(csched_trace_file *file, const csched_figures *figur
   else add_number(file, "target ", number);
 }
 
-// Returns: the number of the fictitious process whose tracks are the targets.
+// Returns: the number of the fictitious process whose tracks are the targets. It is larger than any process number of Linux.
 static uint64_t targets_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
 
 static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
@@ -107,7 +107,8 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the track's number. `*is_new`: first use: the caller must write the track's name. When the table is full, further tracks share one number.
+// Returns: the number of the track of target `number` (0: none) and `thread` (0: any). Sets `*is_new` at its first use; then the caller must write the
+// track's name. When the table is full, further tracks share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
   size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {

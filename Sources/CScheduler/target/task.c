@@ -34,7 +34,8 @@
 
 int csched_task_submit_(csched_target *target, csched_task task) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a discard now is a refusal
+  csched_job_may_be_refused_ =
+      (csched_job_life){task.job, task.life}; // TK5: if the target drops this task meanwhile, it has refused it
   int error = csched_target_submit(target, task.job);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -42,7 +43,8 @@ int csched_task_submit_(csched_target *target, csched_task task) {
 
 int csched_task_submit_at_(csched_target *target, csched_task task, csched_time deadline, csched_time leeway) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a discard now is a refusal
+  csched_job_may_be_refused_ =
+      (csched_job_life){task.job, task.life}; // TK5: if the target drops this task meanwhile, it has refused it
   int error = csched_target_submit_at(target, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -57,24 +59,28 @@ static bool is_over(uint64_t word, csched_task task) {
 }
 
 bool csched_task_is_unwanted_(const csched_job *job) {
-  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) != 0; // TK6: same word as the state
+  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) !=
+         0; // TK6: in one word with the state, so they change together
 }
 
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
-  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: this is the task's run
+  csched_task task = {
+      job, life_of(csched_load_relaxed(&job->word))}; // TK6: inside the task's run the generation does not change
   if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;
   int error = csched_task_submit_at_(csched_task_target_(job), task, deadline, leeway);
-  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: in its own generation only
+  if (csched_task_is_unwanted_(job))
+    csched_task_cancel(task); // TK6: a cancel between the two checks; only this generation
   return error;
 }
 
 bool csched_task_is_over(csched_task task) {
-  return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: acquire; pairs with the end
+  return task.job == NULL ||
+         is_over(csched_load_acquire(&task.job->word), task); // TK2: pairs with the release that ends the task
 }
 
 bool csched_task_is_cancelled_(csched_task task) {
   if (task.job == NULL) return true;
-  uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: acquire; pairs with the end, and with cancel
+  uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: pairs with the releases of the end and of cancel
   return is_over(word, task) || (word & CSCHED_JOB_UNWANTED) != 0;
 }
 
@@ -95,7 +101,7 @@ csched_cancel_result csched_task_cancel(csched_task task) {
     if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
     break;
   }
-  (void)csched_load_acquire(&task.job->word); // TK2: acquire; pairs with the end
+  (void)csched_load_acquire(&task.job->word); // TK2: pairs with the release that ends the task
   return CSCHED_CANCEL_FINISHED;
 }
 

@@ -22,7 +22,7 @@ struct TaskJob: @unchecked Sendable {
     self.kind = kind
   }
 
-  /// The job as stored in a task of the core: four words.
+  /// The job as stored in a `csched_task`: four words.
   private struct Held {
     let job: TaskJob
     /// The core that the job was submitted to, not retained. It lives until the job has been run or dropped.
@@ -51,7 +51,7 @@ struct TaskJob: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }
   }
 
-  /// Submits a job of kind ``Kind/ofAll``. Its scheduler is on a pool and is never released, so its core needs no retain here.
+  /// Submits a job of kind ``Kind/ofAll``: of the scheduler that all code shares. Its scheduler is on a pool and is never released, so its core needs no retain here.
   @inline(__always) func submitOfAll() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -59,7 +59,7 @@ struct TaskJob: @unchecked Sendable {
     }
   }
 
-  /// Submits the job in a task of the core, where the runtime's job has no words for a queue entry.
+  /// Submits the job inside a `csched_task`, for a runtime whose job has no spare words to hold a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
@@ -75,9 +75,10 @@ struct TaskJob: @unchecked Sendable {
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
     Self.delayed(job).initialize(to: self)
     Counted.jobs(1)
-    core.beginKeeping()
+    core.beginKeeping()  // until the csched_task is released
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
       if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
+      // The refused csched_task has undone the count and the keeping.
       let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
@@ -85,13 +86,13 @@ struct TaskJob: @unchecked Sendable {
     if core.isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
   }
 
-  /// Returns where a delayed task of the core stores its `TaskJob`.
+  /// Returns where the `csched_task` of a delayed job stores its `TaskJob`.
   private static func delayed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<TaskJob> {
     csched_task_timer_room_(job).assumingMemoryBound(to: TaskJob.self)
   }
 
   private static func stopForWantOfMemory(_ core: TargetCore) -> Never {
-    misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer at a time.")
+    misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer tasks at a time.")
   }
 
   /// Runs the job with its scheduler as the current one, on a thread that serves another core.

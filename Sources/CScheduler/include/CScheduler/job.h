@@ -26,14 +26,16 @@ typedef struct csched_job csched_job;
 ///    csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
 ///  - after a cancel: when the cancelled entry is dequeued; until then the job is linked. A timer that still waits for its deadline is removed before
 ///    csched_timer_cancel returns.
-///  - after a refused submission: before that returns; inside another job's `drop` or `release`: after these.
+///  - after a refused submission: before that submission returns; inside another job's `drop` or `release`: after that function has returned.
 ///  - after a run that has submitted its job again: after the end of that submission.
-/// A C++ exception or longjmp may unwind a `run` if the caller of the surrounding loop run, sync or trampoline catches it. No code catches it on the
-/// library's own threads, and the process ends (std::terminate). The unwound job has ended, and `release` follows; its target continues. An exception
-/// that unwinds C++ frames ends the job at once. After a longjmp, or an exception that unwinds only C frames, the job ends in the thread's next call
-/// of csched_target_*, csched_serial_*, csched_trampoline_*, csched_loop_current, _run* or _destroy, csched_job_cancel_and_wait,
-/// csched_timer_cancel_and_wait or csched_job_is_idle. That call must come from the function that continues, or from one of its callers, on the
-/// thread's own stack (not a fiber's). `drop` and `release` must not be unwound. A signal handler must not unwind a function of the library.
+/// A C++ exception or a longjmp may unwind a `run`, if you catch it around the loop run, sync or trampoline that called the `run`. The library's own
+/// threads catch nothing: there the process ends (std::terminate). The library ends an unwound job: it calls `release`, and the target continues.
+///  - An exception that unwinds C++ frames: at once.
+///  - A longjmp, or an exception that unwinds only C frames: in the thread's next call of a function of the library that begins with csched_target_,
+///    csched_serial_, csched_trampoline_ or csched_loop_run, or of csched_loop_current, csched_loop_destroy, csched_job_cancel_and_wait,
+///    csched_timer_cancel_and_wait or csched_job_is_idle. Make that call in the function that has caught it, or in one of its callers, on the
+///    thread's own stack (not a fiber's).
+/// `drop` and `release` must not be unwound. A signal handler must not unwind a function of the library.
 typedef struct csched_job_type {
   void (*run)(csched_job *job);
   void (*drop)(csched_job *job);
@@ -53,14 +55,14 @@ CSCHED_STATIC_ASSERT(sizeof(csched_job) == 4 * sizeof(void *), "a job is half a 
 
 /// What csched_job_cancel found.
 typedef enum csched_cancel_result {
-  CSCHED_CANCEL_DROPPED,  ///< it had not started: `drop` was called, `run` never will be
-  CSCHED_CANCEL_RUNNING,  ///< it has started and runs to its end
-  CSCHED_CANCEL_FINISHED, ///< nothing was pending: ended, cancelled before, or never submitted; its effects are visible
+  CSCHED_CANCEL_DROPPED, ///< it had not started: `drop` was called, `run` never will be
+  CSCHED_CANCEL_RUNNING, ///< it has started and runs to its end
+  CSCHED_CANCEL_FINISHED, ///< nothing was pending: ended, cancelled before, or never submitted; what its `run` wrote is visible
 } csched_cancel_result;
 
 /// Why a submitted job will not run.
 typedef enum csched_drop_reason {
-  CSCHED_DROP_CANCELLED, ///< by a call
+  CSCHED_DROP_CANCELLED, ///< it was cancelled
   CSCHED_DROP_STOPPED,   ///< its target was stopped, closed or destroyed
   CSCHED_DROP_REFUSED,   ///< its target refused it
   CSCHED_DROP_NO_MEMORY, ///< no memory to submit it
@@ -81,11 +83,11 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
 /// number of times.
 csched_cancel_result csched_job_cancel(csched_job *job);
 
-/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job itself it does not wait. A run
-/// that submits its own job again counts as ended; the job is then pending. Requires: the memory stays valid until the last of several concurrent
+/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job itself it does not wait. If
+/// the run submits its own job again, the wait ends there, and the new submission stays pending. Requires: the memory stays valid until the last of several concurrent
 /// calls has returned. Each call returns independently of the others. Returns: what it found at first. After RUNNING the job is idle, unless this was
-/// called inside it or it was submitted again. After the other results csched_job_is_idle tells whether a cancelled entry is still linked. Thread:
-/// any; it may block.
+/// called inside it or it was submitted again. After the other results csched_job_is_idle tells whether the target's queue still links the
+/// cancelled job. Thread: any; it may block.
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 
 /// Returns: whether `job` is not in use: it was never submitted, or its last submission has ended, and its effects are visible. It can then be

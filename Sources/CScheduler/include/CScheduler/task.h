@@ -51,8 +51,8 @@ csched_task csched_target_async_at(csched_target *target, csched_time deadline, 
                                    void *context);
 
 /// Does: has `target` call `function(context)` at `deadline` of `clock`, or up to `leeway` nanoseconds later, as csched_target_submit_at_clock.
-/// Otherwise it calls `drop`, which may be NULL, as csched_target_async_or_drop. Returns: as that. Requires: until the task is over, the target is
-/// not freed while another thread cancels the task. Thread: any.
+/// If `function` will not be called, it calls `drop` as csched_target_async_or_drop does. Returns: as csched_target_async. Requires: the target is not
+/// freed during another thread's cancel of a task that is not over. Thread: any.
 csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock clock, csched_time deadline,
                                            csched_time leeway, void (*function)(void *context),
                                            void (*drop)(void *context, csched_drop_reason reason), void *context);
@@ -61,41 +61,42 @@ csched_task csched_target_async_at_or_drop(csched_target *target, csched_clock c
 typedef enum csched_pace {
   CSCHED_PACE_COALESCE, ///< fixed grid: one call for all ticks that are due before it starts
   CSCHED_PACE_CATCH_UP, ///< fixed grid: one call for each missed tick, without a pause
-  CSCHED_PACE_SKIP,     ///< fixed grid: skips missed ticks; next is the first tick after the last call's end
-  CSCHED_PACE_DELAY,    ///< no grid: one period after the end of the last call
+  CSCHED_PACE_SKIP,     ///< fixed grid: skips missed ticks; next is the first tick after the previous call's end
+  CSCHED_PACE_DELAY,    ///< no grid: one period after the end of the previous call
 } csched_pace;
 
 /// When a function is called repeatedly, in nanoseconds of the target's clock.
 typedef struct csched_timing {
   csched_time first; ///< deadline of the first call
-  /// 0: as soon as the last call has ended, behind the target's other work. In virtual time 0 means one call only. On a target that you wrote, a call
-  /// is due a millisecond after the last one at the earliest, so that calls do not nest.
+  /// 0: as soon as the previous call has ended, behind the target's other work. In virtual time 0 means one call only. On a custom target (a
+  /// csched_target_type of yours), a call is due a millisecond after the previous one at the earliest, so that calls do not nest.
   csched_time period;
   csched_time leeway; ///< how much later than its deadline a call may start
   csched_pace pace;
   /// Each call, the first included, is delayed by a random time up to this, so that timers of one period do not fire together. The grid does not
-  /// move. With a jitter of a period or more, calls of a grid may coincide. Virtual time ignores it.
+  /// move. With a jitter of a period or more, two calls may be due at once; they run one after the other. Virtual time ignores
+  /// it.
   csched_time jitter;
 } csched_timing;
 
-/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on overflow, and after CSCHED_FOREVER.
-/// `last` is when the last call was due; `begun` and `ended` are when it started and ended. Thread: any.
-csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended);
+/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on overflow, and if `previous` is
+/// CSCHED_FOREVER. `previous` is when the previous call was due; `begun` and `ended` are when it started and ended. Thread: any.
+csched_time csched_timing_next(const csched_timing *timing, csched_time previous, csched_time begun, csched_time ended);
 
 /// Returns: `due` plus a random time up to `jitter`; `who` distinguishes callers that ask at the same time. Thread: any. Private.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who);
 
 /// Does: has `target` call `function(context)` as `timing` says, until the task is cancelled or the target accepts no more work. Calls never overlap.
-/// After the last call has ended it calls `drop` exactly once, unless `drop` is NULL: on a thread as csched_target_async_or_drop says, or on the
-/// thread of the last call. If an exception or longjmp unwinds a call, that call is the last, and `drop` is not called (job.h). Returns, requires,
-/// thread: as csched_target_async_at_or_drop. In virtual time csched_virtual_run waits for the first call only.
+/// After the final call has ended it calls `drop` exactly once, unless `drop` is NULL. `drop` runs on the thread of the final call, or on the thread
+/// that cancels, or on one that stops the target. If an exception or longjmp unwinds a call, that call is the final one, and `drop` is not called
+/// (job.h). Returns, requires, thread: as csched_target_async_at_or_drop. In virtual time csched_virtual_run returns after the first call.
 csched_task csched_target_async_every(csched_target *target, const csched_timing *timing,
                                       void (*function)(void *context),
                                       void (*drop)(void *context, csched_drop_reason reason), void *context);
 
 /// Does: cancels `task` if it has not started. Its `drop` has returned when this returns, unless another thread is calling it. A run that has started
-/// runs to its end, and is not repeated. Returns: what it found (job.h). Thread: any, any number of times, at any later time, also after the target
-/// was destroyed.
+/// runs to its end, and is not repeated. Returns: what it found (job.h). Thread: any, any number of times, at any later time: once the task is over,
+/// also after the target was destroyed.
 csched_cancel_result csched_task_cancel(csched_task task);
 
 /// Does: as csched_task_cancel, and waits until the run, or a `drop` on another thread, has ended. Inside the run or the `drop` itself it does not
@@ -106,7 +107,7 @@ csched_cancel_result csched_task_cancel_and_wait(csched_task task);
 bool csched_task_is_over(csched_task task);
 
 /// Does: returns memory of finished tasks to the system, in whole pages, including this thread's cache for its next tasks. It takes about 10 ns for
-/// each task of the memory's capacity. Other threads that create tasks may wait meanwhile. Task values stay valid. Thread: any.
+/// each task that the memory has room for. Other threads that create tasks may wait meanwhile. Task values stay valid. Thread: any.
 void csched_trim(void);
 
 CSCHED_END_DECLS

@@ -107,7 +107,7 @@ bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(
 
 bool csched_os_thread_has_ended_(uint32_t id) {
   bool has_ended = !csched_os_thread_exists_(id);
-  csched_fence_full();
+  csched_fence_full(); // after the check: the caller sees the ended thread's writes
   return has_ended;
 }
 
@@ -116,7 +116,7 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
 }
 
-bool csched_os_thread_is_ready_(uint32_t id) {
+bool csched_os_thread_is_ready_(uint32_t id) { // not known: the pool then counts the thread as blocked
   (void)id;
   return false;
 }
@@ -134,7 +134,7 @@ bool csched_os_thread_has_nice_(int *nice) { // Darwin has one nice value per pr
   return false;
 }
 
-bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; }
+bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; } // only "no change" is possible
 
 int csched_os_thread_nice_(void) { return 0; }
 void csched_os_thread_lift_(uint32_t thread) { (void)thread; }
@@ -153,7 +153,9 @@ bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 
 // MARK: memory
 
-void csched_os_leaks_look_into_(void *memory, size_t size) { (void)memory, (void)size; } // leak tools search all memory
+void csched_os_leaks_look_into_(void *memory, size_t size) {
+  (void)memory, (void)size;
+} // Darwin's leak tools search all memory
 
 // Maps the pages anew in place. Rejected: madvise, after which the pages may keep their content for a while.
 void csched_os_pages_empty_(void *pages, size_t size) {
