@@ -56,7 +56,7 @@
       public func next() -> Result<[UInt8], FileError>? {
         guard !isOver else { return nil }
         do throws(FileError) {
-          // The scheduler is told that this blocks, so that another thread takes the place of this one.
+          // The scheduler knows that this blocks, and another thread takes the place of this one.
           let piece = try ConcurrentScheduler.withReplacementThread { () throws(FileError) in try read() }
           isOver = piece.isEmpty
           return isOver ? nil : .success(piece)

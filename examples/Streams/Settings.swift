@@ -3,8 +3,8 @@
   public import OpenCombine
   public import SchedulerCombine
 
-  /// Settings that several parts of a program share. Each change is told to all observers, by a call on the thread that makes it, as
-  /// Foundation's `UserDefaults` does: so a part that sets what it observes is told of its own change.
+  /// Settings that several parts of a program share. The thread that makes a change calls all observers, as it does for
+  /// Foundation's `UserDefaults`. So code that sets a value that it observes gets its own change.
   public final class SettingsStore: Sendable {
     private struct State {
       var values: [String: String] = [:]
@@ -42,7 +42,7 @@
 
   /// One setting in two directions: what others set comes out of ``values``; what is sent into it is set, and does not come out again.
   ///
-  /// It sets on a queue of its own. Who is told of a change there is in an action of that queue: by that the channel knows its own.
+  /// It sets values on a queue of its own. An observer that runs in an action of that queue was called for a change of this channel.
   public final class SettingChannel: Sendable {
     private let store: SettingsStore
     private let key: String
@@ -59,7 +59,7 @@
       observing = store.observe { [isSetting, known] changed in
         guard changed == key else { return }
         if Schedulers.current === queue, isSetting.exchange(false) { return }
-        // Looked up on the queue, so that the last change is told of last, whichever threads make them.
+        // The queue looks the value up, so that the last value that is sent is the final one, whichever threads make the changes.
         queue.schedule {
           let value = store[key]
           if known.exchange(value) != value { subject.send(value) }

@@ -1,8 +1,8 @@
 // Counts lines, words and bytes of files, as wc does, on all processors: by fork and join. Words are what the white space of ASCII
 // separates.
 //
-// A text is halved until its parts are small. One half is forked, so that another worker may take it; the other is done here; then they
-// are joined. Who has nothing to do takes the largest part that waits, so nobody has to say beforehand how many parts there should be.
+// A text is halved until its parts are small. One half is forked, so that another worker may take it. This worker does the other half, and then
+// joins them. An idle worker takes the largest part that waits, so the number of parts need not be chosen beforehand.
 #define _GNU_SOURCE // O_CLOEXEC
 #include <CScheduler/CScheduler.h>
 

@@ -16,7 +16,7 @@ for _name in ("scheduler_memory", "scheduler_core", "scheduler_describe", "sched
 from scheduler_core import Core  # noqa: E402
 from scheduler_describe import describe_lock, describe_locks, describe_thread, describe_waiting, limited, targets_of  # noqa: E402
 from scheduler_memory import Missing  # noqa: E402
-from scheduler_record import record_of  # noqa: E402
+from scheduler_record import events_of, record_of  # noqa: E402
 
 sys.path.pop(0)
 sys.dont_write_bytecode = _before
@@ -27,9 +27,10 @@ scheduler loop ADDRESS|NAME   what waits on a loop: jobs, and timers with their 
                               the address may be that of a queue, a limit, a pool or virtual time, too
 scheduler targets [N]         loops, pools, virtual times, queues and limits, with what is pending; N lines of each kind (100)
 scheduler queues [N]          the queues and the limits of these
-scheduler lock ADDRESS        who owns a lock, and who sleeps for it
-scheduler locks               all locks that somebody sleeps for, and other sleepers
+scheduler lock ADDRESS        the owner of a lock, and the threads that sleep for it
+scheduler locks               all locks that threads sleep for, and other sleepers
 scheduler record [N]          what each thread has run last, the newest at the end: N lines (30)
+scheduler events [N]          the last events of all threads, if they were recorded (SCHEDULER_RECORD=1): N lines (100)
 An ADDRESS may be any expression: &guard, 0x7ffff7a01000. Nothing of the process runs, and nothing in it is changed."""
 
 
@@ -100,7 +101,12 @@ def record(core, text):
         yield from record_of(core, thread, most) if not isinstance(thread, str) else [thread]
 
 
-COMMANDS = {"threads": threads, "loop": loop, "targets": targets, "queues": queues, "lock": lock, "locks": locks, "record": record}
+def events(core, text):
+    yield core.clock_text()
+    yield from events_of(core, number_from(text, 100))
+
+
+COMMANDS = {"threads": threads, "loop": loop, "targets": targets, "queues": queues, "lock": lock, "locks": locks, "record": record, "events": events}
 
 
 class Prefix(gdb.Command):

@@ -14,6 +14,10 @@ MOST = 1_000_000  # links of a list, before it is taken for a torn one
 AGGREGATES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 
 
+# The folders of the core's sources (Sources/CScheduler).
+FOLDERS = r"platform(/\w+)?|base|job|sync|time|target|loop|pool|queue|clock|process"
+
+
 class Missing(Exception):
     """Something without which nothing can be said; its text says what."""
 
@@ -105,7 +109,7 @@ class Memory:
     def symbol(self, file, name):
         """Returns what `name` is in a source file of the core, static or not."""
         if (file, name) not in self._symbols:
-            found = [each for each in self._candidates(name) if re.search(rf"(^|/)(core|platform)/{re.escape(file)}$", each.symtab.filename)]
+            found = [each for each in self._candidates(name) if re.search(rf"(^|/)({FOLDERS})/{re.escape(file)}$", each.symtab.filename)]
             if not found:
                 raise Missing(self._why_not(f"{name} of {file}"))
             self._symbols[file, name] = found[0]

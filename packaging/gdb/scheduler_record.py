@@ -1,4 +1,4 @@
-"""The flight recorder: what each thread has run last (Sources/CScheduler/job/recorder.c)."""
+"""The flight recorder: what each thread has run last (Sources/CScheduler/job/recorder.c), and recorded events (process/events.c)."""
 
 from collections import namedtuple
 
@@ -99,3 +99,60 @@ def record_of(core, thread, most):
         run, times = each
         context = "" if run.context & 1 and core.codes().get(run.run, (0, 0))[1] else f", context {run.context:#x}" if run.context else ""
         yield f"  {core.code_text(run.run, run.context)} of {core.target_text(run.target)}{context}" + (f", times {times}" if times > 1 else "")
+
+
+# csched_occurrence of observed.h: the text, and whether a job's number and code follow.
+EVENTS = [("submit", True), ("end", True), ("cancel", True), ("drop", True), ("wake", False), ("steal", False), ("end of a wait for lock", False),
+          ("wait for", False), ("start", True)]
+WAITS = (6, 7)
+
+
+def rings_of(core):
+    """Yields the ring of events of each thread, if events were recorded."""
+    memory, file = core.memory, ("events.c", "ring_of")
+    if not memory.is_linked_in(*file):
+        return
+    observer, ring = memory.layout("csched_observer", file), memory.layout("csched_events", file)
+    following = observer.offset("next")
+    first = memory.word(memory.address("observe.c", "observers"))
+    for address in memory.walk(first, lambda at: memory.word(at + following)):
+        record = memory.record(observer, address)
+        events = memory.record(ring, record["events"]) if record and record["events"] else None
+        if events:
+            yield events
+
+
+def event_text(core, event):
+    what = event["what"]
+    name, is_job = EVENTS[what] if what < len(EVENTS) else (f"event {what}", False)
+    subject = f" {event['id']}: {core.memory.code(event['code'])}" if is_job else f" {event['id']:#x}" if what in WAITS else ""
+    figures = event["figures"]
+    layout = core.memory.layout("csched_figures", ("events.c", "ring_of"))
+    found = core.memory.record(layout, figures) if figures else None
+    target = f" of {found.text('name')}" if found and found["number"] == event["number"] and is_job else ""
+    return f"{core.thread_text(event['thread'])}: {name}{subject}{target}"
+
+
+def events_of(core, most):
+    """Yields the last events of all threads in the order of their times."""
+    found = []
+    for ring in rings_of(core):
+        slots = list(ring.each("slots"))
+        for index, slot in enumerate(slots):
+            if slot["stamp"] and (slot["stamp"] - 1) % len(slots) == index:
+                time = slot["event.time"] + (slot["event.span"] if slot["event.what"] == 1 else 0)
+                found.append((time, slot["stamp"], slot))
+    if not found:
+        yield "no events were recorded: use SCHEDULER_RECORD=1, or csched_events_begin"
+    for time, _, slot in sorted(found, key=lambda each: each[:2])[-most:]:
+        yield f"  {core.when(time)} {event_text(core, EventRecord(slot))}"
+
+
+class EventRecord:
+    """The fields of a slot's event."""
+
+    def __init__(self, slot):
+        self._slot = slot
+
+    def __getitem__(self, name):
+        return self._slot[f"event.{name}"]

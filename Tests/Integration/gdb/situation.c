@@ -195,6 +195,7 @@ static void make_targets(unsigned long queues) {
 }
 
 int main(int count, char **arguments) {
+  CHECK(csched_events_begin() == 0);
   csched_semaphore_init(&done, 0);
   csched_semaphore_init(&never_given, 0);
   make_thread_in_a_node();

@@ -140,7 +140,7 @@ static int listen_at(const struct sockaddr_un *address) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   bool is_bound = bind(fd, (const struct sockaddr *)address, sizeof *address) == 0;
-  if (!is_bound && errno == EADDRINUSE) { // somebody is there, or was
+  if (!is_bound && errno == EADDRINUSE) { // a socket is there, of a server that runs or has crashed
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     bool is_stale =
         probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) != 0 && errno == ECONNREFUSED;

@@ -33,10 +33,10 @@ private final class Run: Sendable {
   private let poll: Poll
   private let next: @Sendable (Poll.Outcome) -> Void
   private let end: @Sendable () -> Void
-  /// Each asks for one thing at a time; so as many as there are lanes are under way at the most.
+  /// Each lane has one request at a time, so the number of lanes is the most requests at a time.
   private let lanes: [SerialScheduler]
   private let timeouts = ConcurrentScheduler(name: "timeouts", priority: .high)
-  private let outcomes = SerialScheduler(name: "outcomes")  // outcomes are told one at a time
+  private let outcomes = SerialScheduler(name: "outcomes")  // outcomes are reported one at a time
   private let left: Protected<Int>
 
   init(poll: Poll, _ next: @escaping @Sendable (Poll.Outcome) -> Void, _ end: @escaping @Sendable () -> Void) {

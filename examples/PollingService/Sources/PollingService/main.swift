@@ -85,7 +85,7 @@ case "hangs":
   disposes(patient, after: 1) { server.load.read().now >= patient.atATime }
   server.stop()
 case "refuses":
-  let port = try Socket().listen()  // nobody listens there any more
+  let port = try Socket().listen()  // closed again: connections are refused
   let all = try outcomes(of: Poll(port: port))
   precondition(all.count == 1_000 && all.allSatisfy { $0.answer == .failure(.refused) && $0.attempts == 3 })
   print("all were refused three times")
