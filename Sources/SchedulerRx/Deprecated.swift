@@ -176,7 +176,7 @@ public final class GroupScheduler: SchedulerType {
   /// Whether none of the group's actions waits or runs.
   public var isIdle: Bool { group.isIdle }
 
-  /// Cancels all of the group's actions that have not begun.
+  /// Cancels all of the group's actions that have not started.
   public func cancelAll() { group.cancelAll() }
 
   /// Waits until the group is idle, at most `timeout`. Returns whether it is idle.

@@ -23,8 +23,8 @@ extension SchedulerType {
   ) -> any Disposable {
     let state = Protected(Optional(state))
     return schedule(timing) {
-      guard let last = state.withLock({ $0.take() }) else { return }
-      let next = action(last)
+      guard let previous = state.withLock({ $0.take() }) else { return }  // nil: another thread is inside a tick
+      let next = action(previous)
       state.withLock { $0 = next }
     }
   }
@@ -45,8 +45,7 @@ extension SchedulerType {
   /// - Parameters:
   ///   - state: passed to the first tick.
   ///   - startAfter: the time until the first tick.
-  ///   - period: the time between ticks. In virtual time, zero means one second: RxTest ticks once per unit of its time, and that unit is
-  ///     a second here.
+  ///   - period: the time between ticks. In virtual time, zero means one second, because RxTest then ticks once per unit of its virtual time.
   ///   - action: called at each tick; its result is passed to the next one.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
@@ -79,7 +78,7 @@ extension SchedulerType {
     schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)
   }
 
-  /// SwiftNIO's repeated task: a periodic action whose closure receives the task, so that it can cancel it.
+  /// SwiftNIO's repeated task: a periodic action whose closure receives the `RepeatedTask`, and can cancel it.
   ///
   /// ```swift
   /// thread.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(1)) { task in
@@ -101,7 +100,7 @@ extension SchedulerType {
   }
 }
 
-/// A repeated task, under SwiftNIO's name. Cancel it from outside, or from the closure, which receives it.
+/// A periodic action, under SwiftNIO's name. Any code may cancel it; its closure receives it as the argument.
 public final class RepeatedTask: Disposable {
   private let action = SingleAssignmentDisposable()  // the first run may start before `began` sets it
 

@@ -9,10 +9,10 @@ public import Scheduler
 ///
 /// 1. No call waits, and ``now`` never changes. For order in time use a `TestScheduler`.
 /// 2. A periodic action has one tick.
-/// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless one never returns.
+/// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless recursion never returns.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime
-  private let scope = CurrentScope()
+  private let scope = CurrentScope()  // makes this scheduler `Schedulers.current` in its actions
 
   /// Creates a scheduler whose clock always shows `now`.
   public init(now: MonotonicTime = MonotonicTime(nanoseconds: 0)) {

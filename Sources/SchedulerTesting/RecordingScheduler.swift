@@ -2,10 +2,9 @@ public import Scheduler
 
 /// Forwards all work to another scheduler, and records which actions were scheduled, ran or were disposed.
 ///
-/// 1. Actions have ordinals: 1 for the first scheduled one, and so on. The events of an action carry its ordinal.
-/// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when it starts. `.disposed` is recorded when a disposal before
-///    the start has released it. An action has one or two events, and never both `.ran` and `.disposed`: the recorder decides
-///    between them, and never calls a disposed action.
+/// 1. Actions have ordinals: 1 for the first scheduled action, and so on. Each event contains the ordinal of its action.
+/// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when the action starts. `.disposed` is recorded when a disposal before the
+///    start has released the action. An action has one or two events, and never both `.ran` and `.disposed`: a disposed action is never called.
 /// 3. The time of an event is the other scheduler's `now`, or the monotonic clock's if that scheduler has none.
 /// 4. The history is in order of occurrence. Any thread may schedule, run and read it.
 ///
@@ -22,7 +21,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 
   private struct Record {
     var events: [RecordedEvent] = []
-    var last = 0  // the last ordinal given
+    var last = 0  // the ordinal of the newest action
   }
 
   private let record = Protected(Record())
@@ -62,6 +61,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     return outcome.token(submit)
   }
 
+  /// Appends an event at the present time.
   private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
     let time = present
     record.withLock { $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay)) }
@@ -73,15 +73,14 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public var now: MonotonicTime { base.now }
 
-  /// Forwards `action` with its timing. Its events carry the remaining delay; zero if its time has passed. Each tick of a periodic action
-  /// is a separate action.
+  /// Forwards `action` with its timing. Its events contain the remaining delay, zero if its time has passed. Each periodic tick is a separate action.
   ///
   /// - Parameters:
   ///   - timing: when to run the action.
   ///   - action: the closure to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    // Each tick calls `schedule` again, with a delay.
+    // A chain of delayed actions: each tick is scheduled, and recorded, by a call of this function.
     if timing.period != nil {
       return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
     }

@@ -9,8 +9,8 @@ public import Scheduler
 /// try await task.value
 /// ```
 ///
-/// These calls give other tasks time to run, before and after each sleep that ends. That is a guess: a task that needs longer to reach its next
-/// sleep is not waited for. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
+/// These calls let other tasks run for a short time, before and after each sleep that ends. That time is a guess: the calls do not wait for a task
+/// that needs longer to reach its next sleep. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
 ///
 /// The names are those of swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
 public final class TestClock: Clock {
@@ -31,8 +31,9 @@ public final class TestClock: Clock {
     public static func < (one: Self, other: Self) -> Bool { one.offset < other.offset }
   }
 
-  /// The scheduler that keeps the time. Actions run in the calls that move the clock.
+  /// The scheduler whose time this clock shows. Its actions run in the calls that move the clock.
   public let scheduler: VirtualTimeScheduler<Instant>
+  /// The deadline of each sleeping task, by key. `next` is the newest key.
   private let sleeps = Protected<(deadlines: [Int: Instant], next: Int)>(([:], 0))
 
   /// Creates a clock.
@@ -64,7 +65,7 @@ public final class TestClock: Clock {
 
   /// Throws ``SuspensionError`` if a task sleeps on this clock.
   public func checkSuspension() async throws {
-    await giveWay()
+    await letOthersRun()
     if scheduler.sleeperCount > 0 { throw SuspensionError() }
   }
 
@@ -77,21 +78,21 @@ public final class TestClock: Clock {
   ///
   /// - Parameter deadline: the clock's new time. If it has passed, the tasks that are due are woken.
   public func advance(to deadline: Instant) async {
-    await giveWay()
+    await letOthersRun()
     while let next = nextDeadline, next <= deadline {
       scheduler.advance(to: max(now, next))
-      await giveWay()
+      await letOthersRun()
     }
     scheduler.advance(to: max(now, deadline))
-    await giveWay()
+    await letOthersRun()
   }
 
   /// Moves the clock forward until no task sleeps on it.
   ///
-  /// - Parameter timeout: the longest time that this may take, by the real clock. After it a line on standard error says that tasks still sleep.
+  /// - Parameter timeout: the longest real time that this call may take. After it, a line on standard error says that tasks still sleep.
   public func run(timeout: Duration = .milliseconds(500)) async {
     let end = ContinuousClock.now + timeout
-    await giveWay()
+    await letOthersRun()
     while let next = nextDeadline {
       if ContinuousClock.now >= end {
         reportLine(
@@ -106,7 +107,7 @@ public final class TestClock: Clock {
   private var nextDeadline: Instant? { sleeps.withLock { $0.deadlines.values.min() } }
 }
 
-/// A task sleeps on a ``TestClock`` that should have none: see ``TestClock/checkSuspension()``.
+/// Thrown if a task sleeps on a ``TestClock`` on which none should: see ``TestClock/checkSuspension()``.
 public struct SuspensionError: Error, CustomStringConvertible {
   public init() {}
 
@@ -148,7 +149,7 @@ public final class ImmediateClock: Clock {
   }
 }
 
-/// Gives other tasks time to run until they sleep.
-private func giveWay() async {
+/// Lets other tasks run, long enough for most to reach their next sleep. 20 rounds are a guess.
+private func letOthersRun() async {
   for _ in 0..<20 { await Task(priority: .background) { await Task.yield() }.value }
 }

@@ -1,5 +1,5 @@
-/// Runs `body` in virtual time with many orders of its jobs, until one fails. Actors and tasks can run in any of these orders, and a
-/// correct program works with all of them.
+/// Runs `body` in virtual time with many orders of its jobs, until `body` fails with one of them. Actors and tasks can run in any of these orders,
+/// and a correct program works with all of them.
 ///
 /// ```swift
 /// try await explore(seeds: 1_000) { time in
@@ -11,8 +11,8 @@
 /// }
 /// ```
 ///
-/// With a seed, a call of an actor is queued among the runnable jobs, even if the actor is idle. The first failing seed is printed to
-/// standard error and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads affect it.
+/// With a seed, a call of an actor is queued among the runnable jobs, even if the actor is idle. The first failing seed is printed to standard error,
+/// and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads affect the order.
 ///
 /// - Parameters:
 ///   - count: the number of seeds. Zero or less: none.

@@ -9,20 +9,21 @@ struct JobQueue {
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
 
   var isEmpty: Bool { first == jobs.count && followUp == nil }
-  var isDrawn: Bool { generator != nil }
+  var isDrawn: Bool { generator != nil }  // whether there is a seed
 
-  /// Adds a job. In Swift a task that calls a function without an actor stays on its thread, so it may hold a lock across the call. With a seed the
-  /// task has two jobs (see ``RoutedJob/runWithTurns()``); `followUp` makes the second one run next.
+  /// Adds a job. Normally a task that calls a function without an actor stays on its thread, so the task may hold a lock across the call. With a
+  /// seed, ``RoutedJob/runWithTurns()`` splits that call into two jobs. `followUp` makes the second job run next, before any other task.
   mutating func append(_ job: RoutedJob) {
     if let task = job.task, task == running, followUp == nil { followUp = job } else { jobs.append(job) }
   }
 
+  /// Removes and returns the next job, or nil if there is none.
   mutating func next() -> RoutedJob? {
     if isEmpty { return nil }
     if generator != nil { return nextDrawn() }
     defer {
       first += 1
-      if first == jobs.count || first > 1_000 {
+      if first == jobs.count || first > 1_000 {  // Speed only: one shift of the array for many jobs
         jobs.removeFirst(first)
         first = 0
       }
@@ -35,7 +36,7 @@ struct JobQueue {
 
   private mutating func nextDrawn() -> RoutedJob {
     let job = followUp.take() ?? removeRandom()
-    running = job.place == .global ? job.task : nil
+    running = job.place == .global ? job.task : nil  // jobs of the main actor are not split
     return job
   }
 

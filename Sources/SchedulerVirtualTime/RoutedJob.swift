@@ -10,7 +10,7 @@ struct RoutedJob {
     self.place = place
   }
 
-  /// The number of its task, which is never reused; nil for an actor's own job, which runs the tasks that wait for the actor.
+  /// The number of the job's task. A number is never reused. Nil for an actor's own job, which runs the tasks that wait for the actor.
   var task: UInt64? { kind == 0 ? numberOfTask(job) : nil }
 
   var address: UInt { unsafeBitCast(job, to: UInt.self) }
@@ -20,11 +20,11 @@ struct RoutedJob {
     UnsafeRawPointer(bitPattern: address)!.load(fromByteOffset: 4 * MemoryLayout<UInt>.size, as: UInt8.self)
   }
 
-  /// Runs the job on this thread: on the main actor, or as Swift's own threads do, where a call of an idle actor continues at once.
+  /// Runs the job on this thread: on the main actor, or as Swift's own threads do. Then a call of an idle actor is not queued, but runs at once.
   func run() {
     switch place {
     case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
-    case .global: runJob(job, unsafeBitCast((0 as UInt, 0 as UInt), to: UnownedSerialExecutor.self))
+    case .global: runJob(job, unsafeBitCast((0 as UInt, 0 as UInt), to: UnownedSerialExecutor.self))  // zeros: the generic executor
     }
   }
 
@@ -34,7 +34,7 @@ struct RoutedJob {
   }
 }
 
-/// The executor of `runWithTurns`. The runtime queues a call of an actor if the caller's executor is unknown to it, as this one is.
+/// The executor of `runWithTurns`. The runtime queues each call of an actor whose caller runs on an executor that the runtime does not know.
 private final class TurnsExecutor: SerialExecutor {
   static let shared = TurnsExecutor()
 

@@ -8,7 +8,7 @@ enum Routes {
     var owners: [UInt64: VirtualScope] = [:]
     /// Tasks whose first job came from outside virtual time. They never get an owner, even if a task in virtual time resumes them.
     var outsiders: Set<UInt64> = []
-    var scopes = 0
+    var scopes = 0  // open scopes
   }
 
   private static let table = Protected(Table())
@@ -17,6 +17,7 @@ enum Routes {
   /// Whether any virtual time exists. If not, the job of an ordinary task costs only this check.
   static var areInUse: Bool { scopes.load(ordering: .acquiring) != 0 }
 
+  /// Counts a new scope.
   static func open() {
     table.withLock {
       $0.scopes += 1

@@ -36,8 +36,8 @@ extension VirtualScope {
         return .endless(jobs: limits.jobs)
       }
       if failure == nil && waitForOthers(since: pending) { continue }
-      if failure != nil { return failure }
-      // Cancel the stalled body, and continue once: it may end then.
+      if failure != nil { return failure }  // stalled again, after the cancellation below
+      // Cancel the stalled body, and continue: the cancelled body may end.
       failure = .stalled(at: scheduler.now)
       task.cancel()
     }
@@ -56,7 +56,7 @@ extension VirtualScope {
     switch job.place {
     case .main: runOnMain(job)
     case .global where isDrawn:
-      job.runWithTurns()
+      job.runWithTurns()  // its calls of actors are queued
       state.withLock { $0.queue.ended() }
     case .global: job.run()
     }
@@ -75,10 +75,10 @@ extension VirtualScope {
       return true
     }
     let now = scheduler.now
-    scheduler.step()
-    scheduler.advance()  // what is due at the same instant runs before the tasks that it resumes
+    scheduler.step()  // moves the clock to the next action
+    scheduler.advance()  // run all other actions of this instant before the tasks that these actions resume
     if scheduler.now != now || !state.withLock({ $0.queue.isEmpty && $0.arrived.isEmpty }) { return true }
-    let running = state.withLock { state in
+    let running = state.withLock { state in  // the tasks in `run`: nothing remains to wait for
       defer { state.running = [] }
       return state.running
     }
@@ -90,7 +90,7 @@ extension VirtualScope {
   private func runOnMain(_ job: RoutedJob) {
     let done = DispatchSemaphore(value: 0)
     DispatchQueue.main.async {
-      self.enter { job.run() }
+      self.enter { job.run() }  // jobs that this job creates belong to this scope
       done.signal()
     }
     if done.wait(timeout: .now() + limits.patience.dispatchInterval) == .success { return }

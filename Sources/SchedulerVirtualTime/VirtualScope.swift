@@ -9,14 +9,14 @@ final class VirtualScope: Sendable {
     var queue: JobQueue
     /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks.
     var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
-    /// Tasks in `advance` whose time has not come. They move to `arrived`, and resume when no other job can run.
+    /// Tasks in `advance` that are not due. At their time they move to `arrived`. They resume when no other job can run.
     var advancing: [Int: CheckedContinuation<Void, Never>] = [:]
     var arrived: [CheckedContinuation<Void, Never>] = []
     /// Tasks in `run`.
     var running: [CheckedContinuation<Void, Never>] = []
-    var nextKey = 0
+    var nextKey = 0  // the newest key in `timers` and `advancing`
     var starts = JobStarts()
-    var firstTask: UInt64 = 0  // the number of the first task seen; older tasks have lower numbers
+    var firstTask: UInt64 = 0  // the number of the scope's first task; tasks created before the scope have lower numbers
     var escapes = 0  // jobs that other threads have added
     var jobs = 0  // jobs that have run
     var isIdle = false  // the driving thread waits for `wakening`
@@ -36,7 +36,7 @@ final class VirtualScope: Sendable {
   let scheduler = TestScheduler()
   let limits: VirtualTime.Limits
   let state: Protected<State>
-  private let wakening = DispatchSemaphore(value: 0)
+  private let wakening = DispatchSemaphore(value: 0)  // signalled by `wake` if `isIdle`
 
   init(seed: UInt64?, limits: VirtualTime.Limits) {
     self.limits = limits
@@ -55,14 +55,14 @@ final class VirtualScope: Sendable {
     (here ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
   }
 
-  /// Calls `action` with this scope as the one whose job runs on this thread.
+  /// Calls `action` while `here` on this thread is this scope.
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }
     return action()
   }
 
-  /// Adds `job`, to run after `delay`, to the scope that owns it. Returns false if no scope does.
+  /// Adds `job`, to run after `delay`, to the scope that owns the job. Returns false if no scope owns it, or the scope is over.
   static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
     guard Routes.areInUse else { return false }
     let here = here
@@ -82,10 +82,10 @@ final class VirtualScope: Sendable {
 
   /// Queues `job`, or starts its timer. Returns false if the scope is over. `isEscape`: another thread adds it.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
-    let instant = delay.map { delay in
+    let instant = delay.map { delay in  // see JobStarts: the exact delay is unknown, so the roundest possible one is assumed
       scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
     }
-    let key: Int?? = state.withLock { state in
+    let key: Int?? = state.withLock { state in  // nil: the scope is over; .some(nil): the job is queued; a key: the job waits in `timers`
       if state.isOver { return nil }
       if isEscape { state.escapes += 1 }
       guard let instant else {
@@ -115,10 +115,10 @@ final class VirtualScope: Sendable {
     if wasIdle { wakening.signal() }
   }
 
-  /// Waits until another thread adds work, for `patience` at most. Returns whether one did.
+  /// Waits until another thread adds work, for `patience` at most. Returns whether work was added.
   ///
-  /// An added job wakes this thread. A sleep or an action that another thread adds to the scheduler does not. So this method checks their number
-  /// every 2 ms.
+  /// An added job wakes this thread. A sleep or an action that another thread adds to the scheduler does not wake it. So this method checks the
+  /// number of sleeps and actions every 2 ms.
   ///
   /// - Parameter pending: the number of pending sleeps and actions before this thread found no job.
   func waitForOthers(since pending: Int) -> Bool {
@@ -135,7 +135,7 @@ final class VirtualScope: Sendable {
       defer { state.isIdle = false }
       return !state.isIdle
     }
-    if wasWoken { wakening.wait() }
+    if wasWoken { wakening.wait() }  // consumes the signal that `wake` sends after it cleared `isIdle`
     return wasWoken || scheduler.pendingCount != pending
   }
 
@@ -188,10 +188,11 @@ extension Duration {
 /// A sleep on one of Swift's own clocks arrives as an instant of real time. The task read the clock earlier in the same job and added its
 /// duration. So the exact duration is unknown, but it has a lower and an upper bound.
 struct JobStarts {
-  private var began = ContinuousClock.now
-  /// The last four starts of each task. With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
+  private var began = ContinuousClock.now  // with a seed: the oldest recorded start of the job's task
+  /// The four most recent starts of each task. With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
   private var ofTasks: [UInt64: [ContinuousClock.Instant]] = [:]
 
+  /// Records that `job` starts now. `isDrawn`: there is a seed.
   mutating func note(_ job: RoutedJob, isDrawn: Bool) {
     began = .now
     guard isDrawn, let task = job.task else { return }
@@ -205,7 +206,7 @@ struct JobStarts {
 }
 
 extension Duration {
-  /// The duration with the fewest digits between this one and this one plus `slack`: the one that the programmer most likely wrote.
+  /// Returns the duration with the fewest digits in the range from this duration to this duration plus `slack`: most likely the programmer wrote it.
   func roundest(within slack: Duration) -> Duration {
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
     let low = max(1, nanoseconds), high = (self + slack).nanoseconds

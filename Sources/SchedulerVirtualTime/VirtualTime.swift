@@ -8,8 +8,8 @@ public struct VirtualTime: Sendable {
   public struct Limits: Hashable, Sendable {
     /// How many jobs a body may run before it counts as endless. 2^22 by default.
     public var jobs: Int
-    /// How long, in real time, no job may be runnable before the body counts as stalled. 5 s by default. Work on another thread, such as
-    /// reading a file, may take that long.
+    /// How long, in real time, no job may be runnable before the body counts as stalled. 5 s by default. The body may wait that long for work on
+    /// another thread, such as reading a file.
     public var patience: Duration
 
     public init(jobs: Int = 1 << 22, patience: Duration = .seconds(5)) {
@@ -36,8 +36,8 @@ public struct VirtualTime: Sendable {
   /// A clock with this time, for code that takes a `Clock`.
   public var clock: SchedulerClock { scope.scheduler.clock }
 
-  /// How many jobs of its tasks other threads have added so far, such as a Dispatch callback or an actor with its own thread. These jobs run in
-  /// virtual time, but their order is not deterministic.
+  /// How many jobs of the body's tasks other threads have added so far, for example in a Dispatch callback or an actor with its own thread. These
+  /// jobs run in virtual time, but their order is not deterministic.
   public var escapes: Int { scope.state.read(\.escapes) }
 
   /// Suspends the task until the clock has moved forward by `duration`.

@@ -19,19 +19,20 @@ internal import Scheduler
 /// 1. *Scope*: the body and every task created in it: child tasks, `Task`, `Task.detached`, tasks on the main actor; the actors that
 ///    they call; and actions on ``VirtualTime/scheduler``, and on each `ConcurrentScheduler` and `SerialScheduler` that is made in the
 ///    body without a target of its own. Other tasks of the process still run in real time. Several virtual times, of tests that run in
-///    parallel, are independent. A global scheduler that is first used in a body is made there, and refuses work after it: make it before.
+///    parallel, are independent. A global scheduler that the body uses first belongs to the body, and refuses work after it: create it before.
 /// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows it, and
-///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of those clocks stays real, and a sleep names an instant of
-///    them, so the roundest possible duration is assumed. For exact durations, and for `now`, use ``VirtualTime/clock``.
+///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of Swift's clocks stays real. A sleep passes an instant of real time, so
+///    the roundest possible duration is assumed. For exact durations, and for `now`, use ``VirtualTime/clock``.
 /// 3. *Order*: jobs run in the order of their arrival. With a `seed` the order is random, and the same seed gives the same order. See
 ///    ``explore(seeds:from:limits:isolation:file:line:_:)``.
-/// 4. *Threads*: one thread of its own. Jobs of the main actor run on the main thread, which must be free; the other thread waits meanwhile.
-/// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run elsewhere, at any speed. The tasks that they resume
+/// 4. *Threads*: each virtual time has one thread, which runs the jobs. Jobs of the main actor run on the main thread, which must be free; the
+///    virtual time's thread waits meanwhile.
+/// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run on other threads, at any speed. The tasks that they resume
 ///    return to virtual time, are counted in ``VirtualTime/escapes``, and are reported at the end, in a line on standard error.
-/// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw
-///    `CancellationError`. The rest continues on Swift's own executors, where `Task.sleep` waits for its remaining time in real time.
-///    Actions that wait are dropped, and schedulers of this virtual time refuse more.
-/// 7. *A body without an end* is cancelled and then abandoned: if cancellation does not help, its task stays suspended for ever.
+/// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw `CancellationError`.
+///    Unfinished tasks continue on Swift's own executors, where `Task.sleep` waits for its remaining time in real time. Actions that wait are
+///    dropped, and schedulers of this virtual time refuse further actions.
+/// 7. *A body without an end* is cancelled and then abandoned: if cancellation does not help, its task remains suspended for ever.
 ///
 /// - Parameters:
 ///   - seed: the seed of the order; nil for the order of arrival.
@@ -69,7 +70,7 @@ private struct Unchecked<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// Runs `body` on a driving thread. Not isolated, so that the caller's actor is free for the body.
+/// Runs `body` on a driving thread, and returns its outcome. Not isolated, so that the body can run on the caller's actor.
 private nonisolated func run<Value>(
   _ seed: UInt64?, _ limits: VirtualTime.Limits, _ caller: String,
   _ body: Unchecked<(VirtualTime) async throws -> Value>
@@ -116,7 +117,7 @@ final class DrivingThread: @unchecked Sendable {
   // Unchecked: `thread` is written once, before any other thread can see it.
   private var thread: UInt = 0
   private let call = Protected<(@Sendable () -> Void)?>(nil)
-  private let isGiven = DispatchSemaphore(value: 0)  // signalled once `call` is set
+  private let isSet = DispatchSemaphore(value: 0)  // signalled once `call` is set
 
   /// Starts the thread, which waits for ``run(_:)``.
   init() throws(SchedulerError) {
@@ -125,18 +126,18 @@ final class DrivingThread: @unchecked Sendable {
       &thread,
       { context in
         let own = Unmanaged<DrivingThread>.fromOpaque(context!).takeRetainedValue()
-        own.isGiven.wait()
+        own.isSet.wait()
         own.call.exchange(nil)?()
       }, own.toOpaque())
     if error == 0 { return }
-    own.release()
+    own.release()  // no thread runs the closure that would release it
     throw .system(error)
   }
 
   /// Makes the thread call `call`. May be called once.
   func run(_ call: @escaping @Sendable () -> Void) {
     self.call.write(call)
-    isGiven.signal()
+    isSet.signal()
   }
 
   /// Waits until the thread has ended, which is soon after the call.

@@ -1,4 +1,4 @@
-// Includes libbsd's lists and trees through the header that knows their location. Without libbsd, compilation stops there.
+// Includes libbsd's lists and trees through CBSD/shim.h, which finds them. Without libbsd, compilation stops in that header.
 #pragma once
 
 #include "../../CBSD/shim.h"

@@ -1,12 +1,12 @@
 // The table of threads and loops that a signal handler writes.
 // States of a thread slot
-//   0 free      TAKEN being filled      else the system's number of a live thread
+//   0 free      TAKEN its thread is still writing the slot      else the system's number of the slot's thread
 // States of a loop slot: NULL free, else the loop
 // Invariants
-//   DT1  A slot belongs to one thread, from that thread's first context frame to its end. A signal handler may see a thread that has just ended. So
-//        it reads through the slot's pointers by csched_os_copy_if_mapped_, which refuses memory that is not mapped.
+//   DT1  A slot belongs to one thread, from that thread's first context frame until the thread ends. A signal handler may read the slot of a thread
+//        that has just ended. So it copies through the slot's pointers by csched_os_copy_if_mapped_, which fails for unmapped memory.
 // Orderings
-//   thread: release, pairs with the handler's acquire, carries `top`
+//   thread: release, pairs with see_slot's acquire in the handler, carries `top` and `recorder`
 // Assumes: the table may show a thread or loop that has just ended, or miss one that has just started.
 // Source: own design.
 // Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
@@ -15,15 +15,15 @@
 #include "dump_slots.h"
 
 enum { SLOTS = CSCHED_DUMP_SLOTS };
-static const uint32_t TAKEN = UINT32_MAX;
+static const uint32_t TAKEN = UINT32_MAX; // not the number of any thread
 
 struct csched_dump_slot {
   uint32_t thread;
-  struct csched_frame *const *top;
+  struct csched_frame *const *top; // address of the thread's pointer to its innermost context frame
   const void *recorder;
 };
 static csched_dump_slot slots[SLOTS];
-static uint32_t without; // threads without a slot
+static uint32_t threads_without; // threads without a slot
 static const void *loops[SLOTS];
 static uint32_t loops_without; // loops without a slot
 
@@ -32,52 +32,52 @@ csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *c
   for (int i = 0; i < SLOTS; i++) {
     uint32_t free = 0;
     if (csched_load_relaxed(&slots[i].thread) != 0 || !csched_cas_relaxed(&slots[i].thread, &free, TAKEN))
-      continue;                                         // DT1: another thread's slot
-    csched_store_relaxed(&slots[i].top, top);           // DT1: slot per thread
-    csched_store_relaxed(&slots[i].recorder, recorder); // DT1: slot per thread
-    csched_store_release(&slots[i].thread, thread);     // DT1: pairs with the handler's acquire; carries `top`
+      continue;                                         // DT1: not free
+    csched_store_relaxed(&slots[i].top, top);           // DT1: owned while TAKEN
+    csched_store_relaxed(&slots[i].recorder, recorder); // DT1: owned while TAKEN
+    csched_store_release(&slots[i].thread, thread);     // DT1: pairs with see_slot's acquire; carries both
     return &slots[i];
   }
-  csched_fetch_add_relaxed(&without, 1u); // a count of threads without a slot
+  csched_fetch_add_relaxed(&threads_without, 1u); // a count of threads without a slot
   return NULL;
 }
 
 void csched_dump_give_slot_(csched_dump_slot *slot) {
-  if (slot == NULL) csched_fetch_add_relaxed(&without, UINT32_MAX); // a count of threads without a slot
-  else csched_store_relaxed(&slot->thread, 0u); // DT1: relaxed; the next owner reads nothing from the slot
+  if (slot == NULL) csched_fetch_add_relaxed(&threads_without, UINT32_MAX); // subtracts 1 from a count of threads
+  else csched_store_relaxed(&slot->thread, 0u);                             // DT1: free; the next owner reads no field
 }
 
 struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread) {
-  *thread = csched_load_acquire(&slots[slot].thread); // DT1: pairs with the taker's release
-  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1: slot per thread
+  *thread = csched_load_acquire(&slots[slot].thread); // DT1: pairs with take_slot's release
+  return *thread == 0 || *thread == TAKEN ? NULL : csched_load_relaxed(&slots[slot].top); // DT1: of that thread
 }
 
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread) {
   return csched_dump_see_slot_(slot, thread) != NULL ? csched_load_relaxed(&slots[slot].recorder)
-                                                     : NULL; // DT1: slot per thread
+                                                     : NULL; // DT1: of that thread
 }
 
 void csched_dump_take_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
     const void *free = NULL;
     if (csched_load_relaxed(&loops[i]) == NULL && csched_cas_relaxed(&loops[i], &free, loop))
-      return; // DT1: read only by a checked copy
+      return; // DT1: the handler copies with a check
   }
   csched_fetch_add_relaxed(&loops_without, 1u); // a count of loops without a slot
 }
 
 void csched_dump_give_loop_(const void *loop) {
   for (int i = 0; i < SLOTS; i++) {
-    if (csched_load_relaxed(&loops[i]) != loop) continue; // DT1: only the loop's own slot
-    csched_store_relaxed(&loops[i], (const void *)NULL);  // DT1: free again
+    if (csched_load_relaxed(&loops[i]) != loop) continue; // DT1: another loop's slot
+    csched_store_relaxed(&loops[i], (const void *)NULL);  // DT1: now free
     return;
   }
-  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // a count of loops without a slot
+  csched_fetch_add_relaxed(&loops_without, UINT32_MAX); // subtracts 1 from a count of loops
 }
 
 const void *csched_dump_see_loop_(int slot) {
-  return csched_load_relaxed(&loops[slot]); // DT1: read only by a checked copy
+  return csched_load_relaxed(&loops[slot]); // DT1: the handler copies with a check
 }
 
-uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&without); }     // a count of threads
-uint32_t csched_dump_loops_without_(void) { return csched_load_relaxed(&loops_without); } // a count of loops
+uint32_t csched_dump_threads_without_(void) { return csched_load_relaxed(&threads_without); } // a count of threads
+uint32_t csched_dump_loops_without_(void) { return csched_load_relaxed(&loops_without); }     // a count of loops

@@ -12,19 +12,19 @@ struct csched_recorder;
 /// A slot in the table of threads.
 typedef struct csched_dump_slot csched_dump_slot;
 enum { CSCHED_DUMP_SLOTS = CSCHED_DUMP_ROOM };
-/// Does: adds `thread` to the table until its end. `*top`: its innermost context frame. Returns: the slot; NULL when the table is full.
+/// Does: adds `thread` to the table. `*top`: its innermost context frame. Returns: the slot; NULL: the table is full, and the thread is only counted.
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder);
-void csched_dump_give_slot_(csched_dump_slot *slot); ///< NULL: the thread got no slot
-/// Returns: the `top` of the slot's thread, and in `thread` its number; NULL: the slot is free. Thread: any, also in a signal handler.
+void csched_dump_give_slot_(csched_dump_slot *slot); ///< the thread ends; NULL: csched_dump_take_slot_ returned NULL
+/// Returns: `top` of slot number `slot`; NULL: the slot is not in use. Out: `*thread`, the thread's number. Thread: any, also in a signal handler.
 struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread);
-/// Returns: the recorder of the slot's thread, under the same rules.
+/// Returns: `recorder` of slot number `slot`; NULL, out, thread: as csched_dump_see_slot_.
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread);
 
-/// Does: adds a loop to the table until its end. When the table is full, the loop is only counted.
+/// Does: adds a loop to the table; give_loop removes it. When the table is full, the loop is only counted.
 void csched_dump_take_loop_(const void *loop);
 void csched_dump_give_loop_(const void *loop);
-/// Returns: the loop in a slot, which may have ended; NULL: the slot is free. Thread: any, also in a signal handler.
+/// Returns: the loop in slot number `slot`, which may be freed already; NULL: the slot is free. Thread: any, also in a signal handler.
 const void *csched_dump_see_loop_(int slot);
 
 /// Returns: how many threads, or loops, have no slot.

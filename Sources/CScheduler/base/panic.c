@@ -7,8 +7,8 @@
 
 enum { SIZE = 512 };
 
-static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
-  enum { ROOM = SIZE - 1 }; // a byte remains for the line's end
+static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) { // cuts long text
+  enum { ROOM = SIZE - 1 }; // without the byte for the newline
   int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
   length = more < 0 ? length : length + more;

@@ -4,10 +4,10 @@
 
 #include <CScheduler/base.h>
 
-/// Does: writes a message in the form of csched_panic_, and returns.
+/// Does: writes a message in the form of csched_panic_ to standard error, and returns.
 void csched_say_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3);
 
-/// Writes the message of csched_panic_ to standard error; after the library is loaded, with the flight recorder (csched_recorder_say_).
+/// Called by csched_panic_ to write its message to standard error. Loading the library sets it to csched_recorder_say_, which adds the recorder.
 extern CSCHED_HIDDEN void (*csched_panic_say_)(const char *message);
 
 /// Does: writes "Scheduler: <function>: <what happened; what to do>" by csched_panic_say_, without allocation or lock, and aborts.

@@ -1,30 +1,31 @@
 // Timers on the boot clock and the wall clock: one thread of the process sleeps until they are due, and delivers them.
 //
 // States
-//   shared     NULL, or the structure with the clock thread and two queues of timers, one for each clock. Each queue has an alarm on its clock, and
-//              the thread sleeps until an alarm fires. The memory is static, because a timer may be cancelled after a stop
-//   alarm      of a queue: set to the instant at which the thread checks the queue; if the clock is set, the system moves the alarm with it
+//   shared     NULL: no clock thread runs; else `memory`: the clock thread and two queues of timers, one for each clock. The thread sleeps until the
+//              alarm of a queue fires. `memory` is static, because a timer may be cancelled after a stop
+//   alarm      of a queue: fires when the thread must check the queue; if the clock is set, the system moves the alarm with it
 //   is_telling of a queue: 1 while the thread removes timers and delivers them
-//   is_ending  1: the thread must end
+//   is_ending  1: the clock thread must return from clock_main
 //
 // Invariants
 //   CL1  A timer is never early by its own clock. After the alarm the thread reads the clock, which may have been set back meanwhile.
-//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards, as does the clock thread after each check. The alarm
-//        is set to the present wake, under a lock. So the last thread to set it has seen all timers that were added before.
+//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. The clock thread sets the alarm after each check.
+//        Both read the wake and set the alarm under one lock. So the most recent setting includes all timers that were added before.
 //   CL3  No useless wake. An alarm is set to the wake of its queue, or off if no timer waits. Setting a clock wakes the thread only if a timer
 //        becomes due. (A cancelled timer may not move the alarm: one wake too many.)
-//   CL4  The first submission that needs the thread starts it; there is one. A submission that cannot start it frees everything, and drops the job.
+//   CL4  The first submission that needs the clock thread starts it; at most one exists. If the start fails, the submission closes all that it has
+//        opened, and drops the job.
 //   CL5  The thread delivers with no lock held, and each timer is removed from its queue once (timer.c, W5). So each timer is run or dropped, once,
 //        also at a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts the thread again.
-//   CL6  Order: due timers are delivered by deadline, then by submission. So a late timer is delivered by its submitter only while no earlier timer
-//        waits or is being delivered. The submitter checks both under the queue's lock. The clock thread sets is_telling to 1 before the lock
-//        under which it removes a timer, and to 0 under the lock after the delivery.
+//   CL6  Order: due timers are delivered by deadline, then by submission. So the submitter of a late timer delivers it only while no earlier
+//        timer waits or is being delivered. It checks both under the queue's lock. The clock thread sets is_telling to 1 before the lock under
+//        which it removes a timer, and to 0 under the lock after the delivery.
 //   CL7  In a child of fork no timer waits: the waiting timers are the parent's, but can be cancelled. The next submission starts a thread.
-//   CL8  Neither clock starves the other, or the stop. After MOST deliveries of one clock, the thread sets that clock's alarm, which fires at once,
-//        and polls for the other alarm and the stop.
+//   CL8  Neither clock starves the other clock or the stop. After MOST deliveries for one clock, the thread sets that clock's alarm, which fires at
+//        once, and polls for the other alarm and the stop.
 // Orderings
-//   shared: release, pairs with submit's acquire, carries the structure · wake: relaxed, ordered by the alarm's lock · first, is_telling: relaxed,
-//     ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
+//   shared: release, pairs with the submission's acquire, carries `memory` · wake: relaxed, ordered by the alarm's lock · first, is_telling:
+//     relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
 // Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
 //   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
 // Source: one thread for the wall clock's timers: Dispatch's manager, Go's network poller. Kernel timers that follow a clock: timerfd_create(2).
@@ -48,27 +49,27 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2, MOST = 64 }; // MOST: CL8
+enum { CLOCKS = 2, MOST = 64 }; // MOST: deliveries for one clock in a row (CL8)
 
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
 
 typedef struct clock_queue {
   csched_timers timers;
-  csched_lock setting; // guards the alarm
+  csched_lock alarm_lock; // CL2: guards the alarm
   csched_alarm alarm;
-  uint32_t is_telling;
+  uint32_t is_telling; // CL6: 1 while timers of this queue are delivered
 } clock_queue;
 
 typedef struct clocks {
   csched_poller poller;
   csched_os_thread thread;
-  uint32_t is_ending;
+  uint32_t is_ending;         // 1: `thread` must end
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock starting;      // guards the next two lines; `shared` is also read without it
-static bool is_made, is_stopping; // the queues are initialised; a stop is in progress
+static csched_lock start_lock;    // guards the next two lines; but `shared` is also read without it
+static bool is_made, is_stopping; // the queues are initialised; csched_clocks_stop_ is in progress
 static clocks memory, *shared;
 
 static void require_clock(csched_clock clock, const char *function) {
@@ -84,20 +85,20 @@ csched_time csched_clock_now(csched_clock clock) {
 // MARK: the thread
 
 static void set_alarm(clock_queue *queue) {
-  csched_lock_lock(&queue->setting);
-  csched_time wake = csched_load_relaxed(&queue->timers.wake); // CL2: under the lock
-  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake);
-  csched_lock_unlock(&queue->setting);
+  csched_lock_lock(&queue->alarm_lock);
+  csched_time wake = csched_load_relaxed(&queue->timers.wake);      // CL2: read under the alarm's lock
+  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake); // -1: stopped
+  csched_lock_unlock(&queue->alarm_lock);
 }
 
 // Does: delivers the due timers of `queue`, at most MOST, and sets the alarm for the next check.
 static void check_queue(clock_queue *queue) {
   csched_timer *timer;
   csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  for (int left = MOST; left > 0; left--) {     // CL8: bounded
+  for (int left = MOST; left > 0; left--) {     // CL8: at most MOST
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: never early
     if (timer == NULL) break;
-    csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: no lock held
+    csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: with no lock held
   }
   csched_lock_lock(&queue->timers.lock);
   csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
@@ -109,10 +110,10 @@ static void clock_main(void *context) {
   clocks *all = context;
   csched_os_thread_set_name_("csched-clock");
   while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: ordered by the poller's wake
-    csched_poller_event rung[CLOCKS];
-    int count = csched_poller_wait_(&all->poller, rung, CLOCKS, true);
-    for (int i = 0; i < count; i++) check_queue(&all->queues[rung[i].tag]);
-    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // CC2: time of the next attempt
+    csched_poller_event fired[CLOCKS];
+    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);
+    for (int i = 0; i < count; i++) check_queue(&all->queues[fired[i].tag]); // `tag`: the index of the queue
+    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // CC2: at the next attempt to use the workers
   }
 }
 
@@ -120,30 +121,30 @@ static void clock_main(void *context) {
 
 static int start_thread(clocks *all) {
   csched_os_signals before;
-  csched_os_signals_block_(&before); // no signal handler of the program runs there
+  csched_os_signals_block_(&before); // the new thread inherits the mask, and runs no handler of the program
   int error = csched_os_thread_start_(&all->thread, 0, clock_main, all);
   csched_os_signals_restore_(&before);
   return error;
 }
 
-static void close_all(clocks *all, int alarms) {
+static void close_all(clocks *all, int alarms) { // `alarms`: how many of them are open
   for (int i = 0; i < alarms; i++) {
-    csched_lock_lock(&all->queues[i].setting);
+    csched_lock_lock(&all->queues[i].alarm_lock);
     csched_alarm_close_(&all->queues[i].alarm);
     all->queues[i].alarm.fd = -1;
-    csched_lock_unlock(&all->queues[i].setting);
+    csched_lock_unlock(&all->queues[i].alarm_lock);
   }
   csched_poller_close_(&all->poller);
 }
 
-static void open_queue(clock_queue *queue) {
+static void open_queue(clock_queue *queue) { // a stop has closed it, or it is new
   if (!is_made) csched_timers_init_(&queue->timers);
   csched_lock_lock(&queue->timers.lock);
   queue->timers.is_closed = false;
   csched_lock_unlock(&queue->timers.lock);
 }
 
-static int make_clocks(clocks *all) {
+static int make_clocks(clocks *all) { // opens all, and starts the thread; or closes all, and returns an errno value
   int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
   if (error != 0) return error;
   for (; alarms < CLOCKS && error == 0; alarms += error == 0)
@@ -155,42 +156,42 @@ static int make_clocks(clocks *all) {
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = start_thread(all);
   if (error == 0) is_made = true;
-  else close_all(all, alarms); // CL4: frees everything
+  else close_all(all, alarms); // CL4: the start has failed
   return error;
 }
 
-static void clear_in_child(clock_queue *queue) {                        // CL7: fork
-  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // a cancel still works
-  queue->setting = (csched_lock)CSCHED_LOCK_INIT;
+static void clear_in_child(clock_queue *queue) {                        // CL7: no timer waits
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // each can still be cancelled
+  queue->alarm_lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
 }
 
-static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: fork
+static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: no thread, no timers in the child
   (void)atfork;
-  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&starting);
+  if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&start_lock);
   for (int i = 0; i < CLOCKS && is_made; i++) {
     clock_queue *queue = &memory.queues[i];
     csched_timers_atfork_(&queue->timers, phase, true);
     if (phase == CSCHED_ATFORK_IN_CHILD) clear_in_child(queue);
   }
-  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&starting);
+  if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&start_lock);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: this is the only thread
   csched_store_relaxed(&shared, NULL);                                  // CL7: this is the only thread
   csched_clock_orphan_workers_();
-  starting = (csched_lock)CSCHED_LOCK_INIT;
+  start_lock = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
 
-// Does: starts the clock thread, unless it runs. Returns: 0 or an errno value.
+// Does: starts the clock thread, unless it runs. Returns: 0 or an errno value; ECANCELED during a stop.
 static int start(clocks **result) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, clock_at_fork);
-  csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
+  csched_lock_lock(&start_lock);
+  clocks *all = csched_load_relaxed(&shared); // CL4: one thread starts it
   int error = is_stopping ? ECANCELED : all == NULL ? make_clocks(&memory) : 0;
-  if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with submit's acquire
-  csched_lock_unlock(&starting);
+  if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with the submission's acquire
+  csched_lock_unlock(&start_lock);
   *result = &memory;
   return error;
 }
@@ -198,17 +199,17 @@ static int start(clocks **result) {
 static void drop_all(clock_queue *queue) {
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL)
-    csched_job_discard_(&timer->job); // CL5: dropped once
+    csched_job_discard_(&timer->job); // CL5: each timer is dropped once
 }
 
 void csched_clocks_stop_(void) {
-  csched_lock_lock(&starting);
-  clocks *all = csched_load_relaxed(&shared); // CL4: under the lock
-  csched_store_relaxed(&shared, NULL);        // CL4: under the lock
+  csched_lock_lock(&start_lock);
+  clocks *all = csched_load_relaxed(&shared); // CL4: under `start_lock`
+  csched_store_relaxed(&shared, NULL);        // CL4: under `start_lock`
   if (all != NULL) is_stopping = true;
-  csched_lock_unlock(&starting);
+  csched_lock_unlock(&start_lock);
   if (all == NULL) return;
-  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: stop
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: no timer is added now
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
   int error = csched_poller_wake_(&all->poller);
   if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
@@ -216,9 +217,9 @@ void csched_clocks_stop_(void) {
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
   csched_clock_end_workers_();
   close_all(all, CLOCKS);
-  csched_lock_lock(&starting);
+  csched_lock_lock(&start_lock);
   is_stopping = false;
-  csched_lock_unlock(&starting);
+  csched_lock_unlock(&start_lock);
 }
 
 void csched_clocks_end_(void) {
@@ -232,16 +233,16 @@ size_t csched_clocks_threads_(void) {
 
 // MARK: submitting
 
-// Returns: whether a late timer with `deadline` precedes all timers that wait or are being delivered, so that its submitter may deliver it.
+// Returns: whether the submitter of a late timer may deliver it: its `deadline` precedes those of all timers that wait or are being delivered.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
                       csched_load_relaxed(&queue->is_telling) == 0;           // CL6: under the lock
   csched_lock_unlock(&queue->timers.lock);
-  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: workers deliver, too
+  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: on workers, too
 }
 
-// The observer gets CSCHED_FOREVER as deadline, because the monotonic instant is unknown.
+// Reports the submission. Its deadline is CSCHED_FOREVER, because the monotonic instant is unknown.
 static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
   csched_observed_submission submission;
   csched_observe_hooks_->submit(&submission, target, &timer->job, CSCHED_FOREVER);
@@ -258,26 +259,25 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
   if (deadline <= csched_os_clock_now_((int)clock) &&
-      (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6: due, and first
+      (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6: due, and no earlier timer
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {
-    csched_job_discard_(&timer->job); // CL4: cannot start
+    csched_job_discard_(&timer->job); // CL4: no clock thread
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
   csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: the wake is earlier
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: `wake` is earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // CL5: stopped
+  csched_job_discard_(&timer->job); // CL5: the queue is closed
   return ECANCELED;
 }
 
 int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                                  csched_time leeway) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ =
-      (csched_job_life){task.job, task.life}; // TK5: if the target drops this task meanwhile, it has refused it
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a drop during the submission is a refusal
   int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;

@@ -1,31 +1,31 @@
 // Delivery workers of the clock thread: a small pool makes the deliveries that may run user code.
 //
 // States
-//   timers, jobs  lists of timers to deliver, and of jobs to discard, that wait for a worker; only the clock thread uses them
+//   timers, jobs  lists of timers to deliver, and of jobs to discard, before a worker gets them; only the clock thread uses the lists
 //   workers       NULL, or the pool of delivery workers; written under `guard`, by the clock thread, and when the clocks end
-//   on_its_way    see delivery.c
+//   on_its_way    the number of timers that are listed or given to a worker, and not delivered yet (delivery.c)
 //
 // Invariants
 //   CC1  Deliveries and discards that may run user code (DV3) run on a worker of a separate pool, which is created at the first use.
-//   CC2  No work is lost when the system has no thread for that pool. The work waits, in order, and is tried again whenever an alarm fires, and
-//        every 10 ms. The thread that ends the clocks drops the work that still waits.
-//   CC3  In a child of fork no work waits, and there is no pool of delivery workers.
+//   CC2  No work is lost when the pool cannot be created. The work stays in the lists, in order. The clock thread retries at each alarm, and
+//        every 10 ms. csched_clock_end_workers_ drops the listed work.
+//   CC3  In a child of fork the lists are empty, and there is no pool of delivery workers.
 // Orderings
-//   on_its_way: relaxed, because no other thread uses it then
-// Assumes: one thread at a time delivers (clock.c), and has ended before csched_clock_end_workers_.
+//   on_its_way: here relaxed, because no other thread uses it at that time; see delivery.c
+// Assumes: only the clock thread uses these functions (clock.c); it has ended before csched_clock_end_workers_.
 // Source: the pool's monitor thread uses its delivery workers in the same way (pool_monitor.c).
-// Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers", "after fork other clocks are waited for anew".
+// Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
+//   "after fork other clocks are waited for anew".
 // Models: checks/clock.c. Not modelled: CC3.
 
 #include <CScheduler/pool.h>
-
 #include <CScheduler/lock.h>
 
 #include "../job/job_internal.h"
 #include "clock_internal.h"
 
-enum { WORKERS = 2, MOST = 16 };       // deliveries at a time; threads. Both given, so that the pool reads no file
-static const int64_t RETRY = 10000000; // ns, CC2
+enum { WORKERS = 2, MOST = 16 };       // pool options: running workers; threads. Set, so that the pool reads no file
+static const int64_t RETRY = 10000000; // CC2: ns until the next attempt to create the pool
 
 static struct work_list { csched_job *first, **last; } timers, jobs;
 
@@ -47,7 +47,7 @@ static csched_job *pop_work(struct work_list *list) {
 }
 
 // Does: creates the pool of delivery workers, unless it exists. Returns: false if the system has no thread or memory.
-static bool ensure_workers(void) { // CC1: workers deliver
+static bool ensure_workers(void) { // CC1: created at the first use
   csched_pool *pool = NULL;
   if (workers != NULL) return true;
   if (csched_pool_create(
@@ -60,7 +60,7 @@ static bool ensure_workers(void) { // CC1: workers deliver
   return true;
 }
 
-csched_time csched_clock_hand_on_(void) { // CC2: nothing lost
+csched_time csched_clock_hand_on_(void) { // CC2: listed work stays until workers exist
   if (timers.first == NULL && jobs.first == NULL) return CSCHED_FOREVER;
   if (!ensure_workers()) return csched_time_after(csched_now(), RETRY);
   csched_delivery *delivery = csched_pool_delivery_(workers);
@@ -70,37 +70,37 @@ csched_time csched_clock_hand_on_(void) { // CC2: nothing lost
   return CSCHED_FOREVER;
 }
 
-// The functions of the clock thread's `csched_delivery`.
+// add_timer and add_job: the functions of the clock thread's `csched_delivery`. They only list the work.
 static void add_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
   append_work(&timers, &timer->job);
 }
 
-static void deferred(csched_deferred_drops *unused, csched_job *job) {
+static void add_job(csched_deferred_drops *unused, csched_job *job) {
   (void)unused;
   append_work(&jobs, job);
 }
 
 csched_delivery *csched_clock_delivery_(void) {
-  static csched_delivery delivery = {.deferred.take = deferred, .deliver = add_timer, .on_its_way = &on_its_way};
+  static csched_delivery delivery = {.deferred.take = add_job, .deliver = add_timer, .on_its_way = &on_its_way};
   return &delivery;
 }
 
 void csched_clock_end_workers_(void) {
   csched_job *job;
-  while ((job = pop_work(&timers)) != NULL) csched_job_discard_(job); // CC2: drops
+  while ((job = pop_work(&timers)) != NULL) csched_job_discard_(job); // CC2: drops the listed work
   while ((job = pop_work(&jobs)) != NULL) csched_job_discard_(job);
   csched_lock_lock(&guard);
   csched_pool *pool = workers;
   workers = NULL;
   csched_lock_unlock(&guard);
   if (pool != NULL) csched_pool_destroy(pool);
-  csched_store_relaxed(&on_its_way, 0u); // CC2: the workers have ended
+  csched_store_relaxed(&on_its_way, 0u); // CC2: no worker delivers
 }
 
-void csched_clock_orphan_workers_(void) { // CC3: fork
+void csched_clock_orphan_workers_(void) { // CC3: no pool in the child
   guard = (csched_lock)CSCHED_LOCK_INIT;
-  workers = NULL; // the parent's pool; its memory stays
+  workers = NULL; // the parent's pool; its memory is not freed
   timers.first = jobs.first = NULL;
   csched_store_relaxed(&on_its_way, 0u); // CC3: this is the only thread
 }

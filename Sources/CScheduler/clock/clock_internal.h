@@ -1,4 +1,4 @@
-// The clock thread (of the boot and wall clocks): its end, and its delivery workers. The public half is clock.h.
+// Internals of the clock thread (of the boot and wall clocks): its stop, and its delivery workers. The public half is clock.h.
 // Depends on: clock.h, delivery_internal.h.
 #pragma once
 
@@ -11,18 +11,18 @@
 /// the clock thread, outside of jobs.
 void csched_clocks_stop_(void);
 
-/// Does: as csched_clocks_stop_; the next start also initialises the queues. For tests. Requires: no thread is in csched_target_submit_at_clock, or
-/// in csched_timer_cancel for such a timer. Thread: any but the clock thread.
+/// Does: as csched_clocks_stop_, but the next start also initialises the queues. For tests. Requires: no thread is in csched_target_submit_at_clock,
+/// or in csched_timer_cancel for a timer of these clocks. Thread: any but the clock thread.
 void csched_clocks_end_(void);
 
 // clock_delivery.c: workers that deliver and discard in place of the clock thread.
 /// Returns: the csched_delivery of the clock thread. It lists timers and jobs for the delivery workers.
 csched_delivery *csched_clock_delivery_(void);
 
-/// Does: gives the listed timers and jobs to the workers. Returns: when to try again; CSCHED_FOREVER: all were given. Thread: the clock thread.
+/// Does: gives the listed timers and jobs to the workers. Returns: CSCHED_FOREVER; without workers, when to call it again. Thread: the clock thread.
 csched_time csched_clock_hand_on_(void);
 
-/// Does: ends the workers after their work, and drops the listed timers and jobs. Requires: the clock thread has ended.
+/// Does: drops the listed timers and jobs, and destroys the workers' pool when its work is done. Requires: the clock thread has ended.
 void csched_clock_end_workers_(void);
 
 /// Does: in a child of fork, clears the lists and the reference to the workers, which are the parent's. Thread: the only one.

@@ -1,4 +1,4 @@
-// C functions as tasks: run at once, at a deadline, or periodically. No atomics: task.c decides between run and cancel.
+// Tasks that call C functions: at once, at a deadline, or periodically. No atomics: task.c decides between run and cancel.
 
 #include <CScheduler/diagnostics.h>
 
@@ -11,27 +11,26 @@
 
 #include <string.h>
 
-// The user's functions. A task stores a copy in its memory (its room).
+// The user's functions. A task stores a copy in its room: its memory behind the job or the timer.
 typedef struct callbacks {
   void (*function)(void *context);
   void (*drop)(void *context, csched_drop_reason reason);
 } callbacks;
 
-static void count(int64_t change) {
+static void count_task(int64_t change) { // live tasks, for leak accounting
   if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
 }
 
-// Does: calls the user's `drop`.
 static void call_drop(const callbacks *callbacks, void *context, csched_drop_reason reason) {
   if (callbacks->drop != NULL) callbacks->drop(context, reason);
 }
 
 static void end_task(csched_job *job, csched_task_size size) {
-  count(-1);
+  count_task(-1);
   csched_task_free_(job, size);
 }
 
-// Returns: a task of `type`, whose room begins with `callbacks`. Without memory: a task without a job, after a call of the user's `drop`.
+// Returns: a task of `type`, whose room begins with `callbacks`. Without memory, it calls the user's `drop`, and returns a task without a job.
 static csched_task make_task(const csched_job_type *type, csched_task_size size, callbacks callbacks, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
@@ -41,7 +40,7 @@ static csched_task make_task(const csched_job_type *type, csched_task_size size,
   void *room = size == CSCHED_TASK_PLAIN ? csched_task_room_(task.job) : csched_task_timer_room_(task.job);
   task.job->context = context;
   memcpy(room, &callbacks, sizeof callbacks);
-  count(1);
+  count_task(1);
   return task;
 }
 
@@ -117,19 +116,20 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
 typedef struct repeated {
   callbacks callbacks;
   csched_timing timing;
-  csched_time due; // the deadline of this run, without jitter
+  csched_time due; // the deadline of the present run, without jitter
 } repeated;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TASK_REPEATING,
                      "the memory of a repeating task holds the timer and `repeated`");
 
-csched_time csched_timing_next(const csched_timing *timing, csched_time last, csched_time begun, csched_time ended) {
-  csched_time period = timing->period, from = last, steps = 1, span, next;
-  if (last == CSCHED_FOREVER) return last;
-  if (period == 0) return ended > last ? ended : last;
-  csched_time at_begin = begun > last ? (begun - last) / period : 0,
-              at_end =
-                  ended > last ? (ended - last) / period : 0; // whole periods since `last`, at the run's begin and end
+csched_time csched_timing_next(const csched_timing *timing, csched_time previous, csched_time begun,
+                               csched_time ended) {
+  csched_time period = timing->period, from = previous, steps = 1, span, next;
+  if (previous == CSCHED_FOREVER) return previous;
+  if (period == 0) return ended > previous ? ended : previous; // at once
+  // Whole periods from `previous` to the start of the run, and to its end.
+  csched_time at_begin = begun > previous ? (begun - previous) / period : 0,
+              at_end = ended > previous ? (ended - previous) / period : 0;
   if (timing->pace == CSCHED_PACE_DELAY) from = ended;
   if (timing->pace == CSCHED_PACE_SKIP) steps = at_end + 1;
   if (timing->pace == CSCHED_PACE_COALESCE) steps = at_end > at_begin ? at_end : at_begin + 1;
@@ -137,7 +137,7 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time last, cs
                                                                                                    : next;
 }
 
-// Adds a pseudo-random share of `jitter`. The clock and the task's address (`who`) are the seed of splitmix64.
+// Adds a pseudo-random share of `jitter`: the final steps of splitmix64, from a seed of the clock and the task's address (`who`).
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
   if (jitter == 0 || due == CSCHED_FOREVER) return due;
   uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;
@@ -147,9 +147,9 @@ csched_time csched_jittered_(csched_time due, csched_time jitter, const void *wh
   return __builtin_add_overflow(due, share, &due) ? CSCHED_FOREVER : due;
 }
 
-// Returns: the deadline of the next run, for a run that started at `begun` and has just ended.
+// Returns: the deadline of the next run. The present run started at `begun` and ends now. In virtual time, a period of 0 would stop the clock.
 static csched_time next_deadline(const repeated *repeated, const csched_target *target, csched_time begun) {
-  enum { LEAST_DELAY = 1000000 }; // ns. A user's target may run a due job inside its submission: endless recursion
+  enum { LEAST_DELAY = 1000000 }; // ns, on a user's target. It may run a due job inside its submission, without end
   csched_time now = csched_target_now(target);
   csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
   if (csched_target_has_virtual_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
@@ -161,13 +161,13 @@ static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
   csched_time begun = csched_target_now(target);
-  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: not after a cancel
+  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: no call after a cancel
   repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
-  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
+  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // endless: see csched_virtual_run
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // this run still owns the job
+    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // `run` drops the job itself
 }
 
 static void release_repeating(csched_job *job) { end_task(job, CSCHED_TASK_REPEATING); }
@@ -192,7 +192,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
   return error == 0 ? task : (csched_task){NULL, 0};
 }
 
-// MARK: observers
+// MARK: for observers: where the jobs of each type store the user's function
 
 const csched_observed_code csched_async_codes_[CSCHED_ASYNC_CODES] = {
     {&plain, sizeof(csched_job) + offsetof(callbacks, function), false},

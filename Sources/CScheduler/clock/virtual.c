@@ -6,26 +6,27 @@
 //   ready        the ready list (`first`): plain jobs, and due timers that were submitted after them
 //   is_driving   one thread, the driver, runs due work; or a thread is inside an inline sync on a queue whose base is this target
 //   waiters      the threads that sleep in a sync on such a queue until the sync has run
-//   may_reenter  the driver is about to run a timer of such a queue: its inline entry of the queue is allowed; has_reentered: it has entered
-//   goal, steps, runs, runs_all   the requests that are not complete: advance, step, run, run_all
+//   may_reenter  the driver is about to run a timer of such a queue: enter_virtual admits it during the drive. has_reentered: enter_virtual has
+//                admitted it: the next leave_virtual does not end the drive
+//   goal, steps, runs, runs_all   the incomplete requests: csched_virtual_advance, _step, _run, _run_all
 //
 // Invariants
-//   VT1  One thread drives at a time, and serves the requests of all callers. The driver finds no request, and clears `is_driving`, in one
-//        critical section of the lock.
-//   VT2  Order: due timers run before the ready list. A timer that is submitted late goes to the end of the ready list, or to `timers` if that
-//        list is empty. The clock passes a tick only when all work due at that tick has been dequeued. Exception: csched_virtual_skip_to moves
-//        due timers to the ready list, or leaves them in `timers` if the list is empty.
+//   VT1  One thread drives at a time, and serves the requests of all callers. In one critical section, the driver checks that no request remains and
+//        clears `is_driving`.
+//   VT2  Order: due timers in `timers` run before the ready list. A timer that is submitted when already due is appended to the ready list, or added
+//        to `timers` if that list is empty. The clock passes a tick only when all work due at that tick has been dequeued, except in
+//        csched_virtual_skip_to: it moves due timers to the ready list, or leaves them in `timers` if that list is empty.
 //   VT3  The clock never moves back, and no timer is dequeued before its tick.
 //   VT4  No user code runs under the lock: cancelled entries are discarded after the unlock.
 //   VT5  After close no work is accepted. Accepted work is run or dropped.
-//   VT6  A run ends: it continues only while the ready list has work, or a timer without endless leeway waits (csched_timers_wake_; timer.c, W4).
-//   VT7  Cancelled entries are removed from the ready list when they may be half of it, so memory stays in proportion.
-//   VT8  A job that is dequeued and found cancelled does not count as a step, nor for the limit of jobs.
-//   VT9  While a sync waits, work that is due now is run. If work is submitted while no thread drives, or remains at the end of a drive, one
-//        waiter is woken, and drives.
+//   VT6  A csched_virtual_run continues only while the ready list has work, or a timer with a finite leeway waits (csched_timers_wake_; timer.c, W4).
+//   VT7  Memory: a submission removes the cancelled entries from the ready list, if the list has doubled since the previous search (FEW at least).
+//   VT8  A dequeued job that was cancelled counts neither as a step nor toward `turn_limit`.
+//   VT9  While a thread waits in a sync, work due now is run. If work is submitted while no thread drives, or is due at the end of a drive, one
+//        waiter is woken, and becomes the driver.
 // Orderings: the lock's; for the futex word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
 // Assumes: callers keep the structure valid during the call.
-// Source: a manually moved clock is Rx's virtual time scheduler. That a second caller extends the drive in progress comes from trampoline.c.
+// Source: a manually moved clock is Rx's virtual time scheduler. A second caller extends the drive in progress as in trampoline.c.
 // Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years", "moving virtual time
 //   during a move extends that move", "virtual time runs serial queues", "a virtual run ends", "a thread that waits in virtual time drives when no
 //   other does", "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads", "cancelled jobs in
@@ -49,10 +50,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { FEW = 64 }; // a submission searches only a longer ready list for cancelled entries. Speed only
-static const size_t TURN_LIMIT = (size_t)1 << 21; // default: jobs of one drive
+enum { FEW = 64 };                                // minimum of `cleanup_at`. Speed only
+static const size_t TURN_LIMIT = (size_t)1 << 21; // default of `turn_limit`
 
-// A thread that sleeps in a sync. `ended` (futex, 0 at first) becomes CSCHED_ENDED when the sync has run, or DUE when this thread must drive.
+// A thread that sleeps in a sync. `ended` is its futex word. 0: sleep; CSCHED_ENDED: the sync has run; DUE: work is due, and this thread drives.
 typedef struct waiter {
   uint32_t *ended;
   struct waiter *next;
@@ -64,15 +65,15 @@ struct csched_virtual {
   csched_lock lock; // guards all fields below
   csched_time now;
   csched_timers timers;
-  csched_job *first, **last; // the ready list; the lowest bit of a link is set if the link points to a timer
-  size_t ready, cleanup_at;  // length of the ready list; a longer list is searched for cancelled entries
-  waiter *waiters;
-  csched_time goal, steps; // goal: the latest requested tick, or 0; steps: how many jobs to run
+  csched_job *first, **last; // ready list: its first link, and the address of its final link; see link_to_timer
+  size_t ready, cleanup_at;  // the list's length; the length above which a submission removes cancelled entries
+  waiter *waiters;           // threads that sleep in await (VT9)
+  csched_time goal, steps;   // goal: the latest requested tick, or 0; steps: how many more jobs to run
   bool has_goal, runs, runs_all,
-      is_ended; // is_ended: the current job gets no step back: its request ended, or it used none
+      uses_no_step; // the counted job used no step, or its request was ended: uncounting it returns none
   bool is_driving, is_closed, may_reenter, has_reentered;
-  size_t turns, turn_limit; // jobs that this drive has run, and may run
-  csched_job drive;         // placeholder: its `release` is called when a drive is unwound
+  size_t turns, turn_limit; // jobs that this drive has run; the maximum
+  csched_job drive;         // never runs: the job of a drive's context frame; its `release` ends an unwound drive
   csched_atfork atfork;
 };
 _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
@@ -81,11 +82,11 @@ _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is 
 
 // The cancelled entries to discard after the unlock (VT4).
 typedef struct discard_list {
-  csched_deferred_drops deferred; // makes `timers` add the cancelled timers that it finds to this list
+  csched_deferred_drops deferred; // receives the jobs that csched_timers_add_ discards under the lock
   csched_job *first;
 } discard_list;
 
-static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) {
+static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) { // the `take` of a discard_list
   discard_list *discards = (discard_list *)deferred;
   job->next = discards->first;
   discards->first = job;
@@ -100,14 +101,14 @@ static void discard(discard_list *discards) { // VT4: after the unlock
 
 // MARK: due work
 
-// Links of the ready list. A link with its lowest bit set points to a timer, whose target may be a queue on this base.
+// A link of the ready list is a job's address. Its lowest bit is set if the job belongs to a timer, whose target may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
   return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
 }
 
-static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) { // VT7: memory
+static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) { // VT7: memory of cancelled entries
   csched_job **link = &timeline->first;
   while (*link != NULL) {
     csched_job *job = job_at(*link);
@@ -119,7 +120,7 @@ static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) {
     timeline->ready--;
     collect_cancelled(&discards->deferred, job);
   }
-  timeline->last = link;
+  timeline->last = link; // the list's final link, where the loop stopped
   timeline->cleanup_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
 }
 
@@ -132,7 +133,7 @@ static void append(csched_virtual *timeline, csched_job *link) {
 }
 
 // Does: unlinks the first entry of the ready list. Returns: its link, or NULL.
-static csched_job *take_ready(csched_virtual *timeline) {
+static csched_job *pop_ready(csched_virtual *timeline) {
   csched_job *link = timeline->first;
   if (link == NULL) return NULL;
   timeline->first = job_at(link)->next;
@@ -141,8 +142,8 @@ static csched_job *take_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Returns: whether a due timer must be appended to the ready list. From `timers` it would run before that list.
-static bool must_be_ready(const csched_virtual *timeline) { // VT2: order
+// Returns: whether a due timer must join the ready list: in `timers` it would run before that list. At CSCHED_FOREVER a run would not see it there.
+static bool must_be_ready(const csched_virtual *timeline) { // VT2: late timers run last
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
 
@@ -153,23 +154,23 @@ static void append_due(csched_virtual *timeline) {
 }
 
 // Does: wakes one waiter, which then drives, if work is due and no thread drives.
-static void wake_waiter(csched_virtual *timeline) { // VT9: waiter may drive
+static void wake_waiter(csched_virtual *timeline) { // VT9: a waiter becomes the driver
   if (timeline->waiters == NULL || timeline->is_driving) return;
   if (timeline->first == NULL) append_due(timeline);
   if (timeline->first == NULL) return;
   for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
     uint32_t word = 0;
-    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: carries no data
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: DUE carries no data
     if (is_called) csched_futex_wake_(each->ended, 1);
-    if (is_called || word == DUE) return;
+    if (is_called || word == DUE) return; // a waiter with DUE will drive; if its sync has ended, try the next
   }
 }
 
-// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers due before move to its front, new ones to its end.
+// Does: sets the clock to a later `time`. If the ready list has entries, timers already due go to its front, newly due timers to its end.
 static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back or early
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
-  if (first != NULL) { // VT2: timers that were due before were submitted before the list's entries
+  if (first != NULL) { // VT2: timers already due were submitted before the list's entries
     timeline->first = NULL;
     timeline->last = &timeline->first;
     append_due(timeline);
@@ -182,7 +183,7 @@ static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: 
 
 // MARK: submitting
 
-static int refuse(csched_job *job) { // VT5: closed
+static int refuse(csched_job *job) { // VT5: closed, so the job is dropped
   csched_job_discard_(job);
   return ECANCELED;
 }
@@ -207,14 +208,14 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
-  bool is_late = deadline <= timeline->now;
+  bool is_late = deadline <= timeline->now; // already due
   if (timeline->is_closed || (is_late && must_be_ready(timeline))) {
     csched_lock_unlock(&timeline->lock);
-    return submit_to_virtual(timeline, link_to_timer(timer));
+    return submit_to_virtual(timeline, link_to_timer(timer)); // appends the timer, or drops it
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: defers the drops
+  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: drops run after the unlock
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
-                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);
+                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0); // VT6: other leeways are ignored
   csched_job_discard_into_(before);
   wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
@@ -224,33 +225,33 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
 
 // MARK: driving
 
-// Returns: whether a request is not complete. `*reach`: the last tick whose timers may run. `*by_run`: a csched_virtual_run has work until then.
+// Returns: whether a request is incomplete. Out: `*reach`, the final tick whose timers may run now; `*by_run`, whether a csched_virtual_run has work.
 static bool has_request(csched_virtual *timeline, discard_list *discards, csched_time *reach, bool *by_run) {
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
   bool is_any = timeline->steps > 0 || timeline->runs_all;
   *by_run = false;
   if (timeline->runs) { // VT6: a csched_virtual_run is in progress
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
-      collect_cancelled(&discards->deferred, job_at(take_ready(timeline)));
-    csched_time wake = csched_timers_wake_(&timeline->timers);
+      collect_cancelled(&discards->deferred, job_at(pop_ready(timeline)));
+    csched_time wake = csched_timers_wake_(&timeline->timers); // CSCHED_FOREVER: the run need not continue
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
   }
-  // Only if timers wait: a pop without a result would advance the timer wheel to that tick.
+  // Reach all timers but those at CSCHED_FOREVER. Only if timers wait: a pop in vain would advance the timer wheel to that tick.
   if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
     until = CSCHED_FOREVER - 1;
-  *reach = timeline->first != NULL ? timeline->now : until; // VT2: the ready list is due now
+  *reach = timeline->first != NULL ? timeline->now : until; // VT2: the clock stays while the ready list has work
   return timeline->has_goal || is_any || *by_run;
 }
 
-// Does: dequeues the next job or timer that a request covers, and moves the clock to it. Returns: its link; NULL: the drive ends.
+// Does: dequeues the next job or timer that a request covers, and moves the clock to its tick. Returns: its link; NULL: no request remains.
 static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   csched_time reach;
   bool by_run;
   while (!timeline->is_closed && has_request(timeline, discards, &reach, &by_run)) {
     csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
-    csched_job *link = timer != NULL ? link_to_timer(timer) : take_ready(timeline);
-    if (link == NULL && by_run) continue; // another thread has cancelled the timer
+    csched_job *link = timer != NULL ? link_to_timer(timer) : pop_ready(timeline);
+    if (link == NULL && by_run) continue; // the timer was cancelled after has_request: check again
     if (link == NULL) return NULL;
     if (csched_job_is_cancelled_(job_at(link))) {
       collect_cancelled(&discards->deferred, job_at(link));
@@ -265,39 +266,39 @@ static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
 static void clear_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
-  timeline->is_ended = true;
+  timeline->uses_no_step = true;
 }
 
-// Requires: all requests are complete.
-static void end_drive(csched_virtual *timeline) { // VT1: one driver
+// Does: moves the clock to the goal, and clears `is_driving`. Requires: the requests are complete, or the drive was unwound.
+static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driving
   if (timeline->has_goal) move_clock_to(timeline, timeline->goal);
   clear_requests(timeline);
   timeline->is_driving = false;
   wake_waiter(timeline);
 }
 
-// Does: counts a job that is about to run (1), or uncounts a cancelled one (-1). Returns: false if the limit is reached, or no request remains.
-static bool count_turn(csched_virtual *timeline, int change) { // VT8: counted jobs
+// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: the job must not run: limit, or no request.
+static bool count_turn(csched_virtual *timeline, int change) { // VT8: cancelled jobs do not count
   bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
     timeline->turns--;
-    if (!timeline->is_ended && timeline->steps != CSCHED_FOREVER) timeline->steps++;
+    if (!timeline->uses_no_step && timeline->steps != CSCHED_FOREVER) timeline->steps++;
     return true;
   }
   if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->is_ended = timeline->steps == 0; // a job that used no step gets none back
+  timeline->uses_no_step = timeline->steps == 0; // then uncounting this job returns no step
   if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
   return true;
 }
 
-// Returns: whether a queue on this base may run one more job (`change` 1); see count_turn.
-static bool turn(csched_target *target, int change) {
+// As count_turn, for a job of a queue on this base. While no thread drives, nothing is counted, and the job may run.
+static bool count_queue_turn(csched_target *target, int change) {
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
-  bool has_one = !timeline->is_driving || count_turn(timeline, change);
+  bool may_run = !timeline->is_driving || count_turn(timeline, change);
   csched_lock_unlock(&timeline->lock);
-  return has_one;
+  return may_run;
 }
 
 static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
@@ -306,8 +307,8 @@ static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
   csched_lock_unlock(&timeline->lock);
 }
 
-// Does: runs `timer` at once, in its place in the order, if its queue is idle; otherwise submits it to the queue. Returns: whether it ran.
-static bool run_queue_timer(csched_virtual *timeline, csched_timer *timer) { // VT2: order
+// Does: runs `timer` at once if its queue is idle; otherwise submits it to the queue. Returns: whether it ran.
+static bool run_queue_timer(csched_virtual *timeline, csched_timer *timer) { // VT2: the timer runs before later ones
   set_may_reenter(timeline, true);
   bool has_run = csched_serial_run_timer_(timer);
   set_may_reenter(timeline, false);
@@ -320,7 +321,7 @@ static bool run_requests(csched_virtual *timeline) {
     discard_list discards = {.deferred.take = collect_cancelled};
     csched_lock_lock(&timeline->lock);
     csched_job *link = next_due(timeline, &discards);
-    bool is_within = link == NULL || count_turn(timeline, 1); // the limit of jobs is not reached
+    bool is_within = link == NULL || count_turn(timeline, 1); // false: `turn_limit` is reached
     if (link == NULL) end_drive(timeline);
     csched_lock_unlock(&timeline->lock);
     discard(&discards);
@@ -329,11 +330,11 @@ static bool run_requests(csched_virtual *timeline) {
     bool is_of_queue = timer != NULL && timer->target != &timeline->target;
     if (is_of_queue ? run_queue_timer(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target))
       continue;
-    turn(&timeline->target, -1); // VT8: the job was cancelled and did not run
+    count_queue_turn(&timeline->target, -1); // VT8: the job was cancelled, or its queue counts it later
   }
 }
 
-// As run_requests, inside a context frame, so that an unwound drive is noticed.
+// As run_requests, in a context frame at `address`: when that stack frame is unwound, drive_unwound ends the drive.
 static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
   scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
   bool is_within = run_requests(timeline);
@@ -341,7 +342,8 @@ static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t addre
   return is_within;
 }
 
-static void ask(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
+// `amount`: the tick of an ADVANCE, the number of jobs of a STEP.
+static void add_request(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
   switch (request) {
   case CSCHED_VIRTUAL_ADVANCE:
     timeline->has_goal = true;
@@ -358,36 +360,35 @@ static void ask(csched_virtual *timeline, csched_virtual_request request, csched
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends an unwound drive first
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // if an earlier drive was unwound, end it
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
-  ask(timeline, request, amount);
+  add_request(timeline, request, amount);
   if (drives) timeline->turns = 0;
   timeline->is_driving = true; // VT1: this thread drives
   csched_lock_unlock(&timeline->lock);
-  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: otherwise the present driver serves the request
+  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: if another call drives, it serves the request
 }
 
 // MARK: unwinding
 
-static void drive_unwound(csched_job *job) {
+static void drive_unwound(csched_job *job) { // the `release` of csched_virtual.drive
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
-  timeline->has_goal = false; // so that end_drive does not move the clock
+  timeline->has_goal = false; // keeps end_drive from moving the clock to the goal
   end_drive(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 static const csched_job_type drive_type = {.release = drive_unwound};
 
-// Called when a job is unwound out of drive_for.
-static CSCHED_NORETURN void panic_unwound(csched_job *unused) {
+static CSCHED_NORETURN void panic_unwound(csched_job *unused) { // called when a job that drive_for runs is unwound
   (void)unused;
   csched_panic_("csched_serial_sync",
                 "what it ran in virtual time, because it waits for that, was left by an exception, "
                 "by longjmp or by the end of the thread. Let the job return.");
 }
 
-// MARK: runs
+// MARK: limit, end and skip
 
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) {
   csched_panic_(
@@ -417,7 +418,7 @@ static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
-  if (timeline->may_reenter && csched_target_is_inside(target)) { // inside run_queue_timer
+  if (timeline->may_reenter && csched_target_is_inside(target)) { // this thread is in run_queue_timer
     timeline->may_reenter = false;
     timeline->has_reentered = true;
     csched_lock_unlock(&timeline->lock);
@@ -437,26 +438,26 @@ static bool enter_virtual(csched_target *target) {
 }
 
 // Does: runs the requests that were added during the inline sync, and ends the drive.
-static void leave_virtual(csched_target *target) { // VT1: one driver
+static void leave_virtual(csched_target *target) { // VT1: the driver serves added requests
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
   csched_lock_lock(&timeline->lock);
-  bool has_reentered = timeline->has_reentered; // then the outer drive continues
+  bool has_reentered = timeline->has_reentered; // true: this thread's drive around the sync continues
   timeline->has_reentered = false;
   csched_lock_unlock(&timeline->lock);
   if (has_reentered || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
   csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
-// Does: runs the work that is due now, while this thread waits in a sync. An unwound job stops the process, because the sync stays in its queue.
+// Does: runs the work due now, for a thread that waits in a sync. An unwound job stops the process: the sync's own job on the stack is still queued.
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static const csched_job_type type = {.release = panic_unwound};
   static csched_job guard = {.type = &type};
   csched_frame spare;
   csched_scope scope;
-  csched_deadlock_check_end_(); // while jobs run here, this thread does not wait
+  csched_deadlock_check_end_(); // this thread does not wait while it runs jobs
   csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_frame_here_()->target);
-  if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope))
+  if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope)) // 0: only work due now
     csched_virtual_panic_(timeline, "csched_serial_sync");
   csched_frame_end_(frame);
   csched_deadlock_check_begin_(waited);
@@ -469,26 +470,26 @@ static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
 }
 
 // Does: waits until `*ended` is CSCHED_ENDED, for a sync that was submitted to the queue `waited`. Drives when work is due and no thread drives.
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: waiter may drive
+static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: drives, then sleeps
   csched_virtual *timeline = (csched_virtual *)target;
   waiter own = {.ended = ended};
   do {
     uint32_t word = DUE;
     drive_for(timeline, waited);
-    csched_cas_relaxed(ended, &word, 0u); // VT9: resets DUE; fails if the sync has ended
+    csched_cas_relaxed(ended, &word, 0u); // VT9: DUE becomes 0; CSCHED_ENDED stays
     csched_lock_lock(&timeline->lock);
     own.next = timeline->waiters;
     timeline->waiters = &own;
-    wake_waiter(timeline);
+    wake_waiter(timeline); // work may have become due since drive_for; then the sleep below returns at once
     csched_lock_unlock(&timeline->lock);
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
     csched_lock_lock(&timeline->lock);
     unlink_waiter(timeline, &own);
     csched_lock_unlock(&timeline->lock);
-  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the caller reads again, with acquire
+  } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the caller reads the word again, with acquire
 }
 
-static bool is_virtual_closed(const csched_target *target) { // VT5: closed forever
+static bool is_virtual_closed(const csched_target *target) { // VT5: closed for good
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
@@ -535,7 +536,7 @@ static const csched_target_type virtual_type = {.deliver = deliver_to_virtual,
                                                 .is_closed = is_virtual_closed,
                                                 .has = virtual_has,
                                                 .now = now,
-                                                .turn_ = turn,
+                                                .turn_ = count_queue_turn,
                                                 .await_ = await,
                                                 .describe_ = describe_virtual,
                                                 .passes_on_ = true};
@@ -564,10 +565,10 @@ static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_timers_atfork_(&timeline->timers, phase, false);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // threads that waited for it do not exist here
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // the parent's threads that waited for the lock do not exist here
   timeline->target.waits_for = NULL;
   timeline->waiters = NULL;
-  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver
+  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver, and its drive continues
   clear_requests(timeline);
   timeline->is_driving = false;
 }
@@ -599,12 +600,12 @@ int csched_virtual_create(csched_virtual **result, csched_time start, size_t tur
   return 0;
 }
 
-void csched_virtual_close(csched_virtual *timeline) { // VT5: closed forever
+void csched_virtual_close(csched_virtual *timeline) { // VT5: drops all waiting work
   for (csched_job *job;;) {
     csched_lock_lock(&timeline->lock);
     timeline->is_closed = true;
     csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER);
-    job = timer != NULL ? &timer->job : job_at(take_ready(timeline));
+    job = timer != NULL ? &timer->job : job_at(pop_ready(timeline));
     csched_lock_unlock(&timeline->lock);
     if (job == NULL) return;
     csched_job_discard_(job);

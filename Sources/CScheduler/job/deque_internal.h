@@ -6,19 +6,19 @@
 
 enum { CSCHED_DEQUE_SLOTS = 64 };
 
-/// All zero is empty. Thieves write the first cache line, the owner the others.
+/// All zero is an empty deque. Thieves write `top`. The owner writes `bottom` and the slots, on other cache lines, and rarely `top`.
 typedef struct csched_deque {
-  CSCHED_CACHE_ALIGNED uint64_t top;    ///< the oldest entry's number
-  CSCHED_CACHE_ALIGNED uint64_t bottom; ///< the number of the next entry; only the owner writes it
-  void *slots[CSCHED_DEQUE_SLOTS];
+  CSCHED_CACHE_ALIGNED uint64_t top;    ///< the oldest entry's number; it only grows
+  CSCHED_CACHE_ALIGNED uint64_t bottom; ///< the number of the next entry to be pushed; only the owner writes it
+  void *slots[CSCHED_DEQUE_SLOTS];      ///< entry n is in slot n % CSCHED_DEQUE_SLOTS
 } csched_deque;
 
 /// Does: adds `entry` at the bottom. Returns: false, and adds nothing, when the deque is full. Thread: the owner. Lock-free.
 static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
   uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
-  uint64_t top = csched_load_acquire(&deque->top);       // DQ3: pairs with steal's release; carries the order only
+  uint64_t top = csched_load_acquire(&deque->top);       // DQ3: pairs with steal's release: the thief has read the slot
   if (CSCHED_UNLIKELY(bottom - top >= CSCHED_DEQUE_SLOTS)) return false;
-  csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry); // DQ2: `bottom` publishes it
+  csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry); // DQ2: `bottom` publishes the slot
   csched_store_release(&deque->bottom, bottom + 1);                        // DQ2: release; pairs with steal's acquire
   return true;
 }
@@ -26,14 +26,14 @@ static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
 /// Does: removes the newest entry. Returns: the entry; NULL when the deque is empty. Thread: the owner. Lock-free.
 static inline void *csched_deque_pop_(csched_deque *deque) {
   uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
-  uint64_t top = csched_load_relaxed(&deque->top);       // Speed only: `top` is at most `bottom` here
+  uint64_t top = csched_load_relaxed(&deque->top);       // Speed only: skips the fence if the deque is empty
   if (top == bottom) return NULL;
   csched_store_release(&deque->bottom, --bottom); // DQ1, DQ2: before the fence; pairs with steal's acquire
-  csched_fence_full();                            // DQ1: pairs with steal's fence
-  top = csched_load_relaxed(&deque->top);         // DQ1: after the fence
+  csched_fence_full();                            // DQ1: pairs with the fence of csched_deque_steal_
+  top = csched_load_relaxed(&deque->top);         // DQ1: `top` is read after the fence
   void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: the owner wrote the slot
   if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry;
-  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: a thief may win
+  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: a thief was first
   csched_store_relaxed(&deque->bottom, bottom + 1);                                      // DQ1: the deque is empty
   return entry;
 }

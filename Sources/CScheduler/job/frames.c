@@ -1,15 +1,15 @@
 // The list of context frames of each thread, and the search for those that were unwound: see frames_internal.h.
 //
-// The list is linked in advance, in memory from the system that lives until the thread ends. Beginning a context frame moves csched_frame_top_
-// to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame that begins it; csched_frame_top_ is
-// then csched_frame_lost_, so that all callers take the slow paths. Such a frame is not ended when its thread ends, nor after a longjmp.
+// The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context frame, csched_frame_top_ moves
+// to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame of the function that begins it. Then
+// csched_frame_top_ is csched_frame_lost_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or longjmp.
 //
-// A stack frame is gone when a call comes from above it: the stack grows downwards, and a function's callees are below it. That holds on one
-// stack only. A thread may run for a while on the stack of a fiber, coroutine or signal handler. Addresses on two stacks are not comparable.
-// So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
-//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): the same for all calls by that caller
-//   frame      the lowest address of the stack frame (CSCHED_OWN_FRAME): calls from that stack frame come from this address, or from below
-// A call from below a stack frame that is gone cannot be distinguished from a call inside it.
+// A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are below their caller. So a stack
+// frame is gone if the current caller is above it. This holds on one stack only: a thread may also run on the stack of a fiber, coroutine or signal
+// handler. So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
+//   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): equal for all calls by that stack frame
+//   address    the lowest address of the stack frame that began a context frame (CSCHED_OWN_FRAME): its callees are at this address or below
+// Limit: a call from below a stack frame that is gone looks like a call inside that stack frame.
 
 #include "frames_internal.h"
 
@@ -18,34 +18,34 @@
 #include "job_internal.h"
 #include "observed.h"
 
-enum { BLOCK = 16 };
-static const uintptr_t NEVER = UINTPTR_MAX; // address of a context frame that is never gone before the one around it
+enum { BLOCK = 16 };                        // context frames in a block
+static const uintptr_t NEVER = UINTPTR_MAX; // `address` of a context frame that is not to be found unwound
 
 typedef struct block {
   csched_frame frames[BLOCK];
-  struct block *more;
+  struct block *more; // the block that was allocated before this one
 } block;
 
 typedef struct thread_frames {
   csched_recorder recorder;
   block first;
-  csched_frame *last;     // the list's last entry
-  csched_frame **top;     // the thread's csched_frame_top_; NULL: the thread is in the parent
+  csched_frame *last;     // the final entry of the list
+  csched_frame **top;     // address of the thread's csched_frame_top_; NULL: the thread is in the parent
   uint32_t thread;        // the system's thread number
   csched_dump_slot *slot; // for dumps by a signal handler; NULL: no slot was free
   csched_dump_wait wait;
-  struct csched_observer *observer; // NULL until it is observed
+  struct csched_observer *observer; // NULL until the thread is observed
   csched_postponed_drops discards;
-  uintptr_t stack_low, stack_high; // both 0: unknown yet
+  uintptr_t stack_low, stack_high; // both 0: not computed yet
   csched_atfork atfork;
 } thread_frames;
 
-static csched_frame none = {.address = UINTPTR_MAX}; // never written
+static csched_frame none = {.address = UINTPTR_MAX}; // sentinel of a thread without a list; never written
 csched_frame csched_frame_lost_;                     // never written
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &none;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // the innermost context frame, if on the stack
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // innermost context frame, if on the stack
 
 // Returns: this thread's list; NULL before its first context frame. csched_recorder_here_ points to the list's first member.
 static thread_frames *own_frames(void) {
@@ -57,6 +57,7 @@ csched_frame *csched_frame_here_slow_(void) { return on_stack; }
 
 // MARK: frames
 
+// Returns: whether `address` is on the thread's own stack. It caches the bounds of that stack.
 static bool is_on_own_stack(uintptr_t address) {
   uintptr_t low = own_frames() != NULL ? own_frames()->stack_low : 0,
             high = own_frames() != NULL ? own_frames()->stack_high : 0;
@@ -68,7 +69,7 @@ static bool is_on_own_stack(uintptr_t address) {
   return low <= address && address < high;
 }
 
-// Returns: whether the stack frame at `address` is gone, as seen by a call from `caller`.
+// Returns: whether the stack frame at `address` is gone: `caller`, which runs now, is above it.
 static bool is_gone(uintptr_t address, uintptr_t caller) {
   return address < caller && is_on_own_stack(address) && is_on_own_stack(caller);
 }
@@ -83,32 +84,33 @@ static void link_block(block *block, csched_frame *outer) {
   block->more = NULL;
 }
 
+// Atfork handler of one thread's list. In the child: renews the list of the thread that forked; orphans the jobs in the lists of other threads.
 static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
-  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // caches the bounds for the child
+  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // caches bounds for the child
   if (phase == CSCHED_ATFORK_IN_CHILD && frames == own_frames()) {
     frames->thread = csched_os_thread_id_();
     csched_dump_give_slot_(frames->slot);
     frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
   }
   if (phase != CSCHED_ATFORK_IN_CHILD || frames == own_frames() || frames->top == NULL) return;
-  csched_frame *each = *frames->top != &csched_frame_lost_ ? *frames->top : frames->last;
+  csched_frame *each = *frames->top != &csched_frame_lost_ ? *frames->top : frames->last; // without frames on the stack
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
-  frames->top = NULL; // the child may reuse that thread-local memory
+  frames->top = NULL; // it points to thread-local memory of a thread of the parent
   csched_dump_give_slot_(frames->slot);
 }
 
 static csched_tsd key;
 
-static void frames_thread_ends(void *value) {
+static void frames_thread_ends(void *value) { // destructor of `key`
   csched_frames_end_thread_();
   if (value == own_frames()) csched_frames_free_();
 }
 
 void csched_frames_free_(void) {
   thread_frames *frames = own_frames();
-  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return;
+  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // or in a context frame
   csched_frame_top_ = &none;
   csched_recorder_here_ = &csched_recorder_none_;
   csched_tsd_set_(&key, NULL, frames_thread_ends); // cannot fail: the thread's value exists already
@@ -123,7 +125,7 @@ void csched_frames_free_(void) {
   csched_os_memory_give_(frames, sizeof *frames);
 }
 
-// Does: allocates this thread's list. Its first entry is a sentinel. Returns: whether there was memory.
+// Does: allocates this thread's list, whose first entry is a sentinel. Returns: false without memory.
 static bool make_frames(void) {
   thread_frames *frames = csched_os_memory_take_(sizeof *frames);
   if (frames == NULL) return false;
@@ -158,10 +160,10 @@ static bool add_block(void) {
 // MARK: beginning and ending
 
 csched_frame *csched_frame_make_next_(void) {
-  bool is_there = csched_frame_top_->next != NULL;
-  if (!is_there && csched_frame_top_ != &csched_frame_lost_)
-    is_there = own_frames() == NULL ? make_frames() : add_block();
-  return is_there ? csched_frame_top_->next : NULL;
+  bool has_next = csched_frame_top_->next != NULL;
+  if (!has_next && csched_frame_top_ != &csched_frame_lost_)
+    has_next = own_frames() == NULL ? make_frames() : add_block();
+  return has_next ? csched_frame_top_->next : NULL;
 }
 
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
@@ -175,36 +177,36 @@ csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, c
 }
 
 static void set_top(csched_frame *frame) {
-  bool is_on_stack = frame->next == frame;
+  bool is_on_stack = frame->next == frame; // the mark of csched_frame_begin_slow_
   on_stack = is_on_stack ? frame : NULL;
   csched_frame_top_ = is_on_stack ? &csched_frame_lost_ : frame;
 }
 
-// Does: ends the context frames inside `outer`, innermost first, and their jobs; unless `all`, only the jobs whose stack frame is gone.
+// Does: removes the context frames inside `outer`, innermost first, and ends their jobs. Unless `all`: only the jobs whose stack frame is gone.
 static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
     if (!all && !is_gone(each->address, caller)) each->job = NULL; // the job may still run on a fiber
     each->target = outer->target;                                  // a `release` may read the current target
-    each->address = NEVER;                                         // not found as unwound once more
+    each->address = NEVER;                                         // a `release` must not find it unwound again
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
     set_top(frame);
     frame->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else the job was on the unwound stack
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else its memory is gone
   }
   set_top(outer);
 }
 
-// Does: removes the context frames that lie on the stack, if that stack frame is gone: they cannot be read any more.
-static void remove_lost_frames(uintptr_t caller) {
+// Does: removes all context frames that lie on the stack, without reading them, if the innermost one's stack frame is gone.
+static void remove_frames_on_gone_stack(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
-  set_top(own_frames() != NULL ? own_frames()->last : &none);
+  set_top(own_frames() != NULL ? own_frames()->last : &none); // the list was full, or there was none
 }
 
 CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
-  remove_lost_frames(caller);
+  remove_frames_on_gone_stack(caller);
   csched_frame *outer = csched_frame_here_();
   while (outer->outer != NULL && is_gone(outer->address, caller)) outer = outer->outer;
   if (outer != csched_frame_here_()) end_inner_frames(outer, caller, true);
@@ -219,8 +221,8 @@ static bool is_in_list(const csched_frame *frame) {
 
 CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  remove_lost_frames(caller);
-  if (is_in_list(frame)) { // else it was found unwound and ended before
+  remove_frames_on_gone_stack(caller);
+  if (is_in_list(frame)) { // else an earlier call has found `frame` unwound, and ended it
     end_inner_frames(frame, caller, false);
     frame->job = NULL;
     set_top(frame->outer);
@@ -229,7 +231,7 @@ CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
 
 CSCHED_NOINLINE void csched_frame_leave_inner_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  remove_lost_frames(caller);
+  remove_frames_on_gone_stack(caller);
   if (is_in_list(frame)) end_inner_frames(frame, caller, false);
 }
 
@@ -237,8 +239,8 @@ CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_lost_)
-    on_stack = scope->frame; // do not read the context frames inside it: they may be gone
-  else remove_lost_frames(caller);
+    on_stack = scope->frame; // does not read the context frames inside it: they may be gone
+  else remove_frames_on_gone_stack(caller);
   if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true);
   scope->frame = NULL;
 }
@@ -251,7 +253,7 @@ CSCHED_NOINLINE void csched_frame_leave_(const csched_job *job) {
 }
 
 CSCHED_NOINLINE void csched_frames_end_thread_(void) {
-  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &none);
+  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &none); // without reading the stack
   if (own_frames() != NULL) end_inner_frames(&own_frames()->first.frames[0], CSCHED_CALLER_FRAME(), true);
 }
 
@@ -281,7 +283,7 @@ bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen) 
   seen->count = 0;
   csched_os_copy_if_mapped_(&each, frames->top, sizeof each);
   while (each != NULL && each != &none && each != &csched_frame_lost_ && seen->count < CSCHED_FRAMES_SEEN &&
-         csched_os_copy_if_mapped_(&copy, each, sizeof copy) && copy.outer != NULL) {
+         csched_os_copy_if_mapped_(&copy, each, sizeof copy) && copy.outer != NULL) { // until the sentinel
     seen->frames[seen->count++] = copy;
     each = copy.outer;
   }

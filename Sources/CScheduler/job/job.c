@@ -6,42 +6,41 @@
 //   RUNNING    `run` has started
 //   DROPPING   a thread is inside `drop_job`: a canceller, while the job is still linked, or the thread that dequeued the job to drop it
 //   CANCELLED  `drop_job` has returned; the job is still linked: a cancelled entry
-//   PASSED     dequeued while the canceller is inside `drop_job`: the canceller must call `release`
+//   PASSED     the queue has dequeued the job while its canceller is inside `drop_job`: the canceller must call `release`
 //   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING or PASSED
 // These are the lowest bits of the job's word. Above them are
-//   UNWANTED       the job's task was cancelled (task.c)
-//   resubmissions  how often the job's own run has submitted it, modulo 16. A wait for a run ends when this changes, also if the job runs again
+//   UNWANTED       the job's csched_task was cancelled (task.c)
+//   resubmissions  how often the job's own run has submitted the job, modulo 16. A waiter for a run returns when this count changes
 //   generation     (`life`) how often the job has become idle: 56 bits
-// `waiting` counts the threads that wait for the end of any job. A wait slot serves all jobs whose addresses have the same hash: `waiters`
-// counts the threads that wait for such a job, and `ends` the ends of such jobs meanwhile.
+// `waiting` counts the threads that wait for the end of any job. A wait slot serves all jobs whose addresses have the same hash. Its `waiters`
+// counts the threads that wait for such a job. Its `ends` counts the runs and drops of such jobs that ended while there were waiters.
 //
 // Invariants
 //   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
 //   J2  Cancel returns after `drop_job`: the canceller that changes QUEUED to DROPPING calls `drop_job` itself.
-//   J3  `release` is called last, after the end of `drop_job`, once for each submission. A compare-and-exchange on DROPPING decides whether the
-//       canceller or the queue calls it. A canceller that has unlinked the job itself calls `release`.
+//   J3  `release` is the last call, after the end of `drop_job`, once for each submission. A compare-and-exchange on DROPPING decides whether the
+//       canceller or the queue calls `release`. A canceller that has unlinked the job itself always calls `release`.
 //   J4  A `run` that submits its own job again transfers the memory to that submission: the runner does not touch the job afterwards.
-//   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does not wait. For a waiter, a
-//       `run` also ends when it submits its own job again.
-//   J6  Skip the wake: a thread that has run or dropped a job makes a wake call only if a thread waits. It publishes the new state (IDLE, CANCELLED,
-//       or QUEUED by J4), executes a light fence, and reads both counts. A waiter raises both counts, executes a heavy fence, and reads `ends`, then
-//       the word. The job may already run again by then.
-//   J7  A job whose run is unwound has ended: by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Its `release` follows, the
-//       innermost job's first. (The stack is gone by then, so frames.c records elsewhere which jobs run.)
+//   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does not wait. A waiter also
+//       returns when the `run` submits its own job again.
+//   J6  Skip the wake: a thread that has run or dropped a job makes the wake system call only if a thread waits. The runner publishes the new state
+//       (IDLE, CANCELLED, or QUEUED by J4), executes a light fence, and reads `waiting` and `waiters`. A waiter increments `waiting` and `waiters`,
+//       executes a heavy fence, and reads `ends`, then the word. The job may already run again when the waiter reads the word.
+//   J7  A run that is unwound ends its job, by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Then the job's `release` is
+//       called, for the innermost job first. (frames.c stores the list of running jobs outside the stack, which is no longer readable.)
 //   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
-//   J9  No field of a job is read or written once the job is IDLE. So a thread that has seen IDLE (csched_job_is_idle, the end of a wait) owns the
-//       memory, unless the type has a `release`, which is read before. Later steps use the address only as a hash key.
+//   J9  The library reads and writes no field of a job that is IDLE. So a thread that has seen IDLE (csched_job_is_idle, the end of a wait) owns the
+//       memory, unless the type has a `release`. The runner loads `type->release` before it stores IDLE. Later it uses only the address.
 //   J10  A node has no state word. The library does not touch a node once its `run` or `drop` has started.
-//   J11  Discards are flat. Jobs that a `drop` or `release` discards on the same thread are postponed until both have returned. Postponed jobs are
-//        dropped in order, and can be cancelled until then. The stack does not limit their number.
+//   J11  Discards do not recurse. A job that a `drop` or `release` discards on the same thread is postponed until that `drop` and `release` return.
+//        Postponed jobs are dropped in order, and can be cancelled until then. The stack does not limit their number.
 // Orderings
 //   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has acquired the job ·
-//   DROPPING→CANCELLED and →PASSED: release, each pairs with the acquire of the other side, carries the last access to the job · →IDLE: release,
-//   pairs with the acquire of waiters, late cancels and csched_job_is_idle; carries the writes of `run` and the last access to the job ·
+//   DROPPING→CANCELLED (canceller) and →PASSED (queue): release, pairs with the acquire of the queue or canceller, carries the last access to the
+//   job · →IDLE: release, pairs with the acquire of waiters, late cancels and csched_job_is_idle, carries the writes of `run` and the last access ·
 //   RUNNING→QUEUED: as →IDLE, carries the writes of that run · ends: release, pairs with the waiter's acquire, carries the change of the word
 // Assumes: the memory stays valid during a cancel (job.h).
-// Source: the one-word state is that of every task system; the release callback is the idea of RCU's deferred free; memory for waiters that is never
-//   freed is the lock's (lock.c, LK8).
+// Source: the one-word state: every task system; the release callback: RCU's deferred free; wait slots that are never freed: lock.c, LK8.
 // Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again", "cancel and wait returns
 //   after the run", "submitting a queued job stops the process", "release waits for the end of drop", "cancel and wait returns when the job submits
 //   itself again", "a job that ends its thread has ended", "a job that ends its thread on a loop has ended", "a job that is left by longjmp has
@@ -84,7 +83,7 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Does: removes `job`, which its own run submits again, from its context frame. Requires: it is RUNNING. Returns: false if on another thread.
+// Does: clears `job` in its context frame, because its own run submits it again. Requires: `job` is RUNNING. Returns: false if it runs elsewhere.
 static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
@@ -95,8 +94,8 @@ static inline bool detach_from_frame(const csched_job *job) {
 // MARK: waiters
 
 static CSCHED_CACHE_ALIGNED uint32_t waiting; // threads that wait for the end of any job
-static struct wait_slot { // shared by jobs of one hash: a wake for another job of the slot costs one system call
-  uint32_t waiters, ends; // threads that wait for a job of this slot; futex: ends of such jobs while there are waiters
+static struct wait_slot { // shared by all jobs with the same address hash, so a waiter may wake in vain
+  uint32_t waiters, ends; // threads that wait for a job of this slot; futex: how many such jobs have ended meanwhile
 } wait_slots[WAIT_SLOTS];
 
 static struct wait_slot *slot_of(const csched_job *job) {
@@ -104,13 +103,14 @@ static struct wait_slot *slot_of(const csched_job *job) {
   return &wait_slots[(address >> 4 ^ address >> 12) % WAIT_SLOTS];
 }
 
-// Returns: whether to call `wake_waiters`. Requires: a light fence before. The job may be freed already: its address is only a hash key.
-static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: skipped wake
+// Returns: whether any thread waits for any job. Requires: a light fence between the store of the job's word and this call.
+static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: else no wake
 
+// Does: wakes the threads that wait for `job`. The job may be freed already: its address is only a hash key.
 static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
   struct wait_slot *slot = slot_of(job);
-  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: skipped wake
-  csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: release; pairs with the waiter's acquire
+  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: no waiter in the slot, no wake
+  csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: pairs with the acquire in csched_job_wait_in_
   csched_futex_wake_(&slot->ends, INT32_MAX);
 }
 
@@ -124,7 +124,7 @@ static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J
 static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
 
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
-  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that change within a submission
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // these may change within one submission
   static csched_atfork atfork;
   struct wait_slot *slot = slot_of(job);
   csched_os_atfork_(&atfork, job_at_fork);
@@ -133,13 +133,13 @@ void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   csched_fetch_add_relaxed(&waiting, 1u);       // J6: before the fence
   csched_fence_heavy_();                        // J6: heavy side; pairs with the runner's light fence
   for (;;) {
-    uint32_t ends = csched_load_acquire(&slot->ends); // J6: acquire; pairs with the wake
-    uint64_t found = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
-    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break;
+    uint32_t ends = csched_load_acquire(&slot->ends); // J6: before the word; pairs with wake_waiters
+    uint64_t found = csched_load_acquire(&job->word); // J5: pairs with end_job's and submit_again's release
+    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break; // J5: the run has ended
     csched_futex_wait_(&slot->ends, ends, CSCHED_FOREVER);
   }
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: orders nothing
-  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: orders nothing
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: subtracts 1; orders nothing
+  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: subtracts 1; orders nothing
   csched_blocked_end_();
 }
 
@@ -159,17 +159,17 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
-// Does: submits a job again from inside its run. The count of resubmissions lets a waiter distinguish this run from the next.
+// Does: marks a RUNNING job as QUEUED, from inside its run. A waiter distinguishes this run from the next by the count of resubmissions.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with the acquire of cancel and waiter; TK6
-  csched_fence_light_();                                  // J6: light side
-  if (has_waiters()) wake_waiters(job);                   // J5: before the push: later another thread may free the job
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel and waiter; TK6: keeps UNWANTED
+  csched_fence_light_();                                  // J6: pairs with the waiter's heavy fence
+  if (has_waiters()) wake_waiters(job); // J5: before the caller links the job: then another thread may free it
 }
 
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
-  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   unsigned state = csched_job_state_(word);
   if (state != RUNNING || !detach_from_frame(job)) // J4: only its own run may resubmit
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
@@ -181,41 +181,41 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// Does: ends a job whose word is `word`. After the store the memory belongs to `release`, or without a `release` to the job's owner.
+// Does: makes a job whose word is `word` IDLE, wakes its waiters and calls `release`. From the store on, `release` or the user owns the memory.
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
   void (*release)(csched_job *) = job->type->release;                   // J9: read before the store
-  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: pairs with all acquires
-  csched_fence_light_();                                                // J6: light side
-  if (has_waiters()) wake_waiters(job);                                 // J6: skipped wake
-  if (release != NULL) release(job);                                    // J3: last
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: next generation; pairs with acquires
+  csched_fence_light_();                                                // J6: pairs with the waiter's heavy fence
+  if (has_waiters()) wake_waiters(job);                                 // J6: no wake without waiters
+  if (release != NULL) release(job);                                    // J3: `release` is the last call
 }
 
 static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
-  uint64_t word = csched_load_relaxed(&job->word); // racy read: finds misuse
+  uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);
   end_job(job, word);
 }
 
-// Does: releases a cancelled entry that this thread has dequeued, or leaves that to the canceller in `drop_job`. `found`: the job's word.
+// Does: releases a cancelled entry that this thread has dequeued. If its canceller is still in `drop_job`, PASSED makes the canceller do this.
 static void release_cancelled_entry(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
-    return; // J3: pairs with cancel's acquire; the canceller calls `release`
+    return; // J3: the canceller calls `release`; pairs with the acquire in csched_job_end_cancel_
   if (CSCHED_UNLIKELY(csched_job_state_(found) != CANCELLED)) panic_in_use(job);
-  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the canceller's release
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the release in csched_job_end_cancel_
 }
 
-// Does: ends `frame` and the run of `job` in it, after the context frames inside it were unwound or allocation failed.
+// Does: ends the run of `job` and its context frame, when inner context frames were unwound or `frame` is newly allocated or on the stack.
 static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
   csched_frame_leave_inner_(frame); // J7: unwound inner jobs end first
-  if (frame->job == job) {          // J4: else resubmitted
+  if (frame->job == job) {          // J4: NULL if the run has submitted the job again
     frame->job = NULL;
     end_run(job);
   }
   csched_frame_end_(frame);
 }
 
-// Does: runs `job`, which is RUNNING, in a newly allocated context frame; without memory the frame is `spare`, on the stack.
+// Does: runs `job`, which is RUNNING, in a newly allocated context frame. Without memory the context frame is `spare`, on the stack.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_turn_();
@@ -228,22 +228,23 @@ static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type-
 
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room yet in the thread's first run
+  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room in the thread's first run: not recorded
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
   node->type->run(node); // J10: the node may be freed
   csched_frame_end_(frame);
 }
 
+// Does: as release_cancelled_entry, in a context frame: `release` sees `target` as the current target.
 static CSCHED_NOINLINE void release_cancelled_entry_on(csched_job *job, struct csched_target *target, uint64_t found) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
   release_cancelled_entry(job, found);
   csched_frame_end_(frame);
 }
 
-// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first: `*found` is the word.
+// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first; `*found` is then the word.
 static inline bool claim_dequeued(csched_job *job, unsigned state, uint64_t *found) {
   *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired the job
-  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: or a canceller wins
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: fails if cancelled
 }
 
 // Does: runs `job` with `target` as the current target, and ends it; a cancelled entry is only released. Returns: whether it ran.
@@ -269,7 +270,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
     end_run_slow(frame, job);
     return true;
   }
-  if (CSCHED_LIKELY(frame->job == job)) { // J4: else resubmitted
+  if (CSCHED_LIKELY(frame->job == job)) { // J4: NULL if the run has submitted the job again
     frame->job = NULL;
     end_run(job);
   }
@@ -292,7 +293,7 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   return perform_on(job, target);
 }
 
-// Does: as perform_on, but the current target does not change. So the context frame can end before `release` is called.
+// Does: as perform_on, but the current target does not change, so that the context frame ends before `release` is called.
 static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_frame *outer = csched_frame_top_, *frame = outer->next;
   uint64_t found;
@@ -316,7 +317,7 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
     return true;
   }
   csched_frame_top_ = frame->outer;
-  if (CSCHED_LIKELY(frame->job == job)) end_run(job); // J4: else resubmitted
+  if (CSCHED_LIKELY(frame->job == job)) end_run(job); // J4: NULL if the run has submitted the job again
   return true;
 }
 
@@ -334,7 +335,7 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   else perform(job);
 }
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here; // NULL: drop at once
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here; // NULL: not deferred
 
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred) {
   csched_deferred_drops *before = deferred_here;
@@ -342,13 +343,13 @@ csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred)
   return before;
 }
 
-// A call of `drop_job` in progress on this thread; `outer` is the call around it, NULL at the outermost call.
+// A call of `drop_job` in progress on this thread. `outer`: the `drop_job` call that encloses it; NULL: none.
 typedef struct dropping {
   const csched_job *job;
   csched_drop_reason reason;
   struct dropping *outer;
 } dropping;
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop; // the innermost call; NULL: none
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop; // the innermost `drop_job` call; NULL: none
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
 
 bool csched_job_is_dropped_here_(const csched_job *job) {
@@ -367,7 +368,7 @@ static void drop_job(csched_job *job, csched_drop_reason reason) {
   current_drop = this_drop.outer;
 }
 
-// Does: drops and releases `job`, which this thread has dequeued; a cancelled entry is only released.
+// Does: drops and releases `job`, which this thread has dequeued. A cancelled entry is only released: its canceller calls `drop`.
 static void discard_now(csched_job *job, csched_drop_reason reason) {
   uint64_t found;
   if (is_node(job)) {
@@ -378,13 +379,13 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
     release_cancelled_entry(job, found);
   } else {
     drop_job(job, reason);
-    end_job(job, csched_load_relaxed(&job->word)); // J3: only this thread changes the word
+    end_job(job, csched_load_relaxed(&job->word)); // J3: only this thread changes the state now
   }
 }
 
 // MARK: nested discards
 
-// Lowest bit of the link to a postponed job. Set: the submission refused the job. Clear: the job's target was stopped.
+// Lowest bit of the link to a postponed job, which stores the reason of the drop. Set: the submission refused the job. Clear: its target stopped.
 static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_;
@@ -395,7 +396,7 @@ typedef struct kept_owner {
   struct kept_owner *next;
 } kept_owner;
 
-// Does: retains the owner of `job`, which is being postponed, unless the last entry has retained it.
+// Does: retains the owner of `job`, which is being postponed, unless the newest entry of the list has the same owner.
 static CSCHED_NOINLINE void retain_owner(csched_postponed_drops *postponed, const csched_job *job) {
   const void *owner = csched_discards_owners_.of(job);
   if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;
@@ -433,7 +434,6 @@ static csched_job *pop_postponed(csched_postponed_drops *postponed, csched_drop_
   return job;
 }
 
-// Does: starts an inner list of postponed jobs. csched_discards_end_ discards the jobs in it, and restores the outer list.
 csched_discards csched_discards_begin_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL) return (csched_discards){0};
@@ -459,7 +459,6 @@ void csched_discards_end_(csched_discards outer) {
   if (!outer.is_discarding && postponed->owners != NULL) release_owners(postponed);
 }
 
-// Does: starts to postpone discards, unless this thread already does. Returns: whether the caller must call csched_discards_end_((…){0}) later.
 bool csched_discards_begin_if_outermost_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL || postponed->is_discarding) return false;
@@ -471,7 +470,7 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
   return current_drop != NULL;
 }
 
-// Does: discards the postponed jobs after longjmp or thread exit has unwound a drop.
+// Does: discards the remaining postponed jobs, after longjmp or thread exit has unwound a drop. It is the `release` of `unwind_job`.
 static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed jobs are still discarded
   csched_postponed_drops *postponed = unwind_job->context;
   csched_drop_reason reason;
@@ -483,9 +482,9 @@ static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed job
 
 static const csched_job_type discards_type = {.release = discards_unwound};
 
-// Does: discards `job`, then the jobs that these drops postpone. Its context frame handles an unwound drop (discards_unwound).
+// Does: discards `job`, then in a loop the jobs that these drops postpone. If a drop is unwound, the context frame calls discards_unwound.
 static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job,
-                                         csched_drop_reason reason) { // J11: a loop, no recursion
+                                         csched_drop_reason reason) { // J11: no recursion
   csched_frame spare;
   csched_job_init(&postponed->unwind_job, &discards_type, postponed);
   postponed->outer = current_drop;
@@ -501,13 +500,14 @@ static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csch
 
 void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(const void *)job->type)->drop(job); }
 
+// Returns: whether `job` is one of the library's own jobs, whose `drop` runs no user code.
 static bool is_own(const csched_job *job) { return job->type->drop == csched_job_drop_own_; }
 
-// Returns: REFUSED inside the submission of `job` by this thread, else STOPPED.
+// Returns: the reason of a drop of `job` now: REFUSED while this thread is inside the submission of `job`, else STOPPED.
 static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
-    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life; // J1: generation
+    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life; // J1: or reused
   return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
 }
 
@@ -515,23 +515,22 @@ void csched_job_discard_(csched_job *job) {
   csched_postponed_drops *postponed;
   if (CSCHED_UNLIKELY(deferred_here != NULL)) deferred_here->take(deferred_here, job);
   else if ((!is_node(job) && is_own(job)) || (postponed = csched_frames_postponed_drops_()) == NULL)
-    discard_now(job, reason_of(job));
+    discard_now(job, reason_of(job)); // a job of the library, or no memory to postpone
   else if (!postponed->is_discarding) discard_flat(postponed, job, reason_of(job));
   else postpone(postponed, job, reason_of(job));
 }
 
 // MARK: unwinding
 
-void csched_job_left_(csched_job *job) { // J7: unwound
-  if (job->type->run == NULL) job->type->release(job);
-  else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING)
-    end_run(job); // J7: else the run has initialised the job again
+void csched_job_left_(csched_job *job) {                                                // J7: the run was unwound
+  if (job->type->run == NULL) job->type->release(job);                                  // a placeholder job
+  else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING) end_run(job); // J7: else initialised again
 }
 
 void csched_job_orphan_(csched_job *job) {         // J8: in a child of fork
-  uint64_t word = csched_load_relaxed(&job->word); // J8: the only thread
+  uint64_t word = csched_load_relaxed(&job->word); // J8: the child has one thread
   if (csched_job_state_(word) == RUNNING)
-    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the only thread
+    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the child has one thread
 }
 
 // MARK: cancelling
@@ -540,22 +539,22 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   while (csched_job_state_(word) == QUEUED)
     if (csched_cas_acquire(&job->word, &word, csched_job_in_state_(word, DROPPING)))
-      return CSCHED_CANCEL_DROPPED;      // J1: pairs with the submission
-  (void)csched_load_acquire(&job->word); // J5, J9: pairs with the end's release: the caller may free the job
+      return CSCHED_CANCEL_DROPPED;      // J1: pairs with the release of csched_job_mark_ and submit_again
+  (void)csched_load_acquire(&job->word); // J5, J9: pairs with end_job's release: the caller may free an idle job
   return csched_job_state_(word) == RUNNING || csched_job_state_(word) == ORPHANED ? CSCHED_CANCEL_RUNNING
                                                                                    : CSCHED_CANCEL_FINISHED;
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: before cancel returns
+  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: `drop` runs before cancel returns
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   if (!is_unlinked && csched_job_state_(word) == DROPPING &&
       csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
-    csched_fence_light_();                                                            // J6: light side
+    csched_fence_light_();                // J6: pairs with the waiter's heavy fence
     if (has_waiters()) wake_waiters(job); // J6: threads that wait for the drop
     return;
   }
-  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with →PASSED: the queue no longer uses the job
+  end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the release of →PASSED in release_cancelled_entry
 }
 
 csched_cancel_result csched_job_cancel(csched_job *job) {
@@ -572,8 +571,8 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
   struct {
     const csched_job *next;
     const csched_job_type *type;
-  } head; // the fields that a node has, too
-  uintptr_t kind;
+  } head;         // the first two fields, which a job and a node have in common
+  uintptr_t kind; // a node type has its `kind` where a job type has its `release`
   uint64_t word;
   if (!csched_os_copy_if_mapped_(&head, job, sizeof head) || head.type == except) return false;
   if (!csched_os_copy_if_mapped_(&kind, &head.type->release, sizeof kind)) return false;
@@ -583,22 +582,22 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
 
 void csched_job_wait_(csched_job *job, const char *function) {
   if (csched_job_is_running_here_(job)) return;    // J5: inside the job
-  uint64_t word = csched_load_acquire(&job->word); // J5: acquire; pairs with the runner's release
-  if (csched_job_state_(word) == ORPHANED)         // J8: never changes again
+  uint64_t word = csched_load_acquire(&job->word); // J5: pairs with end_job's release
+  if (csched_job_state_(word) == ORPHANED)         // J8: the state never changes again
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
-  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: until that run has ended
+  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: until this run ends
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // J7: unwound jobs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // J7: ends unwound runs first
   csched_cancel_result result = csched_job_cancel(job);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(job, "csched_job_cancel_and_wait");
   return result;
 }
 
 CSCHED_NOINLINE bool csched_job_is_idle(const csched_job *job) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());                 // J7: unwound jobs
-  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with the end's release
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());                 // J7: ends unwound runs first
+  return csched_job_state_(csched_load_acquire(&job->word)) == IDLE; // J5, J9: pairs with end_job's release
 }

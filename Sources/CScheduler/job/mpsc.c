@@ -1,25 +1,25 @@
-// A run queue: many threads push jobs; one consumer pops them in order, and knows when it may sleep.
+// A run queue: many threads push jobs; one consumer pops them in order. The consumer parks in the queue before it sleeps.
 //
 // States of head
-//   NULL       nothing pushed since the consumer last emptied head; the consumer is awake
-//   PARKED     as NULL, but the consumer sleeps or is about to
-//   CLOSED     nothing pushed, and further pushes are refused
-//   job        the newest job, linked to the older ones, the oldest linked to NULL; the consumer is awake, the queue open
-//   job|1      as job, but the queue is closed
-// `first` is the consumer's own list, oldest first. The consumer refills it from head when it is empty (take_job).
+//   NULL       no jobs in head; the consumer is awake, the queue is open
+//   PARKED     no jobs in head; the consumer sleeps or is about to sleep, the queue is open
+//   CLOSED     no jobs in head; further pushes are refused
+//   job        the newest job, linked to older jobs by `next`, and the oldest to NULL; the consumer is awake, the queue is open
+//   job|1      the newest job, as above; further pushes are refused
+// `first` is the consumer's own list, oldest first. When it is empty, the consumer moves all jobs of head to it (take_job).
 //
 // Invariants
-//   Q1  Every job pushed is popped exactly once, and one producer's jobs in the order of their pushes.
-//   Q2  A producer that is preempted anywhere in a push hides no job: the push is one compare-and-exchange. (A producer that is preempted between its
-//       push and the wake that it owes by Q3 delays the consumer.)
-//   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. A push, notify or close that
-//       succeeds in it owes the wake; an unpark that succeeds needs none.
-//   Q4  Skip the wake: a push that does not find PARKED owes no wake. The consumer sees that job before it sleeps: park succeeds only on NULL.
-//   Q5  If a notify does not end a park, the consumer sees the notifier's earlier writes after its next park: both are read-modify-writes of head.
+//   Q1  Every pushed job is popped exactly once. One producer's jobs are popped in the order of their pushes.
+//   Q2  A producer that is preempted inside a push hides no job of other producers: the push is one compare-and-exchange. (A producer that is
+//       preempted between its push and the wake of Q3 delays the consumer.)
+//   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. If a push, notify or close
+//       replaces PARKED, its caller must wake the consumer. If unpark replaces PARKED, no thread does.
+//   Q4  Skip the wake: a push that does not find PARKED needs no wake. The consumer sees that job before it sleeps: park succeeds only on NULL.
+//   Q5  A notify that ends no park still publishes the notifier's earlier writes: the consumer sees them after its next park. Both modify head.
 //   Q6  A closed queue stays closed. Close and push change the same word: a job is refused, or will be popped.
 // Orderings
-//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake comes after · notify and park: acquire and
-//   release, carry the caller's earlier writes (Q5) · pop of `first`: plain, the consumer's own
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake follows the park · notify and park: acquire
+//   and release, carry the caller's earlier writes (Q5) · pop of `first`: plain, only the consumer uses it
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
 // Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the word that a push must read
 //   anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
@@ -46,17 +46,17 @@ static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)(
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: refused
+    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: closed, so refused
     oldest->next = head == PARKED ? NULL : head;
   } while (CSCHED_UNLIKELY(!csched_cas_acq_rel(&queue->head, &head, newest))); // Q1, Q2: pairs with take_job
-  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: the caller owes a wake
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: wake only if it was parked
 }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Does: empties head, and keeps CLOSED. Returns: the jobs, oldest first.
+// Does: removes all jobs from head; a closed queue stays closed. Returns: a list of all these jobs, oldest first; NULL: none.
 static CSCHED_NOINLINE csched_job *take_job(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
@@ -80,7 +80,7 @@ csched_job *csched_mpsc_pop(csched_mpsc *queue) {
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // not if PARKED
+  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // keeps PARKED
   return queue->first;
 }
 
@@ -103,17 +103,17 @@ bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
 
 bool csched_mpsc_park(csched_mpsc *queue) {
   csched_job *head = NULL;
-  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with notify
+  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with push, notify
 }
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
   csched_job *head = PARKED;
-  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: relaxed: the consumer wrote PARKED itself
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: the consumer itself wrote PARKED
 }
 
 bool csched_mpsc_notify(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head);                             // racy read, rechecked by the cas
-  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: pairs with park
+  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: writes even if unchanged
   return head == PARKED;
 }
 
@@ -131,13 +131,13 @@ bool csched_mpsc_is_closed(const csched_mpsc *queue) {
 
 // MARK: inspection by other threads
 
-// Inspection reads jobs whose memory may be freed. So the system copies each link, and `most` limits the walk if a link is garbage.
+// Inspection reads jobs that may be freed meanwhile: csched_os_copy_if_mapped_ copies each link, and `most` limits the walk if a link is garbage.
 typedef struct filter {
-  bool (*counts)(const csched_job *job, const void *context); // whether to count `job`; NULL: count all jobs
+  bool (*counts)(const csched_job *job, const void *context); // returns: whether to count `job`; NULL: count all jobs
   const void *context;
 } filter;
 
-// Returns: how many jobs of the list `job` pass `filter`; it stops at `most`.
+// Returns: how many jobs of the list that begins with `job` pass `filter`, at most `most`. `*last`: the final job that it has read.
 static size_t count_copied(const csched_job *job, size_t most, filter filter, const csched_job **last) {
   size_t count = 0;
   for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {
@@ -170,10 +170,9 @@ csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
   seen.pending = count_copied(first, most, (filter){0}, &last);
   if (seen.pending < most)
     seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0}, &last);
-  seen.first_job = first != NULL ? first : last; // the shared list has the newest job first
+  seen.first_job = first != NULL ? first : last; // head's list is newest first
   seen.is_exact = seen.pending < most && csched_os_copy_if_mapped_(&later, &queue->first, sizeof later) &&
-                  later == first &&
-                  csched_load_relaxed(&queue->head) == head; // racy read, not rechecked: it may be stale
+                  later == first && csched_load_relaxed(&queue->head) == head; // racy read: may be stale
   return seen;
 }
 

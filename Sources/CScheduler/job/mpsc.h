@@ -1,19 +1,19 @@
 // A run queue: many threads push jobs, one thread pops them.
 // Depends on: job.h.
 //
-// Lock-free and intrusive; jobs of one producer keep their order. A push is one compare-and-exchange, so a producer that is preempted inside a
-// push delays no other thread. The queue records whether its consumer is parked. For each sleep, exactly one push, csched_mpsc_notify or
-// csched_mpsc_close returns that the caller must wake the consumer.
+// Lock-free and intrusive; the order of one producer's jobs is preserved. A push is one compare-and-exchange, so a producer that is preempted in a
+// push delays no other thread. The queue records whether its consumer is parked: asleep, or about to sleep. After each park, exactly one push,
+// csched_mpsc_notify or csched_mpsc_close returns that its caller must wake the consumer.
 #pragma once
 
 #include <CScheduler/job.h>
 
-/// The queue. All zero is empty and open; csched_mpsc_init sets that. The queue does not own the jobs' memory. Its two ends are on two cache
-/// lines, wherever the queue starts. On one line, each pop would wait for the producers, and each push for the consumer.
+/// The queue. All zero is empty and open; csched_mpsc_init sets that. The queue does not own the jobs' memory. `head` and `first` are on two cache
+/// lines, at any alignment of the queue. On one line, each pop would wait for the producers, and each push for the consumer.
 typedef struct csched_mpsc {
-  csched_job *head; ///< shared: newest first, or a marker of mpsc.c
+  csched_job *head; ///< shared: a list, newest first, or a state without jobs (mpsc.c)
   char apart[CSCHED_CACHE_LINE - sizeof(csched_job *)];
-  csched_job *first; ///< the consumer's: oldest first
+  csched_job *first; ///< the consumer's own list, oldest first
 } csched_mpsc;
 
 CSCHED_STATIC_ASSERT(offsetof(csched_mpsc, first) - offsetof(csched_mpsc, head) == CSCHED_CACHE_LINE,
@@ -48,22 +48,22 @@ csched_job *csched_mpsc_peek(csched_mpsc *queue);
 /// Returns: whether a pop would return NULL. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
 
-/// Returns: whether there seem to be pushed jobs that are not in the consumer's own list yet; the result may be stale. Thread: any.
+/// Returns: whether `head` has jobs that the consumer has not moved to its own list yet; the result may be stale. Thread: any.
 bool csched_mpsc_has_news(const csched_mpsc *queue);
 
 /// Returns: whether `job` is in the queue; O(n). Thread: the consumer, while no thread pushes.
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
 
-/// Does: announces that the consumer is about to sleep. Returns: false, without an announcement, if there is a job or the queue is closed. After
-/// true: check again everything else that could end the sleep, wait for the wake, then call csched_mpsc_unpark. Thread: the consumer.
+/// Does: parks: announces that the consumer is about to sleep. Returns: false, without a change, if there is a job or the queue is closed. After
+/// true: check again all other reasons not to sleep, wait for the wake, then call csched_mpsc_unpark. Thread: the consumer.
 bool csched_mpsc_park(csched_mpsc *queue);
 
-/// Does: withdraws the announcement. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already withdrawn it; the wake then
-/// follows. Thread: the consumer.
+/// Does: undoes csched_mpsc_park. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already ended the park: its caller has woken
+/// the consumer, or will. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
 
-/// Does: makes the caller's earlier writes visible to a consumer that parks later, or unparks a parked one. Returns: whether the consumer was
-/// parked: the caller must then wake it. Thread: any. Lock-free.
+/// Does: ends the park of a parked consumer, or else makes the caller's earlier writes visible to the consumer after its next park. Returns: whether
+/// the consumer was parked: the caller must then wake it. Thread: any. Lock-free.
 bool csched_mpsc_notify(csched_mpsc *queue);
 
 /// Does: refuses all later pushes. Jobs pushed before can still be popped. Returns: whether the consumer was parked: the caller must then wake

@@ -1,4 +1,4 @@
-// The flight recorder: see recorder_internal.h. No atomics: a thread writes only its own recorder. Readers copy it by csched_os_copy_if_mapped_.
+// The flight recorder: see recorder_internal.h. No atomics: a thread writes only its own recorder. Others copy it by csched_os_copy_if_mapped_.
 // Source: the flight recorders of aircraft, and of the Java Virtual Machine.
 
 #include "recorder_internal.h"
@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-// A report has MOST runs in all, but at least LEAST of each thread.
+// A report shows about MOST runs, and at least LEAST of each thread. A ring is copied one stretch (CHUNK) at a time. LINE: room for one line.
 enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
 
 // MARK: on the recorder's thread
@@ -37,7 +37,7 @@ void csched_recorder_turn_(void) {
   if (at == size) at = 0;
   recorder->begun = csched_now();
   if (recording != NULL) recording->times[at / CSCHED_RECORDED_STRETCH] = recorder->begun;
-  long end = (at / CSCHED_RECORDED_STRETCH + 1) * CSCHED_RECORDED_STRETCH;
+  long end = (at / CSCHED_RECORDED_STRETCH + 1) * CSCHED_RECORDED_STRETCH; // of the stretch that contains `at`
   recorder->next = first + at;
   recorder->limit = first + (end < size ? end : size);
 }
@@ -53,20 +53,20 @@ csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(
 
 enum { NAMES = 16, NAME = 160 };
 
-// A report to `fd`. Equal runs in a row become one line (`last`, `times`). `codes` and `names` cache function names: a look-up may read a whole file.
+// A text with recent runs, written to `fd`. `codes` and `names` cache function names, because a look-up may read a whole file.
 typedef struct report {
-  int fd, error;
-  bool may_wait; // a write may block
-  csched_text text;
-  csched_recorded last;
-  uint64_t times;
+  int fd, error;        // error: 0, or the errno value of the first failed write
+  bool may_wait;        // a write may block
+  csched_text text;     // unwritten text, in `buffer`
+  csched_recorded last; // the previous run, not written yet
+  uint64_t times;       // how many equal runs in a row: one line; 0: `last` is written
   uintptr_t codes[NAMES];
   char names[NAMES][NAME];
   char buffer[BUFFER];
 } report;
 
 static const char *name_of_code(report *to, uintptr_t code) {
-  size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60);
+  size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60); // Fibonacci hashing: 4 bits for 16 NAMES
   if (to->codes[at] != code) csched_os_code_name_(code, to->names[at], NAME);
   to->codes[at] = code;
   return to->names[at];
@@ -84,7 +84,7 @@ static void end_line(report *to) {
   if (to->text.end - to->text.at < LINE) flush(to);
 }
 
-// The context of a Swift task is the address of the closure's code plus 1.
+// Does: appends the run's context. The context of a Swift task is the address of the closure's code plus 1: then its name.
 static void add_context(report *to, const csched_recorded *entry) {
   uintptr_t context = (uintptr_t)entry->context;
   if ((context & 1) == 0 || csched_observe_hooks_ == NULL || !csched_observe_hooks_->has_code(entry->run)) {
@@ -95,7 +95,7 @@ static void add_context(report *to, const csched_recorded *entry) {
   csched_text_add_(&to->text, name_of_code(to, context - 1));
 }
 
-static void write_last(report *to) {
+static void write_counted_runs(report *to) {
   if (to->times == 0) return;
   csched_text_add_(&to->text, "  ");
   csched_text_add_(&to->text, name_of_code(to, (uintptr_t)to->last.run));
@@ -107,41 +107,43 @@ static void write_last(report *to) {
   to->times = 0;
 }
 
-static void write_entry(report *to, const csched_recorded *entry) {
+// Does: counts `entry` if it equals the previous run; else writes the previous run's line, and stores `entry`.
+static void count_or_write(report *to, const csched_recorded *entry) {
   if (entry->run == NULL) return;
   bool is_same = entry->run == to->last.run && entry->target == to->last.target && entry->context == to->last.context;
-  if (!is_same) write_last(to);
+  if (!is_same) write_counted_runs(to);
   to->last = *entry;
   to->times++;
 }
 
+// Does: writes how long ago `time` was. Not for 0 or a later time: the copy was inconsistent.
 static void write_time(report *to, csched_time time, csched_time now) {
   if (time == 0 || time > now) return;
-  write_last(to);
+  write_counted_runs(to);
   csched_text_add_(&to->text, "  about ");
   csched_text_span_(&to->text, now - time);
   csched_text_add_(&to->text, " ago");
   end_line(to);
 }
 
-// Does: writes the last `most` runs of a ring, in chunks that each begin with the time of their stretch.
+// Does: writes the most recent `most` runs of a ring, one stretch at a time, each after its time.
 static void write_ring(report *to, const csched_recorder *recorder, long most, csched_time now) {
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
   for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
-    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the last
+    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the final one
     csched_time time = 0;
     if (!csched_os_copy_if_mapped_(entries, recording->entries + at, sizeof entries)) return;
     csched_os_copy_if_mapped_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
     bool is_last = i == CSCHED_RECORDED - CHUNK;
     if (entries[0].run != NULL) write_time(to, time, now);
-    for (long j = 0; j < (is_last ? last + 1 - at : CHUNK); j++) write_entry(to, &entries[j]);
+    for (long j = 0; j < (is_last ? last + 1 - at : CHUNK); j++) count_or_write(to, &entries[j]);
   }
-  write_last(to);
+  write_counted_runs(to);
 }
 
-// Does: writes the last `most` runs of `thread`. Returns: whether the thread has run anything.
+// Does: writes the most recent `most` runs of `thread`. Returns: whether the thread has run any job.
 static bool write_thread(report *to, const csched_recorder *from, uint32_t thread, long most) {
   csched_recorder recorder;
   if (!csched_os_copy_if_mapped_(&recorder, from, sizeof recorder) || recorder.begun == 0) return false;
@@ -153,12 +155,12 @@ static bool write_thread(report *to, const csched_recorder *from, uint32_t threa
     return true;
   }
   for (long i = 0, next = recorder.next - from->few; i < CSCHED_RECORDED_FEW; i++)
-    write_entry(to, &recorder.few[(next + i) % CSCHED_RECORDED_FEW]);
-  write_last(to);
+    count_or_write(to, &recorder.few[(next + i) % CSCHED_RECORDED_FEW]);
+  write_counted_runs(to);
   return true;
 }
 
-// Does: writes the last runs of all threads. Returns: whether any thread has run anything.
+// Does: writes the most recent runs of all threads. Returns: whether any thread has run a job.
 static bool write_all(report *report) {
   long threads = 0;
   bool has_run = false;
@@ -173,7 +175,7 @@ static bool write_all(report *report) {
   return has_run;
 }
 
-// Does: allocates a report: it is too large for the smallest stacks.
+// Does: allocates a report, which is too large for the smallest stacks. Returns: NULL without memory.
 static report *begin_writing(int fd, bool may_wait) {
   report *to = csched_os_memory_take_(sizeof *to);
   if (to != NULL) to->fd = fd, to->may_wait = may_wait;
@@ -206,7 +208,8 @@ void csched_recorder_say_(const char *message) {
   bool has_run = write_all(to);
   end_writing(to);
   write_events(2, false);
-  if (has_run) csched_os_say_(message); // again: the first copy is far above
+  if (has_run) csched_os_say_(message); // again: the first copy has scrolled away
 }
 
+// When the library is loaded: from now on a panic also writes the recordings.
 __attribute__((constructor)) static void install(void) { csched_panic_say_ = csched_recorder_say_; }

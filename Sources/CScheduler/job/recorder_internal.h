@@ -1,12 +1,13 @@
-// The flight recorder: a ring with the last runs of each thread, always on.
+// The flight recorder: a ring with the most recent runs of each thread, always on.
 // Depends on: job.h.
 //
-// A run adds its function, target and context to its thread's ring: 16 instructions, no atomics, no clock. The clock is read for the first of 64
-// runs, and for the first run after the thread has slept.
+// A run adds its function, target and context to its thread's ring: 16 instructions, no atomics, no clock. A stretch is 64 entries of the ring. The
+// clock is read for the first run of each stretch, and for the first run after the thread has slept.
 #pragma once
 
 #include <CScheduler/job.h>
 
+// Runs in a ring, in a stretch, and in a ring without memory.
 enum { CSCHED_RECORDED = 10240, CSCHED_RECORDED_STRETCH = 64, CSCHED_RECORDED_FEW = 8 };
 
 /// A run that has started.
@@ -18,33 +19,32 @@ typedef struct csched_recorded {
 
 typedef struct csched_recording {
   csched_recorded entries[CSCHED_RECORDED];
-  csched_time times[CSCHED_RECORDED / CSCHED_RECORDED_STRETCH]; ///< the last reading of the clock in each stretch
+  csched_time times[CSCHED_RECORDED / CSCHED_RECORDED_STRETCH]; ///< the latest reading in each stretch
 } csched_recording;
 
 /// The recorder of one thread. All zero at first.
 typedef struct csched_recorder {
-  csched_recorded *next,
-      *limit;                  ///< `next`: the next run's entry; at `limit`, call csched_recorder_turn_ first
-  csched_recording *recording; ///< NULL: there was no memory
-  csched_time begun;           ///< the last reading of the clock
-  csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring, if there is no `recording`
+  csched_recorded *next, *limit; ///< the next run's entry; if both are equal, call csched_recorder_turn_ first
+  csched_recording *recording;   ///< the ring; NULL: there was no memory
+  csched_time begun;             ///< the latest reading of the clock
+  csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring when `recording` is NULL
 } csched_recorder;
 
-/// This thread's recorder. Before the first context frame it is csched_recorder_none_, which all threads share: it has no room, and is never written.
+/// This thread's recorder. Before the thread's first context frame: csched_recorder_none_, which all threads share, without room and never written.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_;
 extern CSCHED_HIDDEN csched_recorder csched_recorder_none_;
 
 void csched_recorder_begin_(csched_recorder *recorder);
 void csched_recorder_free_(csched_recorder *recorder);
 
-/// Returns: whether there is room for the next run. A function that runs a job checks this first, and jumps to a slow function without room.
-/// A later call would make each run save registers.
+/// Returns: whether there is room for the next run. A function that runs a job checks this first. Without room it makes a tail call to a slow
+/// function. A check later in the function would make each run save registers.
 static inline bool csched_recorder_has_room_(void) {
   const csched_recorder *recorder = csched_recorder_here_;
   return CSCHED_LIKELY(recorder->next != recorder->limit);
 }
 
-/// Does: makes room for the next stretch, and reads the clock. It does nothing with csched_recorder_none_.
+/// Does: begins a stretch, or continues one after a sleep, and reads the clock. It does nothing with csched_recorder_none_.
 void csched_recorder_turn_(void);
 
 /// Does: adds a run that starts. Requires: there is room.
@@ -57,18 +57,18 @@ static inline void csched_record_(void (*run)(csched_job *job), struct csched_ta
   entry->context = context;
 }
 
-/// Does: makes the next run of this thread, which has slept, read the clock.
+/// Does: makes the next run of this thread read the clock: `limit` is set to `next`. Called after the thread has slept.
 static inline void csched_recorder_slept_(void) {
   csched_recorder *recorder = csched_recorder_here_;
   if (recorder != &csched_recorder_none_) recorder->limit = recorder->next;
 }
 
-/// Returns: the earliest instant at which the last run of the recorder's thread can have started, if it called `run`; else 0. Thread: any; the
-/// recorder's thread may have ended.
+/// Returns: the earliest possible start of the most recent run of the recorder's thread, if that run called `run`; else 0. Thread: any; the
+/// recorder's thread may have exited.
 csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job));
 
-/// Does: as csched_recorder_write (dump.h).
+/// Does: writes the recent runs of all threads to `fd`, as csched_recorder_write (dump.h). Returns: 0 or an errno value.
 int csched_recorder_write_(int fd);
 
-/// Does: writes `message`, all recordings, and `message` again to standard error. It does not wait for a reader of the recordings.
+/// Does: writes `message`, all recordings, and `message` again to standard error. It stops the recordings if a write would block for 100 ms.
 void csched_recorder_say_(const char *message);

@@ -14,8 +14,8 @@
 //   DV4  Order: a thread that delivers a late timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
 //       delivery worker, behind them. Each delivery is counted before the unlock that makes the timer's removal visible (W9, CL6).
 // Orderings
-//   on_its_way: an increment is relaxed, ordered by that lock; a decrement is release, pairs with must_follow's acquire, carries the delivery
-//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with settle's acquire
+//   on_its_way: an increment is relaxed, ordered by that lock; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
+//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with csched_delivery_settle_
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
 // Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
@@ -28,11 +28,11 @@
 
 #include "../target/target_internal.h"
 
-enum { MAKING = 1, WAITED = 2, COUNT = 4 };
+enum { MAKING = 1, WAITED = 2, COUNT = 4 }; // parts of `word`; COUNT: one delivery
 
-static uint32_t word; // futex, of the one delivery that is in progress
+static uint32_t word; // futex; at most one delivery is in progress
 
-static CSCHED_THREAD_LOCAL bool is_making_here; // this thread is inside csched_delivery_make_
+static CSCHED_THREAD_LOCAL bool is_making_here; // the calling thread is inside csched_delivery_make_
 
 // Returns: whether `target`, or one of its bases, is the user's own, so that a delivery may run user code.
 static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
@@ -44,11 +44,11 @@ static void give_to_worker(csched_delivery *delivery, csched_timer *timer) {
 }
 
 void csched_delivery_done_(const csched_delivery *delivery) {
-  csched_fetch_add_release(delivery->on_its_way, UINT32_MAX); // DV4: pairs with must_follow's acquire
+  csched_fetch_add_release(delivery->on_its_way, UINT32_MAX); // DV4: pairs with csched_delivery_must_follow_
 }
 
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target) {
-  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with done's release
+  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with csched_delivery_done_
 }
 
 bool csched_delivery_follows_(csched_delivery *delivery, csched_timer *timer) {
@@ -64,25 +64,25 @@ void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer) {
   }
   csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: the worker discards
   timer->target->type->deliver(timer->target, &timer->job);
-  csched_job_discard_into_(before);
+  csched_job_discard_into_(before); // the previous receiver of discards
 }
 
 void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer) {
-  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: without MAKING, single writer
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: counts this delivery; single writer
   csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
   is_making_here = true;
   csched_delivery_pass_on_(delivery, timer);
   is_making_here = false;
-  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with settle's acquire
+  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with csched_delivery_settle_
     csched_futex_wake_(&word, INT32_MAX);
 }
 
 void csched_delivery_settle_(void) {
-  uint32_t first = csched_load_acquire(&word), seen = first;                     // DV1: pairs with make's release
-  if (is_making_here) return;                                                    // it would wait for itself
-  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) {                // DV2: same delivery
+  uint32_t first = csched_load_acquire(&word), seen = first;      // DV1: pairs with csched_delivery_make_
+  if (is_making_here) return;                                     // this thread would wait for itself
+  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) { // DV2: while that delivery lasts
     if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: requests a wake
       csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
-    seen = csched_load_acquire(&word); // DV1: pairs with make's release
+    seen = csched_load_acquire(&word); // DV1: pairs with csched_delivery_make_
   }
 }

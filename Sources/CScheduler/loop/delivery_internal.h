@@ -8,14 +8,14 @@
 
 /// A delivery worker: delivers timers and discards jobs in place of a thread that keeps time.
 typedef struct csched_delivery {
-  csched_deferred_drops deferred; ///< deferred drops: takes the jobs to discard
+  csched_deferred_drops deferred; ///< receives the jobs that the thread that keeps time would discard
   /// Does: makes another thread deliver `timer`, after earlier timers for its target or a base of it, and then call csched_delivery_done_.
   void (*deliver)(struct csched_delivery *delivery, csched_timer *timer);
-  uint32_t *on_its_way; ///< how many timers are not delivered yet
+  uint32_t *on_its_way; ///< how many timers were given to the worker, and are not delivered yet
 } csched_delivery;
 
-/// Does: delivers `timer`, which is due, to its target; gives it to `delivery` if the target, or one of its bases, is the user's. Jobs that this
-/// call discards go to `delivery`, too. Thread: one that keeps time.
+/// Does: delivers `timer`, which is due, to its target. If the target, or one of its bases, is of a user's type, the worker `delivery` delivers
+/// instead. Jobs that this call discards go to `delivery`, too. Thread: one that keeps time.
 void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer);
 
 /// Does: gives `timer`, which is late, to `delivery` if the worker may still have timers that it must follow. Returns: whether it did. Thread: any.

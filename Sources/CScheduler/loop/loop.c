@@ -2,45 +2,45 @@
 //
 // States
 //   inbox      submitted jobs (mpsc.c); its head also records whether the loop is parked
-//   wake       futex: 1: the sleeping loop must wake; 0: no wake. A late wake, meant for an earlier park, costs one useless check
-//   closing    0 open, then 1 + the strictest policy requested; it only grows. ORPHANED in a child of fork, if the loop's thread is in the parent
-//   ending     1 from csched_loop_end_run until that call has ended a run
+//   wake       futex. 1: the sleeping loop must wake; 0: no wake. A late waker, which found an earlier park, causes one useless check
+//   closing    0: open. 1 + the strictest policy requested; it only grows. ORPHANED: in a child of fork, if the loop's thread is in the parent
+//   ending     1 from csched_loop_end_run until this request has ended a run
 //   timers     see timer.c; their field `wake` is the time until which the loop may sleep
-//   refs       calls of csched_loop_ref minus calls of csched_loop_unref: csched_loop_run_until_done waits for these, too
-//   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the last outermost run
-//   fds        see loop_fd.c; once they are open, the loop sleeps on their poller instead of the futex, or a host sleeps for the loop
+//   refs       calls of csched_loop_ref minus calls of csched_loop_unref; csched_loop_run_until_done adds this to the number of timers and sources
+//   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the most recent outermost run
+//   fds        see loop_fd.c. Once its poller is open, the loop sleeps there, not on the futex; or its host, another library's loop, sleeps for it
 //
 // Invariants
-//   LP1  After parking and before sleeping, a loop checks every condition that could end the sleep. A thread that makes such a condition true
-//       pushes or notifies afterwards. So either the loop sees the condition, or the thread sees the park. A park in a host is such a sleep: the
-//       condition wakes the host, unless the host has promised another run.
-//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does. Skipped wake: see mpsc.c, Q3 and Q4.
-//   LP3  No kind of work starves another. A batch runs up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues whose
-//       base is the loop count, too. Then the loop reads the clock and polls again. A timer that is submitted during a batch, with a deadline
-//       that the clock has passed, waits for a later batch, behind the timers that waited before it.
-//   LP4  Exactly one thread removes each timer from `timers`: the loop's (to run or drop it) or the canceller. That thread releases the timer.
-//   LP5  A run ends by its own activation, by csched_loop_end_run if the run is the innermost, by its deadline, by the loop's closing, or when it
-//       is done (csched_loop_run_until_done). The end of an inner run does not end the outer runs, except by closing.
+//   LP1  After parking and before sleeping, a loop checks every condition that could end the sleep. A thread that makes such a condition true pushes
+//       or notifies afterwards. So either the loop sees the condition, or the thread sees the park. A park in a host is such a sleep: the condition
+//       wakes the host, unless the host has promised another run.
+//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does (mpsc.c, Q3 and Q4).
+//   LP3  No kind of work starves another. A batch runs up to MOST due timers, then up to MOST sources, then up to MOST jobs, those of queues on the
+//       loop included. Then the loop reads the clock and polls again. A timer that is submitted during a batch, with a deadline that has passed,
+//       waits for a later batch, behind the timers that waited before it.
+//   LP4  Exactly one thread removes each timer from `timers`: the loop's, to run or drop it, or the canceller. That thread releases the timer.
+//   LP5  A run ends by its own activation, by csched_loop_end_run if the run is the innermost, by its deadline, by the loop's closing, or when it is
+//       done (csched_loop_run_until_done). The end of an inner run does not end the outer runs, except by closing.
 //   LP6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
-//   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is over, and the loop can be
-//       run again. If the thread ends before the loop is run again, the loop is closed, and its contents are dropped.
+//   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is over, and the loop can be run
+//       again. If the thread ends before the loop is run again, the loop is closed, and its contents are dropped.
 //   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
-//   LP9  Equal deadlines keep the order of submission, also when the first timer becomes due here and the second is submitted late. A late
-//       timer becomes a plain submission only as W9 (timer.c) allows. `telling` is set before the lock under which a timer for another target is
-//       removed. It is cleared after the lock under which no such timer was found. So no timer overtakes one that is being delivered.
-//   LP10  A run up to a given job runs no job that was submitted after it; a run up to NULL runs no submitted job. So a host's queue can keep
-//       one order for the jobs that are submitted to the host and to the loop.
-//   LP11  Work that runs at once because the loop is free overtakes nothing. A loop is free only on its own thread, outside of its jobs and runs,
-//       and only if the inbox is empty after due timers were moved there.
-//   LP12  Each figure of the statistics is one word, and only grows. While the loop sleeps, `idle` is the idle time minus the start of the
-//       sleep, with ASLEEP set; a reader then adds the current time.
-//   LP13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing
-//       inside of a run, after a stop, and while a host serves the loop.
+//   LP9  Equal deadlines keep the order of submission, also if one timer is due while another with its deadline is submitted late. A late timer
+//       becomes a plain submission only as W9 (timer.c) allows. `telling` is set before the lock under which a timer for another target is removed,
+//       and cleared after the lock under which none was found. So no late timer overtakes one that is being delivered.
+//   LP10  A run up to a given job (csched_loop_run_through_) runs no job that was submitted after it; a run up to NULL runs no submitted job. So a
+//       host's queue can keep one order for the jobs that are submitted to the host and to the loop.
+//   LP11  Work that runs at once because the loop is free (csched_loop_is_free_) overtakes nothing. A loop is free only on its own thread, outside of
+//       its jobs and runs, and only if the inbox is empty after due timers were moved there.
+//   LP12  Each figure of the statistics is stored in one word, and only grows. While the loop sleeps, the word `idle` is the idle time minus the
+//       start of the sleep, with ASLEEP set; a reader adds the current time.
+//   LP13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing inside
+//       of a run, after a stop, and while a host serves the loop.
 // Orderings
-//   wake: relaxed, ordered by the inbox · closing and ends of runs: release, pair with the loop's acquire; ordered against parking by
-//   csched_mpsc_notify and close (mpsc.c, Q5) · timers' wake and first: relaxed, ordered against parking in the same way
+//   wake: relaxed, ordered by the inbox · closing, ending, ended: release, pair with the loop's acquire; ordered against parking by
+//   csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed, ordered against parking by csched_mpsc_notify
 // Assumes: the caller keeps the loop valid during the call.
-// Source: the batch with a budget comes from libuv and Netty; nested activations, each with a completion word, are this project's.
+// Source: the batch with a budget comes from libuv and Netty; nested activations, each with a word `ended`, are this project's.
 // Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up", "stop ends the innermost
 //   run", "an activation ends by its own stop only", "nothing submitted is lost across close", "delayed jobs run in the order of their deadlines,
 //   never early", "a timer cancelled while it waits is released at once", "equal deadlines keep the order of submission", "an activation's stop is
@@ -64,35 +64,35 @@
 
 #include <errno.h>
 
-static const csched_time ASLEEP = (csched_time)1 << 63; // LP12: flag in `idle`
+static const csched_time ASLEEP = (csched_time)1 << 63; // LP12: flag in `idle`: the loop sleeps
 
 // MARK: waking
 
 CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, loop, 0);
-  if (csched_fds_wake_(&loop->fds)) return; // LP2: sleeps on the poller
-  csched_store_relaxed(&loop->wake, 1u);    // LP2: ordered by the inbox
+  if (csched_fds_wake_(&loop->fds)) return; // LP2: the loop sleeps on its poller
+  csched_store_relaxed(&loop->wake, 1u);    // LP2: ordered by the park in the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
 
 // MARK: timers
 
-// Does: delivers a late timer on the calling thread, or gives it to the delivery worker behind timers that it must follow (DV4).
-static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind earlier ones
+// Does: delivers a timer whose deadline has passed: by the delivery worker, if the worker still has timers before it (DV4); else on this thread.
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind earlier timers
   return loop->delivery != NULL && csched_delivery_follows_(loop->delivery, timer) ? 0
                                                                                    : csched_loop_deliver_now_(timer);
 }
 
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
-  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked by pass
-      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: late, overtakes none
+  if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked:
+      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: no timer before it
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: late since the check
-  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: an earlier wake
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: overdue: does not wait here
+  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: the sleep must end earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
-  csched_job_discard_(&timer->job); // LP6: closed
+  csched_job_discard_(&timer->job); // LP6: the loop is closed
   return ECANCELED;
 }
 
@@ -101,8 +101,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
   csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // LP9: late
-  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: an earlier wake
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // LP9: overdue: delivered now
+  if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: the sleep must end earlier
   return added != CSCHED_TIMER_REFUSED;
 }
 
@@ -113,15 +113,15 @@ static int deliver_to_loop(csched_target *target, csched_job *job) {
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
   if (result == CSCHED_PUSHED_WAKE) {
-    csched_loop_wake_(loop); // LP2: found it parked
+    csched_loop_wake_(loop); // LP2: the push found the loop parked
     return 0;
   }
-  csched_job_discard_(job); // LP6: closed
+  csched_job_discard_(job); // LP6: the loop is closed
   return ECANCELED;
 }
 
 static bool is_loop_closed(const csched_target *target) { return csched_loop_is_closing_((const csched_loop *)target); }
-static bool may_run_here(csched_target *target) {
+static bool may_run_here(csched_target *target) { // whether this thread may run work of the loop at once
   return csched_loop_is_here_((csched_loop *)target) && !is_loop_closed(target);
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
@@ -151,34 +151,34 @@ const csched_target_type csched_loop_type_ = {.deliver = deliver_to_loop,
                                               .is_closed = is_loop_closed,
                                               .has = loop_has,
                                               .describe_ = describe_loop,
-                                              .passes_on_ = true};
+                                              .passes_on_ = true}; // `deliver` runs no user code
 
 // MARK: a batch
 
-static void add_to(uint64_t *figure, uint64_t count) {               // LP12: growing figures
+static void add_to(uint64_t *figure, uint64_t count) {               // LP12: a figure only grows
   csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: single writer
 }
 
-// Returns: the next due timer whose target is the loop. Delivers due timers for queues on the loop; they count in the batch, too.
+// Returns: the loop's next due timer; NULL: none, or the batch is full. Before it, delivers due timers of other targets, within the batch's limit.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
     loop->timers_left--;                             // LP3: one of MOST
-    csched_store_relaxed(&loop->timers.telling, 1u); // LP9: set before the lock
+    csched_store_relaxed(&loop->timers.telling, 1u); // LP9: before the pop's lock
     csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
-    loop->has_more_timers = timer != NULL;
+    loop->has_more_timers = timer != NULL; // another timer may be due, too
     if (timer == NULL) loop->timers_left = 0;
     if (timer == NULL || timer->target == &loop->target) {
-      csched_store_relaxed(&loop->timers.telling, 0u); // LP9: cleared after the lock
+      csched_store_relaxed(&loop->timers.telling, 0u); // LP9: after the pop's lock
       if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
-    if (loop->delivery != NULL) csched_delivery_pass_on_(loop->delivery, timer);
+    if (loop->delivery != NULL) csched_delivery_pass_on_(loop->delivery, timer); // DV3: runs no user code here
     else csched_loop_deliver_now_(timer);
   }
   return NULL;
 }
 
-// Returns: a job that calls the handler of the next ready source, or NULL.
+// Returns: a job that calls the handler of the next ready source; NULL: no source is ready, or the batch is full.
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
   loop->sources_left--; // LP3: one of MOST
@@ -186,7 +186,7 @@ static csched_job *next_source(csched_loop *loop) {
   return csched_fds_next_(&loop->fds);
 }
 
-// Returns: the oldest submitted job; NULL: none, or the batch is full, or this run takes no submitted jobs (LP10).
+// Returns: the oldest submitted job; NULL: the inbox is empty, the batch is full, or this run runs no submitted job (LP10).
 static csched_job *next_submitted(csched_loop *loop) {
   csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
@@ -195,22 +195,22 @@ static csched_job *next_submitted(csched_loop *loop) {
   return job;
 }
 
-static void begin_batch(csched_loop *loop) { // LP3: a new budget for each kind
-  add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);
+static void begin_batch(csched_loop *loop) {                    // LP3: a new budget for each kind
+  add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);       // LP12: submitted jobs of the previous batch
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked before a sleep
   csched_time wake = csched_load_relaxed(&loop->timers.wake);   // racy read, rechecked before a sleep
-  if (wake < first) first = wake;                               // both are exact after a pop without a result
+  if (wake < first) first = wake;                               // if too early: a pop without a result raises both
   bool has_timers = loop->has_more_timers || first != CSCHED_FOREVER;
   if (has_timers || loop->fds.count > 0) loop->batch_time = csched_now();
-  has_timers = loop->has_more_timers || (has_timers && first <= loop->batch_time);
-  if (has_timers) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: later submissions wait
+  has_timers = loop->has_more_timers || (has_timers && first <= loop->batch_time); // a timer may be due
+  if (has_timers) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: new timers: next batch
   loop->timers_left = has_timers ? CSCHED_LOOP_MOST : 0;
   loop->sources_left = loop->jobs_left = CSCHED_LOOP_MOST;
   if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
 }
 
 csched_job *csched_loop_next_(csched_loop *loop) {
-  for (bool is_new = false;; is_new = true) {
+  for (bool is_new = false;; is_new = true) { // first the current batch, then a new one
     csched_job *job = next_timer(loop);
     if (job == NULL) job = next_source(loop);
     if (job == NULL) job = next_submitted(loop);
@@ -229,7 +229,7 @@ bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activatio
          csched_load_relaxed(&loop->timers.wake) <= now; // LP1: ordered by the park
 }
 
-// Does: polls for work, if polls have paid (spin.h). Returns: whether it has found work. Speed only.
+// Does: checks for work repeatedly for a short time, if earlier spins have found work (spin.h). Returns: whether there is work. Speed only.
 static bool spin(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   csched_time time = csched_may_spin_() ? csched_spin_time_(&loop->spin) : 0;
   if (time == 0) return false;
@@ -245,9 +245,9 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
 }
 
 // Does: records the beginning or the end of a sleep in the statistics.
-static void record_sleep(csched_loop *loop, bool begins) {                                    // LP12: growing figures
+static void record_sleep(csched_loop *loop, bool begins) {                                    // LP12: start or end
   csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle);                    // LP12: single writer
-  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: only its value
+  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: see ASLEEP
   if (begins) add_to(&loop->sleeps, 1);
 }
 
@@ -258,31 +258,32 @@ void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics 
   statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
 }
 
+// Does: spins, then parks, checks for work once more, and sleeps until there is work, a timer needs a wake, or `deadline`. It may return early.
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  // A spin does not poll descriptors. So a loop with sources spins only if a submission ended its last sleep.
+  // A spin does not poll descriptors. So a loop with sources spins only if a submission ended its previous sleep.
   if ((loop->fds.count == 0 || loop->was_notified) && spin(loop, activation, deadline)) return;
-  csched_store_relaxed(&loop->wake, 0u);                       // LP2: before the park, which the waker acquires
-  if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: park fails: a job waits
-  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: check after parking
-    csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: read after parking
+  csched_store_relaxed(&loop->wake, 0u);                       // LP2: reset before the park, which the waker acquires
+  if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: a job waits, or the inbox is closed
+  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: checks after parking
+    csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: reads after parking
     csched_time until = due < deadline ? due : deadline;
     record_sleep(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
     loop->was_notified =
         is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
     if (!is_on_poller)
-      while (csched_load_relaxed(&loop->wake) == 0 && // LP2: until the wake
+      while (csched_load_relaxed(&loop->wake) == 0 && // LP2: until a waker stores 1
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
     record_sleep(loop, false);
-    csched_recorder_slept_();
+    csched_recorder_slept_(); // the recorder must read the clock again
   }
   csched_mpsc_unpark(&loop->inbox);
 }
 
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return; // the batch is full of timers for other targets: the next batch follows
+  if (loop->has_more_timers) return; // the batch was full of timers for other targets: begin the next batch
   csched_loop_tell_hooks_(loop, loop->depth, true);                         // LP1: before the park
-  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook may have run it
+  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // unless a hook's run has set it
   csched_loop_tell_hooks_(loop, loop->depth, false);
 }
 
@@ -291,7 +292,7 @@ void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, c
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
@@ -300,9 +301,9 @@ CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop,
       result = CSCHED_RUN_CLOSED;
       break;
     }
-    if (csched_loop_is_ended_(loop, activation)) {                              // LP5: end requested
+    if (csched_loop_is_ended_(loop, activation)) {                              // LP5: an end was requested
       if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // LP5: ended by csched_loop_end_run
-        csched_store_relaxed(&loop->ending, 0u);                                // LP5: consumed
+        csched_store_relaxed(&loop->ending, 0u);                                // LP5: resets the request
         csched_loop_note_stop_(loop);
       }
       result = CSCHED_RUN_ENDED;

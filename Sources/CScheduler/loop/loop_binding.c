@@ -8,13 +8,13 @@
 #include "../job/mpsc_internal.h"
 #include "../target/target_internal.h"
 
-enum { MOST_UNRUN = 1000 }; // LP13: counts up to this
+enum { MOST_UNRUN = 1000 }; // LP13: counts up to this many jobs
 
 // MARK: owning thread
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
-static csched_lock binding; // guards all threads' lists: a loop may change its thread
+static csched_lock binding; // guards `loops_here` of all threads: a loop may change its thread
 
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
@@ -24,7 +24,7 @@ void csched_loops_set_waits_for_(csched_target *target) {
 bool csched_loop_is_on_thread(const csched_loop *loop) { return csched_loop_is_here_(loop); }
 
 bool csched_loop_is_orphaned_(const csched_loop *loop) {
-  return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // LP8: fork
+  return csched_load_relaxed(&loop->closing) == CSCHED_LOOP_ORPHANED; // LP8: orphaned by fork
 }
 
 void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *function) {
@@ -49,8 +49,8 @@ static void unbind_locked(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread can get the same address
 }
 
-// Does: unbinds this thread's loops, up to one whose last run was unwound. Returns: that loop, still bound, for the caller to close; or NULL.
-static csched_loop *next_unwound(void) {
+// Does: unbinds this thread's loops, until it finds a loop with `was_unwound`. Returns: that loop, still bound, for the caller to close; or NULL.
+static csched_loop *unbind_until_unwound(void) {
   csched_loop *loop;
   csched_lock_lock(&binding);
   while ((loop = LIST_FIRST(&loops_here)) != NULL && !loop->was_unwound) unbind_locked(loop);
@@ -58,11 +58,11 @@ static csched_loop *next_unwound(void) {
   return loop;
 }
 
-// Does: at thread exit, unwinds the thread's runs, and closes each loop whose last run was unwound.
-static void loop_thread_ends(void *value) { // LP7: closes them
+// Does: at thread exit, unwinds the thread's runs, and closes each loop with `was_unwound`. Unbinds the thread's other loops, which stay open.
+static void loop_thread_ends(void *value) { // LP7: closes unwound loops
   (void)value;
   csched_frames_end_thread_();
-  for (csched_loop *loop; (loop = next_unwound()) != NULL;) {
+  for (csched_loop *loop; (loop = unbind_until_unwound()) != NULL;) {
     loop->was_unwound = false;
     csched_loop_close(loop, CSCHED_STOP_DROP);
     csched_loop_finish_(loop);
@@ -72,10 +72,10 @@ static void loop_thread_ends(void *value) { // LP7: closes them
 void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
-  csched_processors_look_();
+  csched_processors_look_();                                   // for csched_may_spin_
   csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // without memory, no call at thread exit
   csched_lock_lock(&binding);
-  unbind_locked(loop); // from an exiting thread: a host may move the loop before `loop_thread_ends` has run there
+  unbind_locked(loop); // from a thread that exits: a host may move the loop before `loop_thread_ends` has run there
   csched_store_relaxed(&loop->thread, (const void *)&csched_loop_here_); // racy write: see csched_loop_is_here_
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_());    // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
@@ -107,7 +107,7 @@ static void move_due_to_inbox(csched_loop *loop) {
   csched_store_relaxed(&loop->timers.telling, 0u); // LP9: cleared after the lock
 }
 
-bool csched_loop_is_free_(csched_loop *loop) { // LP11: discards cancelled entries
+bool csched_loop_is_free_(csched_loop *loop) { // LP11: first discards cancelled jobs
   if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
     return false;
   move_due_to_inbox(loop);
@@ -117,7 +117,7 @@ bool csched_loop_is_free_(csched_loop *loop) { // LP11: discards cancelled entri
 }
 
 static bool is_unrun(const csched_job *job, const void *except) {
-  return csched_job_seems_to_wait_(job, except); // LP13: count of unrun jobs
+  return csched_job_seems_to_wait_(job, except); // LP13: counts jobs that have not run
 }
 
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed) {
@@ -128,8 +128,8 @@ bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, 
     *delayed = csched_timers_count_(&loop->timers, false);
   } else {
     if (!csched_loop_is_here_(loop) || loop->depth != 0 || loop->fds.has_host) return false;
-    if (csched_target_current() != NULL) return false;
-    if (csched_loop_is_free_(loop)) return false; // also moves due timers to the inbox
+    if (csched_target_current() != NULL) return false; // inside a job
+    if (csched_loop_is_free_(loop)) return false;      // nothing waits; the call moves due timers to the inbox
   }
   *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
   return *queued + *delayed > 0;

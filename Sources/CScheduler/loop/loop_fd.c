@@ -1,26 +1,26 @@
 // The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
 //
 // States
-//   is_open    0: the loop sleeps on its futex. 1: from its next park on, it sleeps on the poller, until csched_fds_destroy_. LOST: in a child of
-//              fork without free descriptors, the poller is the parent's, until the loop's thread has opened it again
+//   is_open    0: the loop sleeps on its futex. 1: from its next park on, it sleeps on the poller, until csched_fds_destroy_. LOST: a child of
+//              fork had no free descriptor for a poller of its own; the loop's thread opens one later
 //   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
 //   is_silent  of a source: 1 once csched_loop_silence_fd_ has removed it from the poller. The loop's thread removes it from the table later
 //   ready      the queue of sources whose handlers are to be called; of such a source: its reported events, not 0
 //
 // Invariants
 //   FD1  A waker wakes the object that the loop sleeps on (futex or poller): is_open is written before the park that the waker has found.
-//       (A late waker may find a later park: one wake too many.) A thread that reads 1 may use the poller.
+//       (A late waker may wake a later sleep: one wake too many.) A thread that reads 1 may use the poller.
 //   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
-//       stays pending until the loop polls. So none is lost between the park and the sleep.
+//       stays pending until the loop polls. So no wake or alarm is lost between the park and the sleep.
 //   FD3  A handler is called only for an added source, and only for events that the source still waits for. A removal unlinks the source from
 //       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
-//   FD4  Each polled event is reported once, however the runs nest. It waits in `ready`, which belongs to no run.
-//   FD5  No starvation: a batch begins with a poll if eight batches have begun since the last poll, or the first of them half a millisecond
-//       ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
+//   FD4  Each polled event is reported once, however the runs nest: it waits in `ready`, which all runs of the loop share.
+//   FD5  No starvation: a batch begins with a poll if eight batches have begun since the previous poll, or if the first of them began half a
+//       millisecond ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
 //   FD6  Once a source is silent or removed, its descriptor is not in the poller. The poller's descriptors and is_silent change under `lock`.
-//   FD7  Events of descriptors that are not in the table stop. Such events repeat endlessly if a descriptor was closed before its source was
-//       removed, while a copy of it is open. The second poll in a row that finds one replaces the poller by a new one, under the same number.
-//       A loop with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
+//   FD7  Events of a descriptor without a source stop. They repeat endlessly if a descriptor was closed before its source was removed, while a copy
+//       of the descriptor is open. The second poll in a row that finds such an event replaces the poller by a new one, under the same number. A loop
+//       with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
 //   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
@@ -45,9 +45,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: events of one poll; batches between polls. LOST: of `is_open`
-static const csched_time MOST_TIME = 500000;      // ns, FD5
-enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE };
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: limits of a poll, and between polls. LOST: of `is_open`
+static const csched_time MOST_TIME = 500000;      // FD5: most time between polls, ns
+enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE }; // the events without the option EDGE
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
 _Static_assert((int)CSCHED_FD_WRITE == CSCHED_POLLER_WRITE, "the port's events are ours");
@@ -71,27 +71,27 @@ static void call_next_handler(csched_job *job) {
 
 static void drop_nothing(csched_job *job) { (void)job; }
 
-static const csched_job_type calling = {call_next_handler, drop_nothing, NULL};
+static const csched_job_type handler_job_type = {call_next_handler, drop_nothing, NULL};
 
 void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   fds->loop = loop;
   TAILQ_INIT(&fds->ready);
 }
 
-static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial and number
+static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial number, then descriptor
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
 static bool is_open(const csched_fds *fds) {      // only on the loop's thread
-  return csched_load_relaxed(&fds->is_open) != 0; // FD1: single writer
+  return csched_load_relaxed(&fds->is_open) != 0; // FD1: only this thread writes it
 }
 
-static void be_open(csched_fds *fds) {
+static void mark_open(csched_fds *fds) {
   csched_store_release(&fds->is_open, 1u); // FD1: pairs with a waker's acquire; publishes the poller
 }
 
-static bool is_lost(const csched_fds *fds) {         // only on the loop's thread
-  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: single writer
+static bool is_lost(const csched_fds *fds) {         // on the loop's thread, or under the lock
+  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: reopened under the lock
 }
 
 // Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
@@ -100,7 +100,7 @@ static int reopen_locked(csched_fds *fds) {
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL || is_silent(source)) continue;
-    if (source->renew != NULL && source->renew(source) != 0) { // its handler reports the error
+    if (source->renew != NULL && source->renew(source) != 0) { // the source's handler will report the error
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
       continue;
@@ -108,12 +108,12 @@ static int reopen_locked(csched_fds *fds) {
     // An error is ignored: a source whose descriptor is closed gets no event.
     csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   }
-  if (error == 0) be_open(fds);
+  if (error == 0) mark_open(fds);
   return error;
 }
 
 static int reopen(csched_fds *fds) {
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
   int error = reopen_locked(fds);
   csched_lock_unlock(&fds->lock);
   return error;
@@ -123,7 +123,7 @@ int csched_fds_open_(csched_fds *fds) {
   if (CSCHED_UNLIKELY(is_lost(fds))) return reopen(fds);
   if (is_open(fds)) return 0;
   int error = csched_poller_open_(&fds->poller, "csched_loop_run");
-  if (error == 0) be_open(fds);
+  if (error == 0) mark_open(fds);
   return error;
 }
 
@@ -135,13 +135,13 @@ static CSCHED_NOINLINE void reopen_lost(csched_fds *fds) {
                   "Close some before the loop is used, or exec.");
 }
 
-// Requires: the poller is open, or LOST.
+// Returns: the poller, opened again if it was LOST. Requires: the poller is open, or LOST.
 static csched_poller *poller_of(csched_fds *fds) {
   if (CSCHED_UNLIKELY(is_lost(fds))) reopen_lost(fds);
   return &fds->poller;
 }
 
-// An error is ignored if the poller is closed: a shutdown has emptied the main loop, on which no thread sleeps any more.
+// Does: wakes the poller. After an error, stops the process, unless the poller is closed: csched_loop_empty_ closes the main loop's at a shutdown.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
   if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // FD1: only the value matters
@@ -149,15 +149,15 @@ static void wake_poller(csched_fds *fds) {
 }
 
 bool csched_fds_wake_(csched_fds *fds) {
-  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with be_open's release
+  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with mark_open's release
   if (open == 0) return false;
   if (CSCHED_UNLIKELY(open == LOST)) reopen_lost(fds);
   wake_poller(fds);
   return true;
 }
 
-// Does: replaces a poller that reports a descriptor without a source, or prints a message.
-static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: stops such events
+// Does: replaces a poller that reports a descriptor without a source; or, if that is impossible, prints a message once.
+static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: stops such events
   csched_poller next;
   static const char *const advice =
       "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
@@ -167,7 +167,7 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: stops such events
     fds->is_told = true;
     return;
   }
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
@@ -179,27 +179,27 @@ static CSCHED_NOINLINE void rebuild(csched_fds *fds) { // FD7: stops such events
 // Does: polls, and appends the ready sources to `ready`. `blocks`: waits for an event, a wake or the alarm.
 static void poll_sources(csched_fds *fds, bool blocks) {
   csched_poller_event events[EVENTS]; // FD5: bounded
-  int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), strange = 0;
+  int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), unknown = 0;
   fds->batches = 0;
   fds->since = 0;
   fds->is_stale = false;
   for (int i = 0; i < count; i++) {
-    size_t fd = (uint32_t)events[i].tag;
+    size_t fd = (uint32_t)events[i].tag; // the low half, see tag_of
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: stale
-      strange++;
+    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: event of a removed source
+      unknown++;
       continue;
     }
     if (is_silent(source)) continue;                           // FD6: silenced after its event
-    unsigned ready = events[i].events & source->events & BOTH; // FD3: still waited for
+    unsigned ready = events[i].events & source->events & BOTH; // FD3: still requested
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
-  if (CSCHED_UNLIKELY(strange > 0)) {
-    csched_poller_check_(&fds->poller); // stops the process if its descriptor was replaced
-    if (fds->is_strange) rebuild(fds);
+  if (CSCHED_UNLIKELY(unknown > 0)) {
+    csched_poller_check_(&fds->poller);       // stops the process if its descriptor was replaced
+    if (fds->is_strange) replace_poller(fds); // FD7: second poll in a row
   }
-  fds->is_strange = strange > 0;
+  fds->is_strange = unknown > 0;
 }
 
 void csched_fds_batch_(csched_fds *fds, csched_time now) { // FD5: no starvation
@@ -210,7 +210,7 @@ void csched_fds_batch_(csched_fds *fds, csched_time now) { // FD5: no starvation
 // Returns: `fds->job`, marked as submitted, for the caller to run.
 static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
   if (!csched_job_is_running_here_(&fds->job)) // in a nested run the job is running, and may be submitted again
-    csched_job_init(&fds->job, &calling, fds); // anew: its last run may have been unwound
+    csched_job_init(&fds->job, &handler_job_type, fds); // anew: its previous run may have been unwound
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
 }
@@ -248,14 +248,14 @@ int csched_loop_fd(csched_loop *loop, int *fd) {
   if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
-    csched_loop_run_ready(loop, 0); // its end calls csched_fds_leave_to_host_, unless it is nested in another run
+    csched_loop_run_ready(loop, 0); // parks the loop in the host, at the end of the outermost run
   }
   *fd = fds->poller.fd;
   return 0;
 }
 
 void csched_loop_detach(csched_loop *loop) {
-  csched_loop_fds_(loop, "csched_loop_detach");
+  csched_loop_fds_(loop, "csched_loop_detach"); // checks the thread
   csched_loop_unbind_(loop);
 }
 
@@ -263,7 +263,7 @@ void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
 
 // MARK: sources
 
-// Does: enlarges the table for `fd`. Returns: false without memory.
+// Does: enlarges the table, if necessary, for `fd`. Returns: false if there is no memory.
 static bool reserve(csched_fds *fds, size_t fd) {
   if (fd < fds->size) return true;
   size_t size = fds->size > 0 ? fds->size : 64;
@@ -289,14 +289,14 @@ static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: n
 // Does: unlinks `source` from the table, the ready queue and the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
 static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no events after the removal
   csched_lock_lock(&fds->lock);
-  bool is_in = !is_lost(fds) && !is_silent(source); // FD6: in this process's poller
-  int error = is_in ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0;
+  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else there is nothing to remove
+  int error = is_in_poller ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0;
   unlink_source(fds, source);
   csched_lock_unlock(&fds->lock);
   return error;
 }
 
-// Does: calls `dropped`, which may free the source, or prints a message.
+// Does: calls the source's `dropped`, which may free the source. Without `dropped`, prints a message after EBADF.
 static void report_drop(csched_fd_source *source, int error) {
   if (source->dropped != NULL) source->dropped(source, error);
   else if (error == EBADF && !is_silent(source))
@@ -316,14 +316,14 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   int error = csched_fds_open_(fds);
   if (error != 0) return error;
   if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
-  csched_fd_source *before = NULL;
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
+  csched_fd_source *previous = NULL;
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
   source->serial = ++fds->last_serial;
   error =
       is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
   if (error == 0) {
-    before = fds->by_fd[source->fd];
-    if (before != NULL) unlink_source(fds, before); // FD3: its descriptor was closed: the number is used again
+    previous = fds->by_fd[source->fd];
+    if (previous != NULL) unlink_source(fds, previous); // FD3: its descriptor was closed, and the number reused
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -331,7 +331,7 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   }
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  if (before != NULL) report_drop(before, EBADF);
+  if (previous != NULL) report_drop(previous, EBADF);
   return 0;
 }
 
@@ -340,23 +340,23 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
   int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  unsigned ready = source->ready & events; // FD3: still waited for
+  unsigned ready = source->ready & events; // FD3: still requested
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   return 0;
 }
 
-void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) { // FD6: guards the poller's set
+void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
-  csched_lock_lock(&fds->lock);
-  bool is_in = source->owner == fds && !is_silent(source) && !is_lost(fds);
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
+  bool is_in_poller = source->owner == fds && !is_silent(source) && !is_lost(fds);
   csched_store_relaxed(&source->is_silent, 1u); // FD6: under the lock
-  if (is_in) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  if (is_in_poller) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   csched_lock_unlock(&fds->lock);
 }
 
@@ -368,7 +368,7 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
 
 void csched_fds_close_(csched_fds *fds) {
   fds->is_closed = true;
-  for (size_t fd = 0; fds->count > 0; fd++) {
+  for (size_t fd = 0; fds->count > 0; fd++) { // remove_source decrements `count`
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL) continue;
     remove_source(fds, source);
@@ -382,14 +382,14 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->by_fd = NULL;
   fds->size = 0;
   if (!is_open(fds)) return;
-  csched_store_relaxed(&fds->is_open, 0u); // FD1: before the close, for a late waker
+  csched_store_relaxed(&fds->is_open, 0u); // FD1: before the close: see wake_poller
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
 void csched_fds_renew_(csched_fds *fds) {
-  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: it may be locked by a parent's thread
+  fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have locked it
   // The wake is for a host, whose pending wake is lost. If the open fails, the first use tries again: a child that only execs needs no poller.
   if (!is_open(fds)) return;
   if (reopen_locked(fds) == 0) wake_poller(fds);            // FD6: the child has one thread

@@ -16,20 +16,20 @@ typedef struct csched_fds {
   csched_lock lock; ///< guards the poller's descriptors, and which sources are silent
   uint32_t is_open; ///< 1: the poller is open; 2 (LOST): in a child of fork that could not yet open it again; else 0
   csched_poller poller;
-  bool is_closed;
+  bool is_closed;               ///< later sources are refused
   bool has_host;                ///< csched_loop_fd was called: a host sleeps for this loop between runs
   bool is_in_host;              ///< the host sleeps now, and the inbox is parked
   bool knows_close;             ///< the host has been notified of the close
   bool is_told;                 ///< FD7's message has been printed
-  bool is_strange;              ///< the last poll found events without a source
+  bool is_strange;              ///< FD7: the previous poll found an event without a source
   bool is_stale;                ///< a wake or an alarm may be pending for work that is done
   csched_fd_source **by_fd;     ///< the source of each descriptor, or NULL
-  size_t size, count;           ///< of the table: its length; its sources
+  size_t size, count;           ///< length of `by_fd`; number of sources in it
   struct csched_fd_queue ready; ///< the sources whose handlers are to be called
   csched_job job;               ///< calls the handler of the first source in `ready`
-  uint32_t last_serial;
-  unsigned batches;  ///< number of batches since the last poll
-  csched_time since; ///< start of the first of these batches; 0: none
+  uint32_t last_serial;         ///< serial number of the source that was added most recently
+  unsigned batches;             ///< number of batches since the previous poll
+  csched_time since;            ///< start of the first of these batches; 0: none
 } csched_fds;
 
 /// Does: initialises `fds`, all zero, for `loop`, without sources. Thread: before the loop is shared.
@@ -41,16 +41,16 @@ int csched_fds_open_(csched_fds *fds);
 /// Does: wakes the poller, if the loop sleeps on it and not on the futex. Returns: whether it sleeps on the poller. Thread: any.
 bool csched_fds_wake_(csched_fds *fds);
 
-/// Does: polls without waiting, if the last poll was some time or batches ago. Called at each batch's start; `now`: the clock. Thread: the loop's.
+/// Does: at a batch's start, polls without waiting, if eight batches or 0.5 ms have passed since the previous poll (FD5). Thread: the loop's.
 void csched_fds_batch_(csched_fds *fds, csched_time now);
 
 /// Returns: a job that calls the handler of the next ready source, for the caller to perform at once; NULL: no source is ready. Thread: the loop's.
 csched_job *csched_fds_next_(csched_fds *fds);
 
-/// Does: polls without waiting, if the poller is open, which consumes wakes and alarms. Then as csched_fds_next_.
+/// Does: polls without waiting, if the poller is open, and thereby consumes wakes and alarms. Returns: as csched_fds_next_.
 csched_job *csched_fds_look_(csched_fds *fds);
 
-/// Does: sleeps on the poller, if it is open, until a wake, a source, or `until`, or shorter. Returns: whether it is open. Thread: the loop's.
+/// Does: sleeps on the poller, if it is open, until a wake, a source, or `until`, or less long. Returns: whether it is open. Thread: the loop's.
 bool csched_fds_wait_(csched_fds *fds, csched_time until);
 
 /// Does: consumes stale wakes and alarms, and queues the ready sources. The caller then checks for all work. Thread: the loop's, with a host.

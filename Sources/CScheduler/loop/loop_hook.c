@@ -28,7 +28,7 @@ int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook) {
 }
 
 static void remove_hook(csched_hooks *hooks, csched_loop_hook *hook) {
-  if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_);
+  if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_); // csched_hooks_tell_ skips the hook
   TAILQ_REMOVE(&hooks->all, hook, node_);
   hook->owner_ = NULL;
 }

@@ -13,8 +13,8 @@ typedef struct csched_hooks {
   struct csched_hook_queue all;
   csched_loop_hook *next; ///< while hooks are called: the next one to call; a removal of that hook advances `next`
   unsigned calls_at;      ///< the depth of the run that is calling hooks, or 0
-  bool is_asleep;         ///< the last call was for a sleep, not for a wake
-  bool is_closed;
+  bool is_asleep;         ///< the most recent call was for a sleep, not for a wake
+  bool is_closed;         ///< later hooks are refused
 } csched_hooks;
 
 /// Does: calls all hooks, for a sleep or for the wake after it, in a run of depth `depth`. Inside a hook it does nothing. Thread: the loop's.

@@ -1,4 +1,4 @@
-// Internal operations on loops, for threads and other files of the core. The public half is loop.h.
+// Internal operations on loops, for thread.c, main_loop.c, and the other folders. The public half is loop.h.
 // Depends on: loop.h, delivery_internal.h.
 #pragma once
 
@@ -13,7 +13,7 @@ csched_loop *csched_loop_create_unbound_(void);
 /// Does: initialises the main loop, in static memory, without a thread. Requires: it is called once.
 csched_loop *csched_loop_make_static_(void);
 
-/// Does: as csched_loop_destroy, for the owner of a loop that csched_loop_create did not make.
+/// Does: destroys a loop, as csched_loop_destroy, but without the checks of its caller. Also for loops that csched_loop_create did not make.
 void csched_loop_free_(csched_loop *loop);
 
 /// Does: stops the process if `policy` is no csched_stop_policy.
@@ -28,7 +28,7 @@ void csched_loop_bind_(csched_loop *loop);
 /// Does: separates the loop from its thread, because that thread is about to end or detaches the loop.
 void csched_loop_unbind_(csched_loop *loop);
 
-/// Returns: the room for jobs in the batch of the loop that runs here, for the caller to decrement, during the calling job; NULL: no loop runs here.
+/// Returns: the `jobs_left` of the loop that runs on this thread (loop_state.h), which the calling job may decrement; NULL: no loop runs here.
 unsigned *csched_loop_jobs_left_(void);
 
 /// Does: makes the delivery worker `delivery` do, in place of the loop's thread, the deliveries and discards that may run user code (delivery.c).
@@ -43,7 +43,7 @@ struct csched_fds *csched_loop_fds_(csched_loop *loop, const char *function);
 /// Returns: the loop's sources. Thread: any; csched_fds (loop_fd_internal.h) lists what other threads may do.
 struct csched_fds *csched_loop_fds_of_(csched_loop *loop);
 
-/// Returns: the loop's hooks. Requires: as csched_loop_fds_.
+/// Returns: the loop's hooks. Requires: the calling thread is the loop's; otherwise the process stops.
 struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);
 
 /// Does: records, in all loops of the calling thread, the target for which the thread waits, or NULL (waits.c).

@@ -1,4 +1,4 @@
-// Creation, fork and destruction of a loop.
+// Creation, fork and destruction of a loop. In a child of fork, `orphan` disables another thread's loop; csched_loop_renew_ makes it usable again.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -16,13 +16,13 @@ static csched_loop *loop_of(csched_atfork *atfork) {
 }
 
 // Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
-static void orphan(csched_loop *loop) {                       // LP8: orphans
+static void orphan(csched_loop *loop) {                       // LP8: refuses further use
   csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
-  csched_mpsc_close(&loop->inbox);
+  csched_mpsc_close(&loop->inbox);                            // the result is not needed: no thread sleeps on it here
   loop->target.type = &csched_target_orphaned_;
 }
 
-// In a child, a loop whose thread is in the parent is orphaned; each other loop gets a poller of its own.
+// Does: in a child of fork, orphans the loop if its thread is in the parent; otherwise gives the loop a poller of its own.
 static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: orphans
   csched_loop *loop = loop_of(atfork);
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
@@ -67,7 +67,7 @@ static void init(csched_loop *loop) {
 
 void csched_loop_renew_(csched_loop *loop) {
   while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
-  } // unlinked from the heap, so its owner can still cancel it
+  } // each timer is unlinked, so that its owner can still cancel it
   csched_fds_abandon_(&loop->fds);
   init(loop);
 }
@@ -78,7 +78,7 @@ static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->atfork = (csched_atfork){0};
   init(loop);
   csched_os_atfork_(&loop->atfork, loop_life_at_fork);
-  csched_dump_take_loop_(&loop->target);
+  csched_dump_take_loop_(&loop->target); // lists the loop in dumps
   return loop;
 }
 
@@ -101,7 +101,7 @@ void csched_loop_empty_(csched_loop *loop) {
 int csched_loop_create(csched_loop **loop) {
   *loop = csched_loop_create_unbound_();
   if (*loop == NULL) return ENOMEM;
-  (*loop)->refusal = NULL;
+  (*loop)->refusal = NULL; // csched_loop_destroy is allowed
   csched_loop_bind_(*loop);
   return 0;
 }
@@ -119,7 +119,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
     csched_panic_(function,
                   "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
                   (const void *)loop);
-  if (!is_here && csched_load_relaxed(&loop->thread) != NULL) // racy read: only its value
+  if (!is_here && csched_load_relaxed(&loop->thread) != NULL) // racy read: only whether it is NULL
     csched_panic_(function,
                   "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
                   "(csched_loop_detach) or has ended.",
@@ -127,14 +127,14 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends unwound frames
-  if (csched_loop_is_orphaned_(loop)) return;        // LP8: it may be inconsistent
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
+  if (csched_loop_is_orphaned_(loop)) return;        // LP8: an orphan may be inconsistent
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // LP8: it is not freed
+  if (csched_loop_is_orphaned_(loop)) return; // LP8: an orphan is not freed
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_(loop);

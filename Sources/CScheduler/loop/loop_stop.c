@@ -14,13 +14,13 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {} // LP6: pairs with the loop's acquire
-  csched_timers_close_(&loop->timers);                                         // LP6: no more timers
-  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                // LP2, LP6: no more jobs
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {}       // LP6: see csched_loop_is_closing_
+  csched_timers_close_(&loop->timers);                                               // LP6: no more timers
+  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                      // LP2, LP6: no more jobs
 }
 
 void csched_loop_end_run(csched_loop *loop) {
-  csched_store_release(&loop->ending, 1u); // LP5: pairs with the loop's acquire
+  csched_store_release(&loop->ending, 1u); // LP5: pairs with csched_loop_is_ended_
   csched_loop_announce_(loop);             // LP1: after the store
 }
 
@@ -30,14 +30,14 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop) {
 
 void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
-  csched_store_release(&activation->ended, 1u); // LP5: pairs with the loop's acquire
+  csched_store_release(&activation->ended, 1u); // LP5: pairs with csched_loop_is_ended_
   csched_loop_announce_(loop);                  // LP1: after the store
 }
 
-void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: a ref wakes no loop
+void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: a ref ends no sleep
 
 void csched_loop_unref(csched_loop *loop) {
-  csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: pairs with the loop's acquire
+  csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: pairs with csched_loop_is_done_
   csched_loop_announce_(loop);                       // LP1: after the subtraction
 }
 
@@ -45,12 +45,12 @@ void csched_loop_note_stop_(csched_loop *loop) {
   if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: only the value matters
 }
 
-// Runs or drops each outstanding job, by the policy at the time when the job is dequeued. Then drops the remaining timers.
+// Does: runs or drops each outstanding job, by the policy at the time when the job is dequeued. Then drops the remaining timers.
 void csched_loop_finish_(csched_loop *loop) {
-  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: close sets `closing` before it closes the inbox
+  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have set `closing` only
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
-  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred);
+  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: the delivery worker drops
   csched_job *job;
   while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
     if (job != NULL) csched_job_perform_(job);

@@ -6,13 +6,13 @@
 #include "../platform/platform.h"
 #include "loop_internal.h"
 
-static CSCHED_THREAD_LOCAL uint8_t known; // 0 unknown, 1 not the main thread, 2 the main thread
+static CSCHED_THREAD_LOCAL uint8_t known; // 0: unknown; 1: this is not the main thread; 2: it is
 static csched_lock lock;                  // guards the variables below
-static csched_loop *loop;
-static bool is_bound, is_over, is_hosted, is_kept; // bound to the main thread; ended there; the others: main_loop.h
+static csched_loop *loop;                 // the main loop; NULL: not created yet
+// `loop` is bound to the main thread; csched_main_loop_end_ has run there; csched_main_loop_set_hosted_ and csched_main_loop_keep_ were called.
+static bool is_bound, is_over, is_hosted, is_kept;
 
-// In a child of fork, the thread that forked is the main thread. The loop stays at its address, because other code stores the address. A loop of
-// another thread is emptied.
+// Does: in a child of fork, makes the thread that forked the main thread. Empties an orphaned main loop, at the same address, which other code uses.
 static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
@@ -47,7 +47,7 @@ csched_loop *csched_main_loop(void) {
 }
 
 void csched_main_loop_set_hosted_(void) {
-  csched_is_main_thread(); // registers main_loop_life_at_fork
+  csched_is_main_thread(); // its result is not needed: registers main_loop_life_at_fork
   csched_lock_lock(&lock);
   is_hosted = true;
   csched_lock_unlock(&lock);
@@ -82,6 +82,6 @@ void csched_main_loop_end_(csched_stop_policy policy) {
   is_over = true;
   csched_lock_unlock(&lock);
   if (was_over) return;
-  csched_loop_run(ending); // runs or drops by the policy, and returns
+  csched_loop_run(ending); // runs or drops outstanding work by the policy, and returns
   csched_loop_empty_(ending);
 }

@@ -9,7 +9,7 @@
 //   SG1  Each signal is reported: the handler counts before it writes to the bell; the loop clears the bell before it reads and resets the count.
 //   SG2  The handler accesses only `count`, `bell` and the eventfd, because it may run on any thread, inside any function. The bell is never closed
 //        in the process that opened it, so a late handler writes to a bell for which no source waits.
-//   SG3  A signal has one source. Its action is restored when the source ends: by removal, by another thread that silences it, by the loop's
+//   SG3  A signal has one source. The signal's action is restored when the source ends: by removal, by another thread that silences it, by the loop's
 //        close, or in a child of fork whose thread is not the loop's. A source that has ended does not change the count or bell of the next source.
 //   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are reported in the child, too.
 // Orderings
@@ -32,9 +32,9 @@
 
 #include <errno.h>
 
-enum { SIGNALS = 65 };
+enum { SIGNALS = 65 }; // signals 1 to 64
 
-static struct {
+static struct { // of each signal, by its number: see States
   uint32_t count, bell;
   csched_signal_source *source;
   csched_loop *loop;
@@ -43,12 +43,12 @@ static csched_lock lock; // guards `source`, `loop` and the signal's action
 static csched_atfork atfork;
 
 static void on_signal(int signal) {                                        // SG2: the signal handler
-  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: before the bell
+  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: counts before it rings
   csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG1: wakes the loop
 }
 
-// Does: restores the signal's action. Requires: the lock.
-static void release_signal(int signal) { // SG3: restore
+// Does: restores the signal's action, and unlinks its source. Requires: the lock.
+static void release_signal(int signal) { // SG3: the source ends
   csched_os_signal_give_back_(signal, on_signal);
   table[signal].source = NULL;
 }
@@ -63,20 +63,20 @@ static void signal_source_at_fork(csched_atfork *unused, csched_atfork_phase pha
     int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before loops reopen pollers
     if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the child has one thread
     if (table[i].source == NULL) continue;
-    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: restore
-    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report it here
+    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: ends the source
+    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report here, too
   }
 }
 
-// The `handler` of the bell's source: reports the signals to the user's handler.
+// The `handler` of the bell's descriptor: calls the user's handler with the count of signals.
 static void report_signals(csched_fd_source *fd, unsigned events) {
   (void)events;
   csched_signal_source *source = (csched_signal_source *)fd;
   uint32_t count = 0;
   csched_lock_lock(&lock);
-  if (table[source->signal].source == source) {                        // SG3: not ended
-    csched_os_bell_quiet_(fd->fd);                                     // SG1: clear first
-    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then reset
+  if (table[source->signal].source == source) {                        // SG3: this source has not ended
+    csched_os_bell_quiet_(fd->fd);                                     // SG1: clears the bell first
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then resets the count
   }
   csched_lock_unlock(&lock);
   if (count > 0) source->handler(source, count); // it may free the source
@@ -88,7 +88,7 @@ static void end_signal_source(csched_signal_source *source) {
   csched_lock_unlock(&lock);
 }
 
-static void signal_dropped(csched_fd_source *fd, int error) {
+static void signal_dropped(csched_fd_source *fd, int error) { // the `dropped` of the bell's descriptor
   csched_signal_source *source = (csched_signal_source *)fd;
   end_signal_source(source);
   if (source->dropped != NULL) source->dropped(source, error);
@@ -101,7 +101,7 @@ void csched_signal_source_init(csched_signal_source *source, int signal,
   source->fd.dropped = signal_dropped;
 }
 
-// Does: opens the signal's bell, or clears it. Returns: 0, and the descriptor in `*fd`; or an errno value. Requires: the lock.
+// Does: opens the signal's bell, or clears an open bell. Returns: 0, and the descriptor in `*fd`; or an errno value. Requires: the lock.
 static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
@@ -118,10 +118,10 @@ static int open_bell(int signal, int *fd) {
 static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
   if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before it was added
-  if (table[signal].source != NULL) return EBUSY;                        // SG3: one source
+  if (table[signal].source != NULL) return EBUSY;                        // SG3: one source for each signal
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
-  csched_store_relaxed(&table[signal].count, 0u); // SG1: not the previous source's
+  csched_store_relaxed(&table[signal].count, 0u); // SG1: drops the previous source's count
   source->fd.fd = fd;
   error = csched_os_signal_take_(signal, on_signal);
   if (error != 0) return error;
@@ -131,7 +131,7 @@ static int claim_signal(csched_loop *loop, csched_signal_source *source) {
 }
 
 int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_fds_(loop, "csched_loop_add_signal");
+  csched_loop_fds_(loop, "csched_loop_add_signal"); // checks the thread
   if (source->fd.owner != NULL) return EEXIST;
   if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
   csched_os_atfork_(&atfork, signal_source_at_fork);
@@ -152,6 +152,6 @@ void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source
 
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) end_signal_source(source);
+  if (error != ENOENT) end_signal_source(source); // after EBADF the descriptor is removed, too
   return error;
 }

@@ -20,24 +20,24 @@ _Static_assert((int)CSCHED_FILE_MODIFIED == CSCHED_OS_FILE_MODIFIED &&
 
 // MARK: children
 
-static void release_child(csched_child_source *source) {
+static void close_child_fd(csched_child_source *source) {
   csched_os_close_(source->fd.fd);
   source->fd.fd = -1;
 }
 
 static void child_dropped(csched_fd_source *fd, int error) {
   csched_child_source *source = (csched_child_source *)fd;
-  release_child(source);
+  close_child_fd(source);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
-static void child_ended(csched_fd_source *fd, unsigned events) {
+static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler` of a child's descriptor
   (void)events;
   csched_child_source *source = (csched_child_source *)fd;
   int end, status;
   if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious call: the child has not ended
   csched_loop_remove_fd(fd->context, fd);
-  release_child(source);
+  close_child_fd(source);
   source->handler(source, (csched_child_end)end, status); // it may free the source
 }
 
@@ -56,33 +56,33 @@ int csched_loop_add_child(csched_loop *loop, csched_child_source *source) {
   source->fd.fd = fd;
   source->fd.context = loop;
   error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) release_child(source);
+  if (error != 0) close_child_fd(source);
   return error;
 }
 
 int csched_loop_remove_child(csched_loop *loop, csched_child_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) release_child(source);
+  if (error != ENOENT) close_child_fd(source); // after EBADF the descriptor is removed, too
   return error;
 }
 
 // MARK: files
 
-static void release_file(csched_file_source *source) {
+static void close_file_fd(csched_file_source *source) {
   csched_os_close_(source->fd.fd);
   source->fd.fd = -1;
 }
 
 static void file_dropped(csched_fd_source *fd, int error) {
   csched_file_source *source = (csched_file_source *)fd;
-  release_file(source);
+  close_file_fd(source);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
-static void file_changed(csched_fd_source *fd, unsigned events) {
+static void file_changed(csched_fd_source *fd, unsigned events) { // the `handler` of a file's descriptor
   (void)events;
   csched_file_source *source = (csched_file_source *)fd;
-  if (source->lost != 0) { // in a child of fork: renew_file has failed
+  if (source->lost != 0) { // the errno value of renew_file, in a child of fork
     csched_loop_remove_fd(fd->context, fd);
     file_dropped(fd, source->lost);
     return;
@@ -93,7 +93,7 @@ static void file_changed(csched_fd_source *fd, unsigned events) {
   if (changes != 0) source->handler(source, changes, name); // it may free the source
 }
 
-// Does: in a child of fork, opens a new descriptor, because changes that are pending in the old one belong to the parent. Returns: an errno value.
+// Does: in a child of fork, opens a new descriptor, because changes pending in the old one belong to the parent. Returns: 0 or an errno value.
 static int renew_file(csched_fd_source *fd) {
   csched_file_source *source = (csched_file_source *)fd;
   source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);
@@ -117,12 +117,12 @@ int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
   source->fd.context = loop;
   source->lost = 0;
   error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) release_file(source);
+  if (error != 0) close_file_fd(source);
   return error;
 }
 
 int csched_loop_remove_file(csched_loop *loop, csched_file_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) release_file(source);
+  if (error != ENOENT) close_file_fd(source); // after EBADF the descriptor is removed, too
   return error;
 }

@@ -8,8 +8,7 @@
 //   TH1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
 //       there is no thread and no allocation: a thread whose options are refused ends, and its starter joins it.
 //   TH2  The handle and the thread each release one reference. The last release frees the structure.
-//   TH3  However the thread ends (its loop closed, pthread_exit inside a job, cancellation), the outstanding work is run or dropped, and a
-//       join returns.
+//   TH3  However the thread ends (closed loop, pthread_exit inside a job, cancellation), its work is run or dropped, and a join returns.
 //   TH4  A thread is joined or detached exactly once, however many threads wait for it.
 //   TH5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
 // Orderings: phase: release and acquire; the thread no longer reads the options · owners: acquire and release; the last owner sees all writes.
@@ -41,8 +40,8 @@ _Static_assert((int)CSCHED_POLICY_ROUND_ROBIN == CSCHED_OS_POLICY_ROUND_ROBIN, "
 struct csched_thread {
   csched_loop *loop;
   csched_os_thread os;
-  uint32_t phase; // futex
-  uint32_t owners;
+  uint32_t phase;                       // futex
+  uint32_t owners;                      // reference count
   const csched_thread_options *options; // valid until the thread is ready
   csched_lock join_lock;
   bool is_joined; // guarded by `join_lock`
@@ -52,7 +51,7 @@ struct csched_thread {
 };
 
 static void release_thread(csched_thread *thread) {                       // TH2: one reference less
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with itself
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with the other release
   csched_loop_free_(thread->loop);
   free(thread);
 }
@@ -65,13 +64,13 @@ static int apply_options(const csched_thread_options *options) {
   return csched_os_thread_set_policy_(options->policy, options->priority);
 }
 
-// Does: wakes csched_thread_start, which waits. `phase`: READY, or READY + an errno value.
+// Does: sets the phase (READY, or READY + an errno value), and wakes csched_thread_start, which waits for it.
 static void set_phase(csched_thread *thread, uint32_t phase) {
-  csched_store_release(&thread->phase, phase); // TH1: pairs with start's acquire; the options are no longer read
+  csched_store_release(&thread->phase, phase); // TH1: pairs with csched_thread_start; the options are no longer read
   csched_futex_wake_(&thread->phase, 1);
 }
 
-static void run_thread(void *context) {
+static void run_thread(void *context) { // the thread's body, before end_thread
   csched_thread *thread = context;
   int error = thread->options != NULL ? apply_options(thread->options) : 0;
   if (error != 0) {
@@ -86,7 +85,7 @@ static void run_thread(void *context) {
 }
 
 // Runs after `run_thread`, also if pthread_exit or a cancellation has ended it.
-static void end_thread(void *context) { // TH3: clean exit
+static void end_thread(void *context) { // TH3: ends the loop's work
   csched_thread *thread = context;
   csched_frames_end_thread_();
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
@@ -121,7 +120,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {
-    csched_os_thread_join_(thread->os); // TH1, TH4: ended, joined once
+    csched_os_thread_join_(thread->os); // TH1, TH4: the thread ends; joined once
     release_thread(thread);
     return error;
   }

@@ -1,4 +1,4 @@
-// The platform layer for signals, ends of children and changes of files: see platform.h. ENOTSUP: the system lacks the feature.
+// The platform layer for signals, child processes and changes of files: see platform.h. A function returns ENOTSUP if the system lacks the feature.
 // Depends on: platform.h.
 #pragma once
 
@@ -7,11 +7,11 @@
 /// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, with `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
 
-/// Does: makes a bell: a descriptor (an eventfd on Linux) that is readable once it is rung, until it is quieted. Returns: 0 or an errno value.
+/// Does: makes a bell, a descriptor (an eventfd on Linux). A ring makes it readable, and csched_os_bell_quiet_ unreadable. Returns: 0 or errno.
 int csched_os_bell_open_(int *fd);
 void csched_os_bell_ring_(int fd); ///< also in a signal handler
 void csched_os_bell_quiet_(int fd);
-/// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value and `fd` closed.
+/// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value, and `fd` is closed.
 int csched_os_bell_renew_(int fd);
 
 /// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL; ENOTSUP.
@@ -21,11 +21,12 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
 /// Does: makes a descriptor that is readable once process `pid` has ended. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
-/// Does: reaps the child, if it has ended. Returns: whether it has ended; `*end` is one of these constants, which equal those of csched_child_end.
+/// Does: reaps the child, if it has ended. `fd`: from csched_os_child_open_. Returns: whether the child has ended; then `*end` is one of these
+/// constants, which equal those of csched_child_end, and `*status` is the exit status or the signal.
 enum { CSCHED_OS_CHILD_EXITED, CSCHED_OS_CHILD_SIGNALED, CSCHED_OS_CHILD_REAPED_ELSEWHERE };
 bool csched_os_child_reap_(int fd, int *end, int *status);
 
-/// The changes of a file, with the values of csched_file_changes.
+/// The changes of a file, with the values of csched_file_changes. LOST: changes were lost. GONE: the file is no longer watched.
 enum {
   CSCHED_OS_FILE_MODIFIED = 1,
   CSCHED_OS_FILE_ATTRIBUTES = 2,
@@ -37,10 +38,10 @@ enum {
   CSCHED_OS_FILE_GONE = 128
 };
 
-/// Does: makes a descriptor that is readable when `path` has had one of `changes`. Returns: 0 or an errno value.
+/// Does: makes a descriptor that is readable when `path` has had one of `changes` (a set). Returns: 0 or an errno value.
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
 /// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0, or an errno value with `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);
-/// Does: reads one change into `room`. Returns: the change; 0: none. `*name`: the name of the file in a watched directory, inside `room`, or NULL.
+/// Does: reads one change into `room`. Returns: the change; 0: none. `*name`: of the changed file in a watched directory, or NULL.
 enum { CSCHED_OS_FILE_ROOM = 512 };
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name);

@@ -1,7 +1,6 @@
 #if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: threads, memory, fork list, messages.
 #define _GNU_SOURCE
 #include "platform.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,7 +16,7 @@ void (*csched_os_on_call_)(void);
 // MARK: threads
 
 static uint32_t live;                    // threads started by csched_os_thread_start_ that have not ended
-static CSCHED_THREAD_LOCAL bool is_ours; // this thread is counted in `live`
+static CSCHED_THREAD_LOCAL bool is_ours; // `live` counts this thread
 
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count of live threads
 
@@ -26,11 +25,13 @@ void csched_os_thread_leave_count_(void) {
   is_ours = false;
 }
 
+// Called at the thread's end, also by pthread_exit or cancellation.
 static void count_end(void *unused) {
   (void)unused;
   csched_os_thread_leave_count_();
 }
 
+// The start function of a thread. It copies its arguments first: `*thread` may go away once `body` is called.
 static void *posix_thread_main(void *argument) {
   const csched_os_thread *self = argument;
   void (*body)(void *) = self->body;
@@ -42,9 +43,9 @@ static void *posix_thread_main(void *argument) {
   return NULL;
 }
 
-// Does: sets the stack size, rounded up to pages, and raised to csched_os_thread_least_stack_; `size` 0: the default. Returns: 0 or an errno value.
+// Does: sets the stack size: at least csched_os_thread_least_stack_, rounded up to pages; `size` 0: the default. Returns: 0 or an errno value.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
-  enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least stack
+  enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least stack, which is then not computed
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), least = size < AMPLE ? csched_os_thread_least_stack_() : 0;
   if (size < least) size = least;
@@ -63,7 +64,7 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   pthread_t id;
   csched_fetch_add_relaxed(&live, 1u); // a count of live threads: before the thread can end
   if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
-  if (error == EINVAL) error = ENOMEM; // the stack is larger than the address space
+  if (error == EINVAL) error = ENOMEM; // EINVAL: the stack is larger than the address space
   if (error == 0) thread->handle = (uintptr_t)id;
   else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: none was started
   pthread_attr_destroy(&attributes);
@@ -102,8 +103,8 @@ void csched_os_signals_restore_(const csched_os_signals *before) {
 
 _Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
 
-// close() is a cancellation point, so cancellation is disabled around it. A raw system call is no alternative: ThreadSanitizer would not see it, and
-// would take the next descriptor with this number for this one.
+// close() is a cancellation point, so cancellation is disabled around the call. Rejected: a raw system call. ThreadSanitizer would not see it, and
+// would mistake the next descriptor with this number for the closed one.
 void csched_os_close_(int fd) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -146,7 +147,7 @@ void *csched_os_pages_take_(size_t size) { // maps twice the size, and unmaps bo
   char *memory = csched_os_memory_take_(2 * size);
   if (memory == NULL) return NULL;
   int saved = errno;
-  size_t before = -(uintptr_t)memory & (size - 1);
+  size_t before = -(uintptr_t)memory & (size - 1); // bytes up to the next multiple of `size`
   if (before > 0) munmap(memory, before);
   munmap(memory + before + size, size - before);
   errno = saved;
@@ -158,9 +159,9 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 // MARK: atfork
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; // guards the list; locked during a whole fork
-static csched_atfork *all;                                    // the list of entries, newest first
-// This thread forks, and holds `list_lock`. A fork handler may lock the thread's first csched_lock, which adds an entry while `list_lock` is held.
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; // guards the fork list; locked during a whole fork
+static csched_atfork *all;                                    // the fork list, newest entry first
+// True while this thread forks: it owns `list_lock`. A handler may lock the thread's first csched_lock, which adds an entry: without locking again.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
@@ -188,6 +189,7 @@ void csched_os_atfork_end_(csched_atfork *atfork) {
   pthread_mutex_unlock(&list_lock);
 }
 
+// Does: inserts `atfork` in front of `next`. Requires: the caller owns `list_lock`.
 static void link_before(csched_atfork *atfork, csched_atfork *next) {
   atfork->next = next;
   atfork->back = next->back;
@@ -195,8 +197,8 @@ static void link_before(csched_atfork *atfork, csched_atfork *next) {
   next->back = &atfork->next;
 }
 
-// `mark` is a cursor in the list. If `visit` refuses an entry, `mark` is linked in front of that entry. The next call unlinks `mark`, and begins with
-// the entry behind it. An unlinked `mark` begins with the newest entry.
+// `mark` is a cursor: an entry of the list without a function of its own. If `visit` refuses an entry, `mark` is linked in front of that entry. The
+// next call unlinks `mark`, and begins with the entry behind it. With an unlinked `mark` a call begins with the newest entry.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
   pthread_mutex_lock(&list_lock);
   csched_atfork *each = mark->back != NULL ? mark->next : all;
@@ -207,7 +209,7 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
   return each != NULL;
 }
 
-// Requires: the caller holds `list_lock`. A handler may add entries in front.
+// Does: calls all handlers, newest first. Requires: the caller owns `list_lock`. A handler's new entry misses this phase.
 static void notify_entries(csched_atfork_phase phase) {
   for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
@@ -216,9 +218,9 @@ static void notify_entries(csched_atfork_phase phase) {
 }
 
 static void before_fork(void) {
-  pthread_mutex_lock(&list_lock); // both locks: the child must not inherit one that another thread holds
+  pthread_mutex_lock(&list_lock); // both locks: another thread must not own one of them in the child
   pthread_mutex_lock(&key_lock);
-  is_forking = true; // handlers may add entries without locking `list_lock` again
+  is_forking = true; // handlers add entries without locking `list_lock`
   notify_entries(CSCHED_ATFORK_BEFORE);
 }
 
@@ -230,7 +232,7 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count of live threads: only this one exists here
+  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count of live threads: the child has only this thread
   notify_entries(CSCHED_ATFORK_IN_CHILD_FIRST);
   notify_entries(CSCHED_ATFORK_IN_CHILD);
   notify_entries(CSCHED_ATFORK_IN_CHILD_LAST);
@@ -239,7 +241,7 @@ static void in_child(void) {
   pthread_mutex_unlock(&list_lock);
 }
 
-// Registers at load, before the program's own handlers. So `before_fork` runs after the program's handlers, and `in_child` before them.
+// Registers at load, before the program registers handlers. So `before_fork` runs after the program's handlers, and `in_child` before them.
 __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 // MARK: panic
@@ -268,8 +270,8 @@ void csched_os_say_(const char *text) {
 
 void csched_os_abort_(const char *text) {
   csched_os_say_(text);
-  // If a seccomp filter forbids the system calls of abort(), abort() ends in an illegal instruction, which looks like another error. Then use kill().
-  if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1);
+  // If a seccomp filter forbids the system calls of abort(), abort() executes an illegal instruction. Then use kill().
+  if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1); // until it arrives
   abort();
 }
 
@@ -284,7 +286,7 @@ static const char *name_of_error(int error) {
                {ENFILE, "ENFILE, no descriptors"}, {EFAULT, "EFAULT, no memory there"}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (names[i].error == error) return names[i].name;
-  return "an error"; // strerror() may look up a translation
+  return "an error"; // strerror() may open a file of translations
 }
 
 void csched_os_refused_(const char *function, const char *call, int error, const char *advice) {

@@ -1,7 +1,6 @@
 #if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: signal handlers and output of dumps.
 #define _GNU_SOURCE
 #include "platform.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -33,20 +32,20 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
 
 // MARK: calls
 
+// The addresses that a walk of the stack has found; `most`: the room for them.
 typedef struct calls {
   uintptr_t *addresses;
   int count, most;
 } calls;
 
-// The calls of the handler come first. They are dropped when the walk reaches the interrupted one.
-
+// The walk starts with the calls of the signal handler itself. It discards them at the interrupted function, whose address is exact.
 static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *argument) {
   calls *calls = argument;
-  int is_exact = 0; // the address is of an instruction that was interrupted, not behind a call
+  int is_exact = 0; // out: the address is of the interrupted instruction; else it is the one after a call
   uintptr_t address = (uintptr_t)_Unwind_GetIPInfo(context, &is_exact);
   if (is_exact) calls->count = 0;
   if (address == 0 || calls->count == calls->most) return _URC_END_OF_STACK;
-  calls->addresses[calls->count++] = is_exact ? address : address - 1;
+  calls->addresses[calls->count++] = is_exact ? address : address - 1; // - 1: inside the call instruction
   return _URC_NO_REASON;
 }
 
@@ -75,7 +74,7 @@ int csched_os_write_(int fd, const char *text, size_t size) {
 
 int csched_os_can_write_(int fd) {
   struct pollfd asked = {fd, POLLOUT, 0};
-  int saved = errno, found = poll(&asked, 1, 100);
+  int saved = errno, found = poll(&asked, 1, 100); // ms
   errno = saved;
   return found > 0 && (asked.revents & POLLOUT) != 0 ? 0 : EAGAIN;
 }

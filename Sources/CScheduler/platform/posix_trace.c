@@ -1,9 +1,6 @@
-#if defined(__linux__) ||                                                                                              \
-    defined(                                                                                                           \
-        __APPLE__) // Platform layer, POSIX part: trace files, SCHEDULER_TRACE, SCHEDULER_RECORD and SCHEDULER_WATCH.
+#if defined(__linux__) || defined(__APPLE__) // Platform layer, POSIX part: trace files, environment variables.
 #define _GNU_SOURCE
 #include "platform.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Does: checks the file, and then empties it. open() has no O_TRUNC, so a file that fails the checks keeps its content.
+// Does: empties the file if it is a regular file of this user with one link. Returns: 0, EPERM, or another errno value. A refused file keeps its
+// content, because open() has no O_TRUNC.
 static int check_and_empty(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return errno;
@@ -40,6 +38,7 @@ static bool expand_path(char *path, size_t size, const char *asked) {
   return length > 0 && (size_t)length < size;
 }
 
+// Returns: whether the program runs with rights that its user lacks (setuid or setgid).
 static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
 
 void csched_os_trace_asked_(int (*begin)(const char *path)) {
@@ -59,7 +58,7 @@ void csched_os_record_asked_(int (*begin)(void)) {
   csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
 }
 
-// Returns: the nanoseconds that `text` says, such as 1s, 0.5s, 250ms or 100us; 0: it is no such text, or more than a year.
+// Returns: the span `text`, such as 1s, 0.5s, 250ms or 100us, in nanoseconds; 0: `text` has another form, or is more than a year.
 static csched_time span_of(const char *text) {
   static const struct {
     const char *name;

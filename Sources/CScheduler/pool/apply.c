@@ -1,40 +1,39 @@
-// A parallel loop: the caller and its helper jobs claim ranges ("parts") of the numbers from 0 to `count`, until all numbers are claimed.
+// A parallel loop: the caller and its helper jobs claim ranges ("parts") of the iteration numbers from 0 to `count`, until all are claimed.
 //
 // States
 //   next        the first number that no thread has claimed
-//   references  to the memory of the helpers: one of the caller, and one of each helper that has not been released
+//   references  to the helpers' memory (`shared`): one of the caller, and one of each helper that has not been released
 // Invariants
-//   AP1  Each iteration number is in one part: `next` changes by compare-and-exchange only, and a part is the range between the old and the new value.
+//   AP1  Each iteration number is in one part: `next` changes by compare-and-exchange only; a part is the range from the old value to the new.
 //   AP2  The call returns after all parts: all numbers are claimed, and each helper was cancelled before its start, or has ended.
 //   AP3  Each part sees what happened before the call, and the caller sees what the parts did.
 //   AP4  The call does not wait for a helper that has not started. So the caller's thread is enough, and the call may be made inside any job.
-//   AP5  The last reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
-//   AP6  On a pool worker that runs a job of the target, the helpers are forks in the caller's stack frame. So a call leaves no cancelled helpers in
-//       a busy target, however many calls are nested or follow each other.
+//   AP5  The final reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
+//   AP6  On a pool worker that runs a job of the target, the helpers are fork-join jobs in the caller's stack frame. So a call leaves no cancelled
+//       helpers in a busy target, however many calls are nested or follow each other.
 // Orderings
 //   next: relaxed, it assigns a number to a thread and carries nothing
 //   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (job.c, J5); forks: FJ3
-//   references: acquire and release; the thread that releases the last one sees that all use has ended
+//   references: acquire and release; the thread that releases the final reference sees the end of all use
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
-// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a late helper
-//   finds nothing to do.
+// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a helper that
+//   starts after all parts are claimed returns at once.
 // Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side", "a loop without helpers is
 //   run by its caller", "a loop inside of a loop, and inside of a queue, ends", "helpers that come late find nothing", "without memory a loop is run
 //   by its caller", "after fork a loop of the parent stops the process".
 // Models: checks/apply.c. Not modelled: AP6.
 
 #include <CScheduler/apply.h>
-
 #include "../job/job_internal.h"
 #include "pool_internal.h"
 
 #include <stdlib.h>
 
-enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 };
+enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of the threads
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
-// One call of csched_apply. A part is 1 / `shares` of the unclaimed numbers, but at least `grain`. The last part may be smaller.
+// One call of csched_apply. A part is 1 / `shares` of the unclaimed numbers, but at least `grain`. The final part may be smaller.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
@@ -59,12 +58,12 @@ static void run_parts(numbers *all) {
 
 static void drop_nothing(csched_job *job) { (void)job; }
 
-// MARK: helpers that are forks
+// MARK: helpers that are fork-join jobs
 
-static void help_in_fork(csched_job *job) { run_parts(job->context); }
-static const csched_job_type forked_type = {help_in_fork, drop_nothing, NULL};
+static void run_forked_helper(csched_job *job) { run_parts(job->context); }
+static const csched_job_type forked_type = {run_forked_helper, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this stack frame
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: the helpers lie in this stack frame
   csched_fork forks[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
@@ -77,7 +76,7 @@ static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this stack
 
 // MARK: helpers that are submitted jobs
 
-// The memory of a call and its helpers.
+// The heap memory of a call and its helpers; a cancelled helper may use it after the call.
 typedef struct shared {
   numbers all;
   uint32_t references;
@@ -85,12 +84,12 @@ typedef struct shared {
 } shared;
 
 static void release_apply(shared *shared) {
-  if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5: the last reference
+  if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5: the final reference
 }
 
-static void help(csched_job *job) { run_parts(&((shared *)job->context)->all); }
-static void release(csched_job *job) { release_apply(job->context); }
-static const csched_job_type helper_type = {help, drop_nothing, release};
+static void run_helper(csched_job *job) { run_parts(&((shared *)job->context)->all); }
+static void release_helper(csched_job *job) { release_apply(job->context); }
+static const csched_job_type helper_type = {run_helper, drop_nothing, release_helper};
 
 static void end_helper(csched_job *helper) { // AP2, AP4: waits only for a helper that has started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
@@ -100,7 +99,7 @@ static void end_helper(csched_job *helper) { // AP2, AP4: waits only for a helpe
 }
 
 static void run_with_jobs(shared *shared, csched_target *target, size_t helpers) {
-  shared->references = (uint32_t)helpers + 1; // AP5: not shared yet
+  shared->references = (uint32_t)helpers + 1; // AP5: the helpers, and the caller
   for (size_t i = 0; i < helpers; i++) csched_job_init(&shared->helpers[i], &helper_type, shared);
   for (size_t i = 0; i < helpers; i++) csched_target_submit(target, &shared->helpers[i]);
   run_parts(&shared->all);
@@ -113,19 +112,19 @@ void csched_apply(csched_target *target, size_t threads, size_t count, size_t gr
   if (threads == 0) threads = 1;
   if (threads > CSCHED_APPLY_THREADS_MOST) threads = CSCHED_APPLY_THREADS_MOST;
   if (grain == 0) grain = 1;
-  size_t helpers = threads - 1, parts = count / grain + (count % grain != 0);
+  size_t helpers = threads - 1, parts = count / grain + (count % grain != 0); // the most parts that there can be
   if (helpers >= parts) helpers = parts > 0 ? parts - 1 : 0;
   numbers all = {.body = body, .context = context, .count = count, .grain = grain, .shares = 4 * (helpers + 1)};
   csched_pool_worker *worker = csched_pool_worker_here_;
   shared *shared;
   if (helpers == 0) {
     if (count != 0) body(context, 0, count);
-  } else if (worker != NULL && worker->class != NULL && &worker->class->target == target) {
+  } else if (worker != NULL && worker->class != NULL && &worker->class->target == target) { // AP6: in a job of `target`
     run_with_forks(&all, helpers);
   } else if ((shared = malloc(sizeof *shared + helpers * sizeof(csched_job))) != NULL) {
     shared->all = all;
     run_with_jobs(shared, target, helpers);
-  } else {
+  } else { // no memory: the caller runs all iterations
     body(context, 0, count);
   }
 }

@@ -1,17 +1,17 @@
 // Fork and join on a pool's workers: a forked job waits in its worker's deque, where other workers steal it, and a join runs forked jobs or sleeps.
 //
 // States
-//   forks      a worker's deque of forked jobs that have not started (deque.c); the worker's thread is its owner
-//   phase      of a fork. PENDING: not done. WAITED: not done, and the forker sleeps until it is. DONE
+//   forks      a worker's deque of forked jobs that have not started (deque.c); the worker's thread is the deque's owner
+//   phase      of a fork (a csched_fork: one forked job). PENDING: not done. WAITED: not done, and the forker sleeps until the fork is done. DONE
 // Invariants
-//   FJ1  Each forked job starts once. Either the job is in one deque, and the thread that removes it there, owner or thief (DQ1), starts it. Or the
-//       job never was in a deque, and ran at once.
+//   FJ1  Each forked job starts once. Either the job is in one deque, and the thread that removes the job there, owner or thief (DQ1), starts the
+//       job. Or the job never was in a deque, and the forker ran it at once.
 //   FJ2  A check of the deques after a fence misses no forked job. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), and the
 //       check includes that worker's slot (pool_worker.c, WK2).
-//   FJ3  A wait returns after the job, its release and the last access to the fork. The waiter sees what the job did. A sleeping waiter is woken: the
+//   FJ3  A wait returns after the job, its `release` and the final access to the fork. The waiter sees what the job did. No wake is lost: the
 //       waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or the exchange to DONE finds WAITED.
-//   FJ4  No deadlock. A waiting thread runs forked jobs only. Each of these was forked after the awaited job had started. So waits follow the order
-//       in which jobs started. A worker that sleeps in a wait counts as blocked.
+//   FJ4  No deadlock. A waiting thread runs forked jobs only. Each of these jobs was forked after the awaited job had started. So waits follow the
+//       order in which jobs started. A worker that sleeps in a wait counts as blocked.
 //   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and the wait for it returns.
 // Orderings
 //   slots_used: relaxed, ordered by the thread's start and by F1's fences
@@ -23,17 +23,16 @@
 // Models: checks/pool.c. Not modelled: FJ4, FJ5.
 
 #include "pool_internal.h"
-
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../job/observed.h"
 
-enum { PENDING = 0, WAITED = 1, DONE = 2 };
+enum { PENDING = 0, WAITED = 1, DONE = 2 }; // the phases of a fork
 
 // MARK: the deques
 
 bool csched_pool_is_forked_(csched_pool *pool) {
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // FJ2: raised before the worker's thread began
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // FJ2: raised before a worker's thread starts
   for (uint32_t i = 0; i < used; i++)
     if (!csched_deque_is_empty_(&pool->slots[i].forks)) return true;
   return false;
@@ -47,12 +46,12 @@ void csched_pool_forget_forks_(csched_pool_worker *worker) {
 
 static void mark_done(csched_fork *fork) {
   uint32_t *phase = &fork->phase;
-  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // FJ3: pairs with wait's acquire; carries the work
+  if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // FJ3: pairs with is_done; carries the job's writes
     csched_futex_wake_(phase, 1); // the waiter may have freed the fork: the address is only a key here
 }
 
 // Does: runs the job of `fork`. Fast path: the worker has the priority and the nice value of the fork.
-static void perform(csched_pool_worker *worker, const csched_fork *fork) {
+static void perform_fork(csched_pool_worker *worker, const csched_fork *fork) {
   csched_pool_class *class = (csched_pool_class *)fork->target;
   if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
     csched_job_perform_on_(fork->job, fork->target);
@@ -79,11 +78,12 @@ bool csched_pool_help_(csched_pool_worker *worker) {
       fork = csched_deque_steal_(&from->forks); // may miss a job: the worker checks again before it sleeps
   }
   if (fork == NULL) return false;
-  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
+    csched_pool_wake_(pool, false); // F2: wakes the next searcher
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
-  if (from != worker) *slot = fork; // FJ5: the worker's own forks end with its stack frames
-  perform(worker, fork);
+  if (from != worker) *slot = fork; // FJ5: for csched_pool_end_help_; no other thread waits for the worker's own forks
+  perform_fork(worker, fork);
   mark_done(fork);
   *slot = NULL;
   return true;
@@ -92,7 +92,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
-  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork");
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // slow path: resubmission, or misuse
   bool is_in_a_job = worker != NULL && worker->class != NULL; // a worker that discards a job has no class
   if (is_in_a_job) {
     fork->target = &worker->class->target;
@@ -114,7 +114,7 @@ static bool is_done(const csched_fork *fork) {
   return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with mark_done's release
 }
 
-// Does: stops the process if this thread is no worker: its job has called fork(), and this is the child.
+// Does: stops the process if this thread is no worker: its job has called the system's fork(), and this process is the child.
 static void require_worker(const csched_fork *fork) {
   if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
@@ -126,13 +126,13 @@ void csched_pool_wait(csched_fork *fork) {
   if (is_done(fork)) return;
   require_worker(fork);
   while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: own forks first
-    perform(worker, own);
-    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for the fork
+    perform_fork(worker, own);
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for `own`
   }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
     worker->helping_depth++;
-    helped = csched_pool_help_(worker); // FJ4: forked jobs only
+    helped = csched_pool_help_(worker); // FJ4: then forks of any worker
     worker->helping_depth--;
   }
   if (is_done(fork)) return;
@@ -140,7 +140,7 @@ void csched_pool_wait(csched_fork *fork) {
   csched_blocked_begin_("csched_pool_wait", fork);
   csched_pool_blocking_begin(); // FJ4: counts the worker as blocked
   uint32_t phase = PENDING;
-  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: fails if the fork is DONE
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: fails if it is DONE already
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
   csched_pool_blocking_end();
   csched_blocked_end_();

@@ -1,12 +1,12 @@
 // A pool of worker threads: accepts jobs at four priorities, and ends in two phases after a stop.
 //
 // States
-//   closing    0: open; then 1 + the strictest policy of all stops; it only grows. ORPHANED: in a child of fork
+//   closing    0: open; 1 + the strictest policy of all stops; ORPHANED: in a child of fork. The value only grows
 //   ending     0: not begun; 1: one worker waits for the monitor's end; 2: the inboxes are closed
-//   over       futex: 0; 1 when the last worker has left
+//   over       futex: 0; 1 when the final worker has left
 // Invariants
 //   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
-//       inboxes are closed after that. A push then fails, or a worker dequeues the job before the last worker leaves.
+//       inboxes are closed after that. A push then fails, or a worker dequeues the job before the final worker leaves.
 //   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
 //       worker leaves when the inboxes are closed and empty.
 //   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began to wait before the stop. Each
@@ -16,7 +16,7 @@
 // Orderings
 //   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
 //   ending: relaxed; →2 is stored under `pick`, which carries the pushes to workers that then check for work
-//   over: release, pairs with join's acquire, carries everything that the last worker has seen, including the stopper's writes
+//   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
@@ -41,7 +41,7 @@
 #include <string.h>
 
 static const uint32_t ORPHANED = UINT32_MAX;
-enum { SPARE_THREADS = 64, MOST_THREADS = 16384 };
+enum { SPARE_THREADS = 64, MOST_THREADS = 16384 }; // extra threads, to replace blocked workers; most threads
 
 // MARK: submitting
 
@@ -68,7 +68,7 @@ static void require_not_orphaned(const csched_pool *pool, const char *function) 
   if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
-// Returns: whether a submission is refused now. The monitor may deliver until it has ended.
+// Returns: whether a submission from this thread is refused now. A stopped pool accepts jobs from its monitor only, which delivers until its end.
 static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
@@ -77,7 +77,7 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
-  if (csched_pool_keep_(class, job)) {
+  if (csched_pool_keep_(class, job)) {                             // WK8: this worker runs the job next
     if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: a follow-up wakes no worker
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1: the inbox is closed
@@ -92,27 +92,28 @@ static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched
   return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
 }
 
-static bool is_pool_closed(const csched_target *target) { // X1: accepts no submission
+static bool is_pool_closed(const csched_target *target) { // X1: a stopped pool accepts no submission
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
+// Returns: whether the calling thread may run the pool's work inline: always in an open pool.
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
 // Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: whether `priority` is higher than the class's
 // own. Requires: the pool stays valid until the donation has ended.
-static bool lend(csched_target *target, int priority, int change) { // WK7: priority donation
+static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
-  if (priority >= class - class->pool->classes) return false;
+  if (priority >= class - class->pool->classes) return false;         // the class has this priority, or a higher one
   csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
   return true;
 }
 
-// Does: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: priority donation
+// Does: waits for a sync: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
+static void await_and_donate(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: priority donation
   int priority = (int)csched_pool_priority_here_();
-  bool lends = lend(target, priority, 1);
+  bool lends = donate(target, priority, 1);
   (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the caller of await acquires the result
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the waiting caller acquires the result
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
-  if (lends) lend(target, priority, -1);
+  if (lends) donate(target, priority, -1);
 }
 
 static void describe_pool(const csched_target *target, csched_text *text) {
@@ -141,8 +142,8 @@ static void describe_pool(const csched_target *target, csched_text *text) {
 static const csched_target_type pool_type = {.deliver = deliver_to_pool,
                                              .deliver_at = deliver_to_pool_at,
                                              .enter = may_run_anywhere,
-                                             .await_ = await,
-                                             .lend_ = lend,
+                                             .await_ = await_and_donate,
+                                             .lend_ = donate,
                                              .follow_up_ = csched_pool_follow_up_,
                                              .is_closed = is_pool_closed,
                                              .describe_ = describe_pool,
@@ -161,7 +162,7 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
-// Does: as lend, for the root target of `target`, if that is a pool's. Returns: false for other roots.
+// Does: as donate, for the root target of `target`, if the root is a pool's. Returns: false for other roots.
 static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
   csched_target *root = csched_target_root_(target);
   return root->type->lend_ != NULL && root->type->lend_(root, (int)priority, change);
@@ -171,7 +172,6 @@ bool csched_target_lend(csched_target *target, csched_priority priority) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
   return lend_at_root(target, priority, 1);
 }
-
 void csched_target_take_back(csched_target *target, csched_priority priority) { lend_at_root(target, priority, -1); }
 
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
@@ -179,7 +179,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   require_not_orphaned(pool, "csched_pool_submit_batch");
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
-  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1];
+  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1]; // csched_mpsc_push_list links newest to oldest
   if (is_refusing(pool) ||
       csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1: refuses the batch
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
@@ -195,36 +195,37 @@ void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
   if (csched_pool_is_orphaned(pool)) return; // X5: the threads do not exist here
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with every acquire load
+  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with csched_pool_is_closing_
   csched_pool_close_monitor_(pool, policy);
   csched_pool_wake_all_(pool); // X2: the sleeping workers end the pool
 }
 
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->ending); // X2: the caller then checks for work under `pick`
+  return csched_load_relaxed(&pool->ending); // X2: a caller that reads 2 then checks for work under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
-  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: 1: another worker ends it
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: at 1 another worker ends it
 }
 
+// Does: the first caller closes the inboxes. Returns: whether the worker may leave: the inboxes are closed, and no work remains.
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
-  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: only the value matters
-    csched_pool_join_monitor_(pool);                    // X1: stop has closed the monitor
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: one worker closes the inboxes
+    csched_pool_join_monitor_(pool);                    // X1: waits for the monitor's final deliveries
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: no pushes from here on
     csched_store_relaxed(&pool->ending, 2u); // X2: a reader of 2 locks `pick` next, and so sees all pushes
     csched_lock_unlock(&pool->pick);
-    csched_pool_wake_all_(pool); // X2: the woken workers leave
+    csched_pool_wake_all_(pool); // X2: the woken workers run the queued jobs, and leave
     return false;
   }
-  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: closed and empty
+  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: inboxes closed and empty
 }
 
 void csched_pool_over_(csched_pool *pool) {
-  csched_store_release(&pool->over, 1u); // X3: pairs with join's acquire; carries the stopper's writes
+  csched_store_release(&pool->over, 1u); // X3: pairs with csched_pool_join; carries the stopper's writes
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
@@ -237,9 +238,9 @@ int csched_pool_join(csched_pool *pool) {
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   csched_blocked_begin_("csched_pool_join", &pool->classes[0].target);
-  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with the last worker's release
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with csched_pool_over_
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
-  csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads
+  csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads; other callers wait for it here
   if (!pool->is_joined) csched_pool_join_workers_(pool);
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
@@ -270,8 +271,8 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
                 (const void *)pool);
 }
 
-// The atfork handler: orphans the pool in the child, which has none of its threads. A worker that forked stops being a worker, but can run its job to
-// the end. The handler locks nothing: a thread of the parent may have held the lock.
+// The atfork handler: orphans the pool in the child, where the pool has no threads. A worker that forked stops being a worker, but its job can run to
+// its end. The handler locks nothing: a thread of the parent may have held the lock.
 static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: orphaned in the child
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
@@ -295,15 +296,15 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create
 
-static void init(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
-  static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0};
+static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
+  static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards
   memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
   pool->workers = workers;
   pool->most_threads = most;
   pool->stack_size = options->stack_size;
-  pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000;
+  pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000; // 10 s
   if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
-  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0;
+  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0; // ns
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
   pool->tells_of_cap = most > workers;
@@ -333,19 +334,19 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   if (workers > most) workers = most;
   csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
   if (pool == NULL) return ENOMEM;
-  init(pool, options, workers, most);
+  init_pool(pool, options, workers, most);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     csched_os_atfork_(&pool->atfork, pool_at_fork); // from here on dumps list the pool, and a fork orphans it
     *result = pool;
     return 0;
   }
-  if (pool->monitor != NULL) { // X4: ends the monitor thread
+  if (pool->monitor != NULL) { // X4: a failed create leaves no thread
     csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  free(pool); // X4: no memory stays allocated
+  free(pool); // X4: a failed create leaves no memory
   return error;
 }
 

@@ -3,24 +3,24 @@
 // States
 //   counts     four counts of workers. SEARCHING: workers that search for work, or are about to. IDLE: workers in `idle`, asleep or about to sleep.
 //              THREADS: all workers, including those about to start. BLOCKED: see pool_monitor.c. THREADS - IDLE - BLOCKED workers are running;
-//              `pool->workers` running ones are enough
-//   idle       list of idle workers, the latest first; changed together with IDLE, under `idle_lock`
-//   signal     a worker's futex. 0. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the waker has also
-//              started another thread in the worker's slot, and has counted that thread instead
+//              `pool->workers` running workers are enough
+//   idle       list of idle workers, the most recently idle first; changed together with IDLE, under `idle_lock`
+//   signal     a worker's futex. 0: no signal yet. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the
+//              waker has also started another thread in the worker's slot, and has counted that thread instead
 // Invariants
 //   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
 //       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
 //       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
-//   F2  Skip the wake while a worker is searching. That worker finds the work, or it is the last to leave SEARCHING. The last worker to leave
-//       SEARCHING checks for queued, forked and kept jobs, even if it has found a job. So at most one wake is in flight, and a worker that finds a
-//       job wakes the next worker if there are more jobs.
+//   F2  Skip the wake while a worker is searching. A worker whose end of search leaves no worker in SEARCHING checks for queued, forked and kept
+//       jobs, even if it has found a job. If there are more jobs, it wakes the next worker or continues itself. So no skipped wake loses a job, and
+//       at most one wake is in flight.
 //   F3  Skip the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks for work when
 //       it stops running. The monitor finds workers that block without a report (pool_monitor.c).
 //   F4  A worker is removed from `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
 //   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
 //       and then wakes all workers in `idle`. `idle_lock` orders the two.
 //   F6  One worker stays, asleep without a deadline. The other workers leave after `idle_exit` without work.
-//   F7  The last worker that leaves wakes the joiners. After that, no thread is started.
+//   F7  The final worker that leaves wakes the joiners. After that, no thread is started.
 // Orderings
 //   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the deque carry the work
 // Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
@@ -32,37 +32,35 @@
 // Models: checks/pool.c.
 
 #include "pool_internal.h"
-
 #include "../job/observed.h"
 #include "../job/recorder_internal.h"
 
-// A search checks for kept jobs in each APART-th round only, because the check takes the cache line from the worker that keeps the job. While workers
-// keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
+// APART: a search checks for kept jobs in each APART-th round only, because the check fetches a cache line of the worker that keeps the job.
+// SPINS: while workers keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
 enum { APART = 8, SPINS = 8 };
-// The units of the four counts in `counts`, 16 bits each.
+// The units of the four counts in `counts`, 16 bits each. A count is subtracted by adding its negative unit, modulo 2^64.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 
 static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
 
-static size_t running(uint64_t counts) {
+static size_t running(uint64_t counts) { // the number of running workers
   return count_of(counts, THREADS) - count_of(counts, IDLE) - count_of(counts, BLOCKED);
 }
 
 static uint64_t counts_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->counts); // F1: ordered by the fence before it; elsewhere a racy read
+  return csched_load_relaxed(&pool->counts); // F1: ordered by the caller's fence; elsewhere a racy read
 }
 
 // Does: adds `units` to `counts`. Returns: the counts before.
 static uint64_t add_to_counts(csched_pool *pool, uint64_t units) {
-  return csched_fetch_add_relaxed(&pool->counts, units); // F1: ordered by the fence after it, or by `idle_lock`
+  return csched_fetch_add_relaxed(&pool->counts, units); // F1: ordered by the caller's next fence, or by `idle_lock`
 }
 
 size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(counts_of(pool), THREADS); }
-
 bool csched_pool_is_surplus_(const csched_pool *pool) { return running(counts_of(pool)) > pool->workers; }
 
 int csched_pool_start_first_(csched_pool *pool) {
-  pool->counts = THREADS + SEARCHING;
+  pool->counts = THREADS + SEARCHING; // one worker, which searches
   return csched_pool_start_worker_(pool, NULL);
 }
 
@@ -92,9 +90,9 @@ void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
   csched_futex_wake_(&worker->signal, 1);
 }
 
-static void signal(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
+static void signal_woken(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
 
-// Does: removes the latest worker from `idle`. Returns: the worker; NULL: none is idle. The caller changes `counts` and signals it.
+// Does: removes the most recently idle worker from `idle`. Returns: the worker; NULL: none. The caller changes `counts` and signals the worker.
 static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
   csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
   if (worker == NULL) return NULL;
@@ -103,7 +101,7 @@ static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
   return worker;
 }
 
-// Returns: whether every worker that the pool may have exists, and none is idle.
+// Returns: whether the pool has its largest number of workers, and none is idle. So there is no worker to wake, and none may be started.
 static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
 }
@@ -112,14 +110,14 @@ static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
   return running(counts) >= pool->workers || is_at_cap(pool, counts);
 }
 
-// Returns: whether a wake is superfluous now. `beside_others`: a searching worker does not make it superfluous, as each job needs its own worker.
+// Returns: whether a wake is superfluous now. `beside_others`: a searching worker is not enough, because each job of a batch needs a worker.
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
   return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: a worker is searching
          is_saturated(pool, counts) ||                          // F3: enough workers run
          count_of(counts, THREADS) == 0;                        // F7: the pool has ended
 }
 
-// Returns: whether queued work may depend on blocked workers, and the monitor can act: by a new thread, or by the message about the limit.
+// Returns: whether queued work may depend on blocked workers, and the monitor can start a thread, or can print the message about `most_threads`.
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
          (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: changes once
@@ -132,17 +130,17 @@ bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
 
-// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, has the monitor watch them.
+// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, starts the monitor's watch.
 static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
   if (!needs_no_wake(pool, counts, beside_others)) return false;
   if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3: starts the monitor's watch
   return true;
 }
 
-// Does: rechecks under the lock that a wake is needed, counts a worker as searching, and wakes or starts it. Returns: whether it did.
+// Does: under the lock, checks again that a wake is needed, and counts a worker as searching; then wakes or starts it. Returns: false: not needed.
 static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool beside_others) {
   csched_pool_worker *idle = NULL;
-  uint64_t claim;
+  uint64_t claim; // added to `counts`: an idle worker becomes searching, or a new searching thread is counted
   csched_lock_lock(&pool->idle_lock);
   do {
     if (needs_no_wake(pool, counts, beside_others)) {
@@ -155,7 +153,7 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
     // WK6: if the worker's thread is stuck at a high nice value, a new thread takes over its slot, and signals the old thread.
-    if (!csched_pool_replace_(idle)) signal(idle);
+    if (!csched_pool_replace_(idle)) signal_woken(idle);
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
     csched_pool_start_failed_(pool);
   }
@@ -172,7 +170,7 @@ void csched_pool_announce_(csched_pool *pool, size_t count) {
   uint64_t counts = counts_of(pool);
   if (CSCHED_LIKELY(skip_wake(pool, counts, false)) || !wake_one(pool, counts, false) || count == 1) return;
   for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
-    left--;
+    left--; // one wake for each further job
 }
 
 void csched_pool_wake_all_(csched_pool *pool) {
@@ -182,7 +180,7 @@ void csched_pool_wake_all_(csched_pool *pool) {
     if (worker != NULL) add_to_counts(pool, SEARCHING - IDLE);
     csched_lock_unlock(&pool->idle_lock);
     if (worker == NULL) return;
-    signal(worker); // F4: one signal each
+    signal_woken(worker); // F4: one signal each
   }
 }
 
@@ -192,7 +190,7 @@ bool csched_pool_stop_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) return false;
   worker->is_searching = false;
   if (count_of(add_to_counts(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker searches
-  csched_fence_full(); // F1: before the caller's check for more work
+  csched_fence_full(); // F1: between leaving SEARCHING and the caller's check for more work
   return true;
 }
 
@@ -201,8 +199,8 @@ bool csched_pool_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) add_to_counts(pool, SEARCHING);
   worker->is_searching = true;
   worker->victim = NULL;
-  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0);
-  csched_time begun = csched_now(), now = begun, seen = begun; // `seen`: when a kept job was last seen
+  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0); // no spins
+  csched_time begun = csched_now(), now = begun, seen = begun; // `seen`: when a kept job was most recently found
   for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SPINS * pool->spin_for; round++) {
     if (csched_pool_may_have_work_(pool)) return true;
     if (round % APART == 0 && csched_pool_find_victim_(worker, now)) return true;
@@ -216,14 +214,14 @@ bool csched_pool_search_(csched_pool_worker *worker) {
 
 // MARK: sleeping and leaving
 
-// Does: removes the calling worker from `idle`, and adds `claim` to `counts`, unless a waker has removed it or the worker must stay (F6).
-// Returns: whether it did.
+// Does: removes the calling worker from `idle`, and adds `claim` to `counts`: -IDLE - THREADS to leave the pool, or SEARCHING - IDLE to continue.
+// Returns: false, and does nothing, if a waker has already removed the worker, or the worker wants to leave but is the one that must stay (F6).
 static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
-  uint64_t counts = counts_of(pool); // F6: workers in SEARCHING do not count: their threads may fail to start
+  uint64_t counts = counts_of(pool); // F6: searching workers are not relied on: their threads may fail to start
   bool by_me = worker->is_idle && (claim != -IDLE - THREADS ||
-                                   count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: one stays
+                                   count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: another stays
   if (by_me) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
@@ -233,29 +231,29 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   return by_me;
 }
 
-static bool must_stay_awake(csched_pool *pool) { // F5: checked before each sleep
+static bool must_stay_awake(csched_pool *pool) { // F5: checked after the worker has entered `idle`
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
-// Does: enters `idle`, and sleeps there until a waker removes the worker, or it leaves the pool after `idle_exit`.
+// Does: enters `idle`, and sleeps until a waker removes the worker from `idle`, or the worker leaves the pool after `idle_exit`.
 static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_set_idle_(worker, true);
   csched_lock_lock(&pool->idle_lock);
-  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find the worker
+  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find the worker in `idle`
   TAILQ_INSERT_HEAD(&pool->idle, worker, link);
   worker->is_idle = true;
   add_to_counts(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
   csched_lock_unlock(&pool->idle_lock);
   worker->is_searching = worker->is_surplus = false;
-  csched_fence_full(); // F1: between entering `idle` and the check
+  csched_fence_full(); // F1: between entering `idle` and the check for work
   if (must_stay_awake(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
   csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   uint32_t signalled;
   while ((signalled = csched_load_relaxed(&worker->signal)) == 0) { // F4: a waker stores the signal
     if (csched_futex_wait_(&worker->signal, 0, deadline) != CSCHED_FUTEX_TIMED_OUT) continue;
     if (stop_being_idle(worker, -IDLE - THREADS)) return CSCHED_SLEPT_LEFT; // F6: another worker stays
-    bool is_last = count_of(counts_of(pool), THREADS) <= 1;
+    bool is_last = count_of(counts_of(pool), THREADS) <= 1; // F6: the only worker sleeps without a deadline
     deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
   return (csched_pool_slept)signalled; // a waker has removed the worker from `idle`
@@ -266,18 +264,18 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   csched_recorder_slept_();
   if (slept != CSCHED_SLEPT_WOKEN) return slept;
   csched_pool_set_idle_(worker, false);
-  worker->is_searching = true; // the waker, or stop_being_idle, has counted it so
+  worker->is_searching = true; // the waker, or stop_being_idle, has counted the worker in SEARCHING
   return slept;
 }
 
 // Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves.
 static void leave_locked(csched_pool *pool, uint64_t units) {
   if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
-    csched_pool_over_(pool); // F7: the last worker has left
+    csched_pool_over_(pool); // F7: the final worker has left
 }
 
 static void leave_pool(csched_pool *pool, uint64_t units) {
-  csched_lock_lock(&pool->idle_lock); // F6: two workers must not both leave because each counts on the other to stay
+  csched_lock_lock(&pool->idle_lock); // F6: two workers must not both leave, each because the other seems to stay
   leave_locked(pool, units);
   csched_lock_unlock(&pool->idle_lock);
 }
@@ -287,18 +285,18 @@ void csched_pool_leave_(csched_pool_worker *worker) {
   worker->is_searching = false;
 }
 
-// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. An idle worker searches in its place. If no
-// worker is idle, each running worker checks for work before it sleeps.
+// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. Does: wakes an idle worker to search instead.
+// If no worker is idle, each running worker checks for work before it sleeps.
 void csched_pool_start_failed_(csched_pool *pool) {
   csched_lock_lock(&pool->idle_lock);
   csched_pool_worker *worker = pop_idle_locked(pool);
   leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the removal
   csched_lock_unlock(&pool->idle_lock);
   if (worker != NULL) {
-    signal(worker); // F4: one signal
+    signal_woken(worker); // F4: one signal; it replaces the failed thread in SEARCHING
     return;
   }
-  csched_fence_full();      // MN1: `counts` changes before `watching` is read; pairs with the monitor's last check
+  csched_fence_full();      // MN1: `counts` changes before `watching` is read; pairs with release_tick's fence
   csched_pool_watch_(pool); // F3: the monitor tries again to start a thread
 }
 
@@ -310,4 +308,5 @@ void csched_pool_blocked_(csched_pool *pool) {
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
 }
 
+// Returns: whether more than `workers` run now: before the subtraction of BLOCKED, at least `workers` were running.
 bool csched_pool_unblocked_(csched_pool *pool) { return running(add_to_counts(pool, -BLOCKED)) >= pool->workers; }

@@ -4,28 +4,28 @@
 //   monitor       the thread that owns the pool's timers and runs `tick`; it exists as long as the pool
 //   watching      0; 1: `tick` is submitted to the monitor thread, or runs there
 //   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
-//                 it blocks. IDLE. ORPHANED: by fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
+//                 the worker blocks. IDLE: sleeps. ORPHANED: in a child of fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
 //   delivers_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
 //   following     of a worker: list of later timers for that target; under `pick`
 // Invariants
 //   MN1  The monitor watches the workers while work waits, enough workers count as running, and none is searching. A thread that skips a wake for
-//       that reason (F3) starts the watch. When the condition has ended, the monitor clears `watching`, executes a full fence, and checks a last
-//       time. A failed thread start also starts the watch: each tick tries again. The monitor thread starts with the pool. Later the system might be
-//       unable to start a thread, while the only worker waits for a queued job.
-//   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED worker that has used some
-//       becomes RUNNING. So a queued job begins within two ticks, even if every worker is blocked, provided that the system can start a thread. A
-//       pool without work is not watched.
+//       that reason (F3) starts the watch. When the condition has ended, the monitor clears `watching`, executes a full fence, and checks the
+//       condition once more. A failed thread start also starts the watch: each tick tries again. The monitor thread starts with the pool, because
+//       later the system might be unable to start a thread while the only worker waits for a queued job.
+//   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED worker that has used processor
+//       time becomes RUNNING. So a queued job starts within two ticks, even if every worker is blocked, provided that the system can start a thread.
+//       A pool without work is not watched.
 //   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
-//       changes `state` from RUNNING, or back to it, changes the count.
+//       changes `state` from RUNNING, or back to RUNNING, changes the count.
 //   MN4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later timers.
-//   MN5  The monitor never runs user code. Workers run it instead.
-//   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded when the pool drops. Until then the timer
-//       waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker that delivers an earlier timer. After the delivery, that worker moves
-//       `following` to the front of the inbox.
+//   MN5  The monitor never runs user code. Workers run that code instead.
+//   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded if the pool drops its work. Until then the
+//       timer waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker that delivers an earlier timer. After the delivery, that worker
+//       moves `following` to the front of the inbox.
 //   MN7  At any time one worker delivers to a target and to all queues on it. So their timers stay in order.
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
 // Orderings
-//   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` is free · state: relaxed, only the value matters
+//   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` may be submitted again · state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
 // Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. A target that is being delivered to collects
@@ -38,7 +38,6 @@
 #include "pool_internal.h"
 
 #include "../sync/waiting_internal.h"
-
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../loop/loop_internal.h"
@@ -54,7 +53,7 @@ int csched_pool_start_monitor_(csched_pool *pool) {
   char name[CSCHED_POOL_NAME] = "";
   csched_os_signals before;
   csched_pool_name_(pool, 0, name);
-  csched_os_signals_block_(&before); // the new thread inherits the mask: no signal handler of the program runs there
+  csched_os_signals_block_(&before); // the monitor inherits the mask: no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
   if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
@@ -79,12 +78,9 @@ void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy) {
 }
 
 void csched_pool_join_monitor_(csched_pool *pool) { csched_thread_join(pool->monitor); }
-
 void csched_pool_free_monitor_(csched_pool *pool) { csched_thread_destroy(pool->monitor); }
-
 bool csched_pool_is_monitor_(csched_pool *pool) { return csched_thread_is_current(pool->monitor); }
-
-size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_count(pool) + 1; }
+size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_count(pool) + 1; } // and the monitor
 
 // MARK: deliveries by workers
 
@@ -92,14 +88,14 @@ static csched_pool *pool_of(csched_delivery *delivery) {
   return (csched_pool *)((char *)delivery - offsetof(csched_pool, delivery));
 }
 
-// Returns: whether the inbox accepted `job`; false: it is closed.
+// Does: adds `job` to the inbox of `class`, and wakes a worker. Returns: false if the inbox is closed.
 static bool add_job(csched_pool *pool, int class, csched_job *job) {
   bool is_accepted = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
   if (is_accepted) csched_pool_announce_(pool, 1);
   return is_accepted;
 }
 
-// The monitor's own push succeeds (MN4). A submitter that transfers a late timer may find the inbox closed.
+// Does: transfers `timer` to a worker. The monitor's own push succeeds (MN4). A submitter that transfers an overdue timer may find the inbox closed.
 static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { // MN6: a worker delivers it
   if (add_job(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
   csched_delivery_done_(delivery);
@@ -117,15 +113,16 @@ void csched_pool_init_delivery_(csched_pool *pool) {
 
 csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delivery; }
 
-bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) {
+// Returns: true: `worker` must deliver the timer `job`; false: the timer now waits behind another worker's delivery.
+bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) { // MN7: one worker for a target
   csched_pool *pool = worker->pool;
-  const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target);
+  const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target); // the user's target
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: includes each worker that delivers
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->delivers_for != key) continue;
     job->next = NULL;
-    *each->last_following = job; // MN7: waits behind that worker's delivery
+    *each->last_following = job; // MN7: the timer waits behind that worker's delivery
     each->last_following = &job->next;
     return false;
   }
@@ -158,7 +155,7 @@ void csched_pool_end_delivery_(csched_pool_worker *worker) {
 
 // MARK: watching
 
-// Marks the worker as STALLED if it has used no processor time since the last tick, else as RUNNING. The first tick only records the time.
+// Does: marks `worker` as STALLED if it has used no processor time since the previous tick, else as RUNNING. A first tick only records the time.
 static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   uint32_t id = csched_load_relaxed(&worker->id);       // racy read, rechecked by the next tick
   uint32_t state = csched_load_relaxed(&worker->state); // racy read, rechecked by the cas
@@ -170,16 +167,15 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   bool has_moved = id != worker->id_seen || used != worker->time_seen;
   worker->time_seen = used;
   worker->id_seen = id;
-  if (has_moved == (state == RUNNING)) return;
-  if (!has_moved && csched_os_thread_is_ready_(id))
-    return; // the thread waits for a processor: another worker would only compete with it
+  if (has_moved == (state == RUNNING)) return;              // the state is right already
+  if (!has_moved && csched_os_thread_is_ready_(id)) return; // another worker would only compete for the processors
   if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_moved ? RUNNING : STALLED)))
-    return; // MN3: counted once
+    return; // MN3: the worker itself has changed `state`
   if (has_moved) csched_pool_unblocked_(pool);
   else csched_pool_blocked_(pool); // MN2: wakes another worker
 }
 
-// Prints one message when `most_threads` is reached and workers are blocked.
+// Does: prints a message, once, when `most_threads` is reached and workers are blocked.
 static void report_cap(csched_pool *pool) {
   if (csched_load_relaxed(&pool->tells_of_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
     return;                                      // racy read: only the monitor writes the flag
@@ -193,8 +189,8 @@ static void report_cap(csched_pool *pool) {
       (void *)pool, pool->name, pool->most_threads, pool->workers);
 }
 
-// The monitor's job: checks all workers, and submits itself again while the watch is needed.
-static void tick(csched_job *job) {
+// Does: checks all workers, as the monitor's job, and submits the job again while the watch is needed.
+static void run_tick(csched_job *job) {
   csched_pool *pool = job->context;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
@@ -202,8 +198,8 @@ static void tick(csched_job *job) {
     if (!is_needed) pool->slots[i].id_seen = 0;
     else check_worker(pool, &pool->slots[i]);
   }
-  if (!is_needed) return; // MN1: release_tick checks once more
-  csched_pool_wake_(pool, false);
+  if (!is_needed) return;         // MN1: release_tick checks once more
+  csched_pool_wake_(pool, false); // MN1: retries a failed thread start
   report_cap(pool);
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
                           0);
@@ -211,15 +207,15 @@ static void tick(csched_job *job) {
 
 static void drop_tick(csched_job *job) { (void)job; }
 
-// The loop no longer uses `tick`, so csched_pool_watch_ can submit it again.
+// Called when the loop no longer uses `tick`. Does: permits csched_pool_watch_ to submit `tick` again, and checks once more.
 static void release_tick(csched_job *job) {
   csched_pool *pool = job->context;
-  csched_store_release(&pool->watching, 0u); // MN1: pairs with watch's acquire
-  csched_fence_full();                       // MN1: before the last check
+  csched_store_release(&pool->watching, 0u); // MN1: pairs with csched_pool_watch_'s acquire
+  csched_fence_full();                       // MN1: between clearing `watching` and the check
   if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_watch_(pool);
 }
 
-static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(tick, drop_tick, release_tick);
+static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick);
 
 void csched_pool_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence
@@ -235,18 +231,18 @@ void csched_pool_after_job_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->state) != RUNNING)) { // racy read, rechecked by the exchange
     if (csched_load_relaxed(&worker->state) == ORPHANED)
       csched_pool_panic_worker_(worker->pool); // racy read: written on this thread
-    worker->blocking_depth = 0;                // the job may not have called blocking_end
-    if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: counted once
+    worker->blocking_depth = 0;                // the job may have omitted csched_pool_blocking_end
+    if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: BLOCKED counted the worker
       worker->is_surplus = csched_pool_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
-    worker->is_surplus = csched_pool_is_surplus_(worker->pool);                    // a STALLED worker may run again
+    worker->is_surplus = csched_pool_is_surplus_(worker->pool); // a STALLED worker may run again: too many run then
   }
 }
 
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->state, (uint32_t)RUNNING); // MN3: no other thread changes IDLE
   else if (csched_exchange_relaxed(&worker->state, (uint32_t)IDLE) == STALLED)
-    csched_pool_unblocked_(worker->pool); // MN3: STALLED was counted
+    csched_pool_unblocked_(worker->pool); // MN3: BLOCKED counted the STALLED worker
 }
 
 void csched_pool_orphan_worker_(csched_pool_worker *worker) {
@@ -256,7 +252,7 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker) {
 void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth++ > 0) return;
-  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: counted once
+  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: not counted yet
     csched_pool_blocked_(worker->pool);
 }
 
@@ -266,6 +262,7 @@ void csched_pool_blocking_end(void) {
   csched_pool_after_job_(worker);
 }
 
+// Locks, semaphores and the like call these functions before and after a thread waits.
 __attribute__((constructor)) static void install(void) {
   csched_waiting_begins_ = csched_pool_blocking_begin;
   csched_waiting_ends_ = csched_pool_blocking_end;

@@ -3,36 +3,36 @@
 // States
 //   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and must be joined
 //   passed     of a priority: how often another priority was picked while this one had work; under `pick`
-//   kept       of a worker: 0, or a job that the worker's current job has submitted, with the number of its class in the lowest bits
-//   more       of a priority, read racily: whether the consumer's half of its inbox has jobs
+//   kept       of a worker: 0, or the job that it runs next, which its current job has submitted; the class's number is in the lowest bits
+//   more       of a priority, read racily: whether the consumer's half of the inbox has jobs
 //   id         of a worker, read racily: the system's number of its thread, 0 while the thread starts
 // Invariants
 //   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
 //       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
 //       priorities (pool_monitor.c).
-//   WK2  A thief that checks all slots up to `slots_used` misses no worker that may have forked. `slots_used` is raised before the thread starts.
+//   WK2  A thief that checks all slots up to `slots_used` misses no worker that may have forked. `slots_used` is raised before a thread starts.
 //   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
 //       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
 //   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
-//       continues as the worker. First the worker stops counting as blocked, its delivery ends, its job has ended (job.c, J7), and the forked jobs
-//       that it stole count as done.
+//       continues as the worker. Before that, the worker's job and its delivery end (job.c, J7), the worker stops counting as blocked, and the forked
+//       jobs that it stole count as done.
 //   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its end in the child, but the job
 //       must not return.
-//   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises it. If the
-//       process has given up the right meanwhile, a worker cannot lower its value. It continues while there is work. The thread that wakes this
-//       worker next starts a thread that takes over its slot.
-//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own priority to the lower one. Priorities that are not
-//       above the donated one then pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the highest
-//       priority. A lock's owner is lifted to that value while a thread sleeps for the lock, until the owner's next job (lock.c).
-//   WK8  While no other work waits, a worker keeps a job that its job submits to its own priority, and runs the kept job next. So a chain of jobs,
-//       each of which submits the next, stays on one thread. A kept job is claimed by one exchange, so only one worker gets it. A check after a fence
-//       misses none (pool_idle.c, F1): the job is kept before its submitter's fence. If other work waits, the kept job is queued behind that work.
+//   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises its value. If
+//       the process gives up this right later, a worker's thread is stuck at its high value. The worker continues while there is work. The thread
+//       that wakes this worker next starts a thread that takes over its slot.
+//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own priority to the lower one. Meanwhile, priorities that
+//       are not above the donated one pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the
+//       highest priority. While a thread sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
+//   WK8  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same priority, and runs the kept job next.
+//       So a chain of such jobs stays on one thread. One exchange claims a kept job, so only one worker gets it. A check after a fence misses no kept
+//       job (pool_idle.c, F1): the job is kept before its submitter's fence. If other work waits, the kept job is queued behind that work.
 //   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the kept job after AGE, or at
 //       once if workers do not spin. Each busy worker checks the other workers' kept jobs once in LOOK jobs.
-//   WK10  A follow-up is kept without a wake. Its worker runs it right after the job that submitted it: a queue ends its batch for that (serial.c,
-//       SQ4). If the worker blocks meanwhile, or its job ends the thread, another worker steals the follow-up like any kept job.
+//   WK10  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its batch for that (serial.c, SQ4).
+//       The follow-up is kept without a wake. If the worker blocks, or the job ends its thread, another worker may steal the follow-up.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with claim's acquire, carries the job
+//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with claim_kept's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread
@@ -53,9 +53,9 @@
 #include <string.h>
 
 enum { VACANT = 0, LIVE = 1, ENDED = 2 };
-enum { LOOK = 64 };                  // jobs between two checks of other workers' kept jobs
+enum { LOOK = 64 };                  // a busy worker checks other workers' kept jobs once in so many of its jobs
 static const csched_time AGE = 3000; // ns until a kept job may be stolen: longer than a job that only submits the next
-enum { PATIENCE = 16 };              // how often the next lower priority is passed over at most
+enum { PATIENCE = 16 };              // most times the next lower priority is passed over; doubled per further step
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
@@ -75,7 +75,7 @@ bool csched_pool_is_queued_locked_(csched_pool *pool) {
   return false;
 }
 
-// Returns: the oldest job of `class`, without timers that wait behind another worker's delivery; NULL: none.
+// Does: dequeues the oldest job of `class`. Timers that must wait for another worker's delivery move to that worker. Returns: the job; NULL: none.
 static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
   bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
@@ -91,19 +91,19 @@ csched_priority csched_pool_priority_here_(void) {
   return (csched_priority)(worker->class - worker->pool->classes);
 }
 
-// Returns: whether a waiting thread donates a priority to `class` that is at least that of `best`.
+// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`.
 static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // WK7: donation
   for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
     if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
   return false;
 }
 
-// Returns: the class with work that comes first: the monitor's inboxes, then the priorities; or a class that was passed over too often.
+// Returns: the first class with work: the monitor's inboxes, then the highest priority, or a lower one that was passed over too often. NULL: none.
 static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest first, with aging
   csched_pool_class *best = NULL;
   unsigned patience = PATIENCE;
   for (int i = 0; i < CSCHED_CLASSES; i++) {
-    csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES];
+    csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES]; // 4, 5, then 0 to 3
     if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
     else if (best == NULL) best = class;
     else if (++class->passed > (CSCHED_UNLIKELY(is_waited_for(class, best)) ? 1 : patience)) return class;
@@ -113,14 +113,14 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
 }
 
 // Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job; NULL: the inboxes have none.
-static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) {
+static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
-  if (!csched_pool_may_have_work_(pool)) return NULL; // rechecked before a sleep
+  if (!csched_pool_may_have_work_(pool)) return NULL; // a racy check: the worker checks again before it sleeps
   csched_lock_lock(&pool->pick);                      // WK1: the consumer's lock
   csched_pool_class *class;
   csched_job *job = NULL;
   while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
-  bool is_last = false, more = false;
+  bool is_last = false, more = false; // no other worker searches now; the inboxes have more jobs
   if (job != NULL) {
     class->passed = 0;
     is_last = csched_pool_stop_search_(worker);
@@ -128,7 +128,7 @@ static csched_job *pick(csched_pool_worker *worker, csched_pool_class **chosen) 
   }
   csched_lock_unlock(&pool->pick);
   if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
-    csched_pool_wake_(pool, false); // F2: the last searcher wakes the next one
+    csched_pool_wake_(pool, false); // F2: the only searcher has found a job, and wakes the next searcher
   *chosen = class;
   return job;
 }
@@ -140,18 +140,18 @@ static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
   return &pool->classes[kept & CSCHED_CLASS_BITS];
 }
 
-bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: the worker's next job, if no work waits
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: kept only while no other work waits
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
   if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
-    return false;                                          // racy read: other threads store 0 only
+    return false;                                          // racy read: other threads store only 0 in `kept`
   csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
   csched_store_release(&worker->kept,
                        (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // WK8: pairs with claim_kept
   return true;
 }
 
-uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: follow-up runs next
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: only for a job of `target` on a worker
   csched_pool_worker *worker = csched_pool_worker_here_;
   bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
   return is_in_job ? &worker->follow_up : NULL;
@@ -181,7 +181,7 @@ static uintptr_t claim_kept(csched_pool_worker *from) {
   return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with csched_pool_keep_
 }
 
-// Returns: this worker's kept job. If other work waits, moves the kept job to its inbox, and returns NULL.
+// Returns: this worker's kept job; NULL: none. If other work waits, moves the kept job to its class's open inbox, and returns NULL.
 static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   uintptr_t kept = claim_kept(worker);
@@ -189,17 +189,18 @@ static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class 
   *chosen = class_of(pool, kept);
   bool runs_now = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
   if (runs_now || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
-  csched_pool_announce_(pool, 1); // F1: after the push
+  csched_pool_announce_(pool, 1); // F1: wakes a worker, after the push
   return NULL;
 }
 
+// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal that job now: it is older than AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
-      csched_load_relaxed(&each->keeps) == worker->keeps_seen)
-    return now >= worker->kept_since + AGE;                                                 // Speed only
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                                   // WK2: misses no worker
+      csched_load_relaxed(&each->keeps) == worker->keeps_seen) // the victim still keeps the same job
+    return now >= worker->kept_since + AGE;                    // Speed only
+  uint32_t used = csched_load_relaxed(&pool->slots_used);      // WK2: misses no worker
   uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // round robin
   worker->victim = NULL;
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
@@ -211,7 +212,7 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
   return now == 0 && worker->victim != NULL;
 }
 
-// Returns: the kept job of the victim that csched_pool_find_victim_ has set; NULL: none.
+// Returns: the kept job of `worker->victim`, which csched_pool_find_victim_ has set; NULL: none, or another worker has claimed the job.
 static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   uintptr_t kept = worker->victim != NULL ? claim_kept(worker->victim) : 0;
@@ -219,7 +220,7 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
   if (kept == 0) return NULL;
   *chosen = class_of(pool, kept);
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
-    csched_pool_wake_(pool, false); // F2: makes up for skipped wakes
+    csched_pool_wake_(pool, false); // F2: submitters skipped their wakes while this worker searched
   return job_of(kept);
 }
 
@@ -227,50 +228,50 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
   if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
-    job = steal_kept(worker, chosen); // WK9: else a job kept behind an endless one waits while there is other work
+    job = steal_kept(worker, chosen); // WK9: else a job kept behind an endless job waits while other work comes
   if (job == NULL) job = claim_own_kept(worker, chosen);
-  if (job == NULL && !worker->is_surplus) job = pick(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = dequeue(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = steal_kept(worker, chosen);
   return job;
 }
 
 // MARK: running
 
-// Returns: whether the worker's thread has this nice value, and no lock waiter has lifted it (WK7).
+// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted the thread (WK7).
 static bool has_nice(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
-         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: its own thread
+         (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: own thread's id
 }
 
-// Does: sets the nice value of the worker's thread, unless it could not be lowered again.
+// Does: sets the nice value of the worker's thread, unless the thread could not lower that value again.
 static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise after a failure
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(has_nice(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
-                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: before the worker enters `idle`
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: read while the worker is idle
   if (is_set) worker->nice = nice;
-  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all store the same value
+  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all workers store 0
 }
 
-bool csched_pool_keeps_follow_up_(void) { // WK10: follow-up runs next
+bool csched_pool_keeps_follow_up_(void) { // WK10: marks the job just kept as the follow-up
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
   worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
   return true;
 }
 
-// The follow-up runs before any other job, because it is a part of the job that submitted it.
-static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: follow-up runs next
+// Does: runs the follow-up before any other job, because the follow-up belongs to the job that submitted it.
+static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: before any other job
   worker->follow_up = CSCHED_FOLLOW_UP_NONE;
   uintptr_t kept = claim_kept(worker);
-  if (kept == 0) return; // WK9: another worker has stolen it
+  if (kept == 0) return; // WK9: another worker has stolen the follow-up
   if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
   else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
 }
 
-// Does: runs `job`, and its follow-up, at the nice value of `class`.
+// Does: runs `job`, and then its follow-up, at the nice value of `class`, or at a donated one. `class` becomes the worker's class meanwhile.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
@@ -278,10 +279,10 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   csched_job_perform_on_(job, &class->target);
   if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
-  if (outer != NULL) set_nice(worker, outer->nice); // the outer job waits in csched_pool_wait, and continues
+  if (outer != NULL) set_nice(worker, outer->nice); // the outer job continues: it is inside csched_pool_wait
 }
 
-// `class` is set during the delivery: a target may run the job at once, and that job may fork.
+// Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once, and that job may fork.
 static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
@@ -289,12 +290,12 @@ static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = NULL;
 }
 
-// Does: runs, delivers or discards one job. Returns: whether there was one.
+// Does: runs, delivers or discards one job, or helps with a forked job. Returns: whether there was one.
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = next_job(worker, &class);
   if (job == NULL) return !worker->is_surplus && csched_pool_help_(worker);
-  long number = class - worker->pool->classes;
+  long number = class - worker->pool->classes; // 0 to 3: a priority
   if (CSCHED_UNLIKELY(number == CSCHED_DELIVERIES)) deliver_timer(worker, job);
   else if (CSCHED_UNLIKELY(number == CSCHED_DEFERRED || csched_pool_is_dropping_(worker->pool)))
     csched_target_discard(job);
@@ -302,21 +303,21 @@ static bool run_one(csched_pool_worker *worker) {
   return true;
 }
 
-// Runs jobs, searches and sleeps, until the worker leaves the pool or its thread is replaced.
-static void work(void *context) {
+// Does: runs jobs, searches and sleeps, until the worker leaves the pool or its thread is replaced.
+static void worker_loop(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
     if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers run jobs too
     if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
-        run_one(worker)) { // racy read: only this worker stores a job there
+        run_one(worker)) { // racy read: only this worker stores a job in `kept`
       csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
-      if (!csched_pool_end_(worker)) continue;
+      if (!csched_pool_end_(worker)) continue; // not ended yet: check for jobs again
       csched_pool_leave_(worker);
       worker->has_left = true;
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
-      set_nice(worker, 0);
+      set_nice(worker, 0); // WK6: sets `is_stuck` if the thread cannot lower its nice value
       csched_pool_slept slept = csched_pool_sleep_(worker);
       if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // WK6: another thread has taken over the slot
         csched_pool_worker_here_ = NULL;
@@ -339,25 +340,24 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
   memcpy(name + end, suffix, strlen(suffix) + 1);
 }
 
-// The body of a worker's thread.
-static void body(void *context) {
+// Does: runs the calling thread as the worker `context`: stores the thread's id, name and nice value, then enters worker_loop.
+static void run_worker(void *context) {
   csched_pool_worker *worker = context;
   csched_pool_worker_here_ = worker;
-  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // racy write: the monitor skips workers without one
+  csched_store_relaxed(&worker->id, csched_os_thread_id_()); // racy write: the monitor skips workers without an id
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(worker->pool, worker->number, name);
   if (name[0] != 0) csched_os_thread_set_name_(name);
   if (worker->pool->had_nice)
     worker->nice = csched_os_thread_nice_() - worker->pool->base_nice; // a thread inherits its starter's nice value
-  work(worker);
+  worker_loop(worker);
 }
 
-static void at_end(void *context);
-
-// A job has ended this thread (pthread_exit). Does: starts another thread as the worker; if the system has none, continues on this one.
+static void thread_ended(void *context);
+// Does: starts another thread for the worker, because a job has ended this thread (pthread_exit). If the start fails, this thread continues the loop.
 static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps its workers
-  csched_frames_end_thread_();
-  if (worker->blocking_depth > 0) { // ends all nested blocking calls at once
+  csched_frames_end_thread_();                           // WK4: ends the job that has ended this thread
+  if (worker->blocking_depth > 0) {                      // ends all nested blocking calls at once
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
@@ -367,55 +367,58 @@ static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps 
   if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
-  if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(work, at_end, worker);
+  if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(worker_loop, thread_ended, worker);
 }
 
-// Runs at the end of the thread, however it ends.
-static void at_end(void *context) {
+// Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not left, then frees its slot.
+static void thread_ended(void *context) {
   csched_pool_worker *worker = context;
-  if (csched_pool_worker_here_ == NULL) return; // a nested at_end has run, the thread was replaced, or after fork
+  if (csched_pool_worker_here_ == NULL) return; // the thread was replaced, is in a fork's child, or ran this before
   if (!worker->has_left) replace_thread(worker);
-  if (csched_pool_worker_here_ == NULL) return; // a nested at_end has run
+  if (csched_pool_worker_here_ == NULL) return; // replace_thread has continued the loop, and called this at its end
   csched_pool_worker_here_ = NULL;
   csched_pool_set_idle_(worker, true); // the monitor skips this worker from here on
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->slots_lock);
   if (csched_pool_is_closing_(pool)) {
-    worker->life = ENDED; // WK3: joined later
+    worker->life = ENDED; // WK3: the pool's join, or the slot's next start, joins the thread
   } else {
     worker->life = VACANT;
-    csched_os_thread_detach_(worker->os); // WK3: a join may not happen for a long time
+    csched_os_thread_detach_(worker->os); // WK3: an open pool may not join the thread for a long time
   }
-  csched_lock_unlock(&pool->slots_lock); // the last access to the pool
+  csched_lock_unlock(&pool->slots_lock); // the final access to the pool
 }
 
-static void worker_main(void *context) { csched_os_finally_(body, at_end, context); }
+static void worker_main(void *context) { csched_os_finally_(run_worker, thread_ended, context); }
 
+// Returns: a slot without a running thread, other than that of `leaving`; NULL: none.
 static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
   for (size_t i = 0; i < pool->most_threads; i++)
     if (pool->slots[i].life != LIVE && &pool->slots[i] != leaving) return &pool->slots[i];
   return NULL;
 }
 
+// Does: starts a thread in the slot of `worker`, in place of `leaving` (may be NULL). Returns: 0 or an errno value.
 static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
   csched_pool *pool = worker->pool;
   if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's previous thread
   worker->life = VACANT;
-  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: `counts` includes this already
+  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: `counts` already counts the worker so
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: under the lock
-  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before the thread runs
+  csched_store_relaxed(&worker->id, 0u);                  // racy write: no thread yet
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: under the lock
+  if (used < worker->number)
+    csched_store_relaxed(&pool->slots_used, worker->number); // WK2: raised before the thread runs
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
 }
 
-// The body of a thread that takes over the slot of a sleeping thread: ends and joins that thread, then runs as the worker.
+// Does: takes over the slot of a sleeping thread: ends and joins that thread, then runs as the worker.
 static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_worker *worker = context;
   csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds it until `os` and `replaced` are written
@@ -426,16 +429,16 @@ static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_set_idle_(worker, false);
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
   worker->is_searching = true;                 // its waker has counted it as searching
-  body(worker);
+  run_worker(worker);
 }
 
-static void take_over_main(void *context) { csched_os_finally_(take_over_slot, at_end, context); }
+static void take_over_main(void *context) { csched_os_finally_(take_over_slot, thread_ended, context); }
 
 bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck thread
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
-    return false; // ordered by the lock of `idle`, under which the worker was removed
-  if (csched_os_thread_nice_() > pool->base_nice) return false;
+    return false; // ordered by the lock of `idle`: written before the worker entered `idle`
+  if (csched_os_thread_nice_() > pool->base_nice) return false; // the new thread would inherit this high nice value
   csched_lock_lock(&pool->slots_lock);
   worker->replaced = worker->os;
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, take_over_main, worker);
@@ -446,7 +449,7 @@ bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck
 void csched_pool_join_workers_(csched_pool *pool) {
   for (size_t i = 0; i < pool->most_threads; i++) {
     csched_lock_lock(&pool->slots_lock);
-    bool is_used = pool->slots[i].life != VACANT; // LIVE: the thread is about to end
+    bool is_used = pool->slots[i].life != VACANT; // ENDED, or LIVE: the thread is about to end
     csched_lock_unlock(&pool->slots_lock);
     if (is_used) csched_os_thread_join_(pool->slots[i].os); // WK3: at the pool's end
   }
@@ -459,6 +462,6 @@ int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leavi
     int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
     csched_lock_unlock(&pool->slots_lock);
     if (worker != NULL || leaving != NULL) return error;
-    csched_nap_(20000); // a worker that is no longer counted will soon free its slot
+    csched_nap_(20000); // ns: a worker that has left, and is no longer counted, will soon free its slot
   }
 }

@@ -1,14 +1,14 @@
-// Writes a dump: text with a line for each thread and scheduler, which says what it runs, and for each sleeping thread, which says what it waits for.
+// Writes a dump: a text with a line for each thread (what it runs), each scheduler (its state), and each sleeping thread (what it waits for).
 //
 // Dumps use the fork list (csched_os_atfork_, platform.h), which contains each thread and scheduler while it exists. A dump walks this list in steps:
-// it locks the list, fills a buffer, inserts a marker (`place`) at its position, unlocks the list, and writes the buffer.
+// it locks the list, fills a buffer, inserts `marker` in front of the next entry, unlocks the list, and writes the buffer.
 //
 // States: none of its own
 // Invariants
-//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers with their locks while the bucket is locked. Memory
-//       that may be freed meanwhile is copied by the system (csched_os_copy_if_mapped_).
+//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers while their bucket is locked. The system copies
+//       memory that another thread may free meanwhile (csched_os_copy_if_mapped_).
 //   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
-//   DP3  A dump needs one buffer for any number of objects. It ends, because new objects are inserted in front of the marker.
+//   DP3  A dump needs one buffer for any number of objects. It terminates, because new objects are inserted in front of the marker.
 // Orderings: relaxed; see blocked.c, BW1.
 // Assumes: the reader accepts that a line may be out of date.
 // Source: the thread dumps of the Java and Go runtimes.
@@ -17,12 +17,9 @@
 // Models: none. Not modelled: DP1, DP2, DP3.
 
 #include <CScheduler/dump.h>
-
 #include <CScheduler/lock.h>
-
 #include "dump_internal.h"
 #include "observe_internal.h"
-
 #include "../base/text.h"
 #include "../clock/clock_internal.h"
 #include "../job/frames_internal.h"
@@ -34,45 +31,46 @@
 #include "../target/target_internal.h"
 #include "../time/timer_internal.h"
 
-enum { BUFFER = 16384, LINE = 1536 };
+enum { BUFFER = 16384, LINE = 1536 }; // bytes of the buffer; the most bytes of one line
 
-// A dump in progress. `describe`: adds an entry of the fork list, if it is of the kind that is being written.
+// A dump in progress. `describe`: adds the line of a fork-list entry if the entry is of the present kind, such as a loop. Returns: whether it is.
 typedef struct dump {
-  int fd, error;
+  int fd, error; // `error`: errno value of the first write that failed; 0: none
   bool (*describe)(const csched_atfork *atfork, csched_text *text);
-  csched_text text;
+  csched_text text; // the free part of `buffer`
   char buffer[BUFFER];
 } dump;
 
-static csched_lock one_at_a_time; // guards `place`: one dump at a time
-static csched_atfork place;       // the marker in the fork list
+static csched_lock one_at_a_time; // guards `marker`: one dump at a time
+static csched_atfork marker;      // an entry of the fork list: the dump's position, while the list is unlocked
 
 static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) one_at_a_time = (csched_lock)CSCHED_LOCK_INIT;
 }
-static csched_atfork atfork;
+static csched_atfork atfork; // calls dump_at_fork at each fork
 
-// Does: locks out other dumps, and prepares the marker.
-static void begin(void) {
+// Does: locks out other dumps, and unlinks the marker. The caller unlocks `one_at_a_time`.
+static void lock_marker(void) {
   csched_os_atfork_(&atfork, dump_at_fork);
   csched_lock_lock(&one_at_a_time);
-  place.handler = dump_at_fork;
-  csched_os_atfork_end_(&place); // removes the marker that a fork inside a dump left in the child
+  marker.handler = dump_at_fork;
+  csched_os_atfork_end_(&marker); // in a child of fork, the parent's dump may have linked the marker
 }
 
 // MARK: waits
 
+// Requires: `wait` is valid memory, since the fork list is locked. The thread may change it meanwhile.
 static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
-  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory only
-                            csched_load_relaxed(&wait->what),     // DP1: valid memory only
-                            csched_load_relaxed(&wait->since)};   // DP1: valid memory only
+  return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory, racy read
+                            csched_load_relaxed(&wait->what),     // DP1: valid memory, racy read
+                            csched_load_relaxed(&wait->since)};   // DP1: valid memory, racy read
 }
 
 // MARK: text
 
-// Does: adds how long ago the run began. The recorder reads the clock for one run in 64, and for the first run after a sleep. So the time is an upper
-// bound, exact after a sleep.
+// Does: adds the time since the run's start. The recorder (job/recorder.c) reads the clock for one run in 64, and for the first run after a sleep. So
+// the time is an upper bound; it is exact for the first run after a sleep.
 static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
   csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
   if (begun == 0 || begun > now) return;
@@ -81,7 +79,7 @@ static void add_begun(csched_text *text, const csched_recorder *recorder, void (
   csched_text_add_(text, " ago");
 }
 
-// Does: adds the name of the user's function that `job` calls, or else of its type's `run`. Requires: the list is not locked (DP2).
+// Does: adds the name of the user's function that `job` calls, or else of its type's `run`. Requires: the fork list is not locked (DP2).
 static void add_code(csched_text *text, const csched_job *job, const csched_job *copy, const csched_job_type *type) {
   char name[200];
   uintptr_t code = csched_observe_code_of_(job, copy);
@@ -90,7 +88,8 @@ static void add_code(csched_text *text, const csched_job *job, const csched_job 
   csched_text_add_(text, name);
 }
 
-// Does: adds the function of the target's first waiting job, and when it was submitted, if an observer has seen that. Requires: as add_code.
+// Does: adds the function of the job `text->first_job`, which the description of a target has stored; nothing if NULL. Adds the time since its
+// submission, if that was observed. Requires: the fork list is not locked (DP2).
 static void add_first_job(csched_text *text) {
   csched_job job;
   csched_job_type type;
@@ -108,7 +107,7 @@ static void add_first_job(csched_text *text) {
   csched_text_add_(text, " ago");
 }
 
-// Does: adds what the thread does in `frame`; the caller adds the target. `recorder`: the thread's, if the frame is its innermost; else NULL.
+// Does: adds what the thread runs in `frame`, up to "of": the caller adds the target. `recorder`: the thread's for its innermost frame, else NULL.
 static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
@@ -119,7 +118,7 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
   }
   if (!csched_os_copy_if_mapped_(&job, running, sizeof job) || !csched_os_copy_if_mapped_(&type, job.type, sizeof type))
     type.run = NULL;
-  if (type.run == NULL) { // a placeholder, or a job whose memory was freed
+  if (type.run == NULL) { // a placeholder job of a run or a sync, or the job was freed
     csched_text_add_(text, "in a run or a sync of ");
     return;
   }
@@ -148,7 +147,7 @@ static void describe_thread(const csched_frames_seen *seen, const csched_dump_wa
   csched_text_span_(text, csched_now() - wait->since);
 }
 
-// Returns: false if `target` is NULL: the entry of the fork list is of another kind.
+// Does: adds the target's description. Returns: false if `target` is NULL: the entry of the fork list is of another kind.
 static bool describe_target(const csched_target *target, csched_text *text) {
   if (target == NULL) return false;
   if (target->type->describe_ != NULL) {
@@ -192,19 +191,20 @@ static void end_line(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds a line for an entry of the fork list. Returns: false when the line before must be ended first, or the buffer written.
+// Does: adds a line for an entry of the fork list, without the newline if a first job must be added. Returns: false, with no change, if the previous
+// line lacks its first job, or the buffer is full. The caller then unlocks the list, adds or writes them, and retries this entry.
 static bool add_one(csched_atfork *each, void *context) {
   dump *dump = context;
   if (!has_room(dump) || dump->text.first_job != NULL) return false;
   csched_text whole = dump->text;
-  dump->text.end = dump->text.at + LINE - 1;
+  dump->text.end = dump->text.at + LINE - 1; // limits the line, and leaves room for the newline
   bool is_one = dump->describe(each, &dump->text);
   dump->text.end = whole.end;
   if (is_one && dump->text.first_job == NULL) csched_text_add_(&dump->text, "\n");
   return true;
 }
 
-// Does: ends the last line with the target's first job, whose name is looked up now: the list is not locked (DP2).
+// Does: completes the most recent line with the target's first job, if it has one. Writes a full buffer. Requires: the list is not locked (DP2).
 static void end_described(dump *dump) {
   if (dump->text.first_job != NULL) {
     add_first_job(&dump->text);
@@ -213,22 +213,24 @@ static void end_described(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
+// Does: adds the lines of all entries of one kind. False from csched_os_atfork_visit_ means that add_one refused an entry.
 static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
   dump->describe = describe;
-  while (csched_os_atfork_visit_(&place, add_one, dump) && dump->error == 0) end_described(dump);
-  csched_os_atfork_end_(&place);
+  while (csched_os_atfork_visit_(&marker, add_one, dump) && dump->error == 0) end_described(dump);
+  csched_os_atfork_end_(&marker);
   end_described(dump);
 }
 
-// Threads copied while the list is locked. DP2: their functions' names are looked up after the unlock, because the lookup takes the loader's lock,
-// and a library may create schedulers under that lock.
+// Copies of threads, made while the fork list is locked. DP2: names of functions are looked up after the unlock. The lookup locks the loader, and a
+// library that is being loaded may create schedulers under the loader's lock: that locks the fork list.
 typedef struct threads {
   int count;
   csched_frames_seen seen[8];
   csched_dump_wait waits[8];
 } threads;
 
-static bool note_thread(csched_atfork *each, void *context) {
+// Returns: false if `noted` is full.
+static bool copy_thread(csched_atfork *each, void *context) {
   threads *noted = context;
   if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
   csched_frames_seen *seen = &noted->seen[noted->count];
@@ -238,33 +240,34 @@ static bool note_thread(csched_atfork *each, void *context) {
 
 static void add_threads(dump *dump) {
   threads noted;
-  bool has_more;
+  bool has_more; // a thread found `noted` full
   do {
     noted.count = 0;
-    has_more = csched_os_atfork_visit_(&place, note_thread, &noted);
+    has_more = csched_os_atfork_visit_(&marker, copy_thread, &noted);
     for (int i = 0; i < noted.count; i++) {
       describe_thread(&noted.seen[i], &noted.waits[i], &dump->text);
       end_line(dump);
     }
   } while (has_more && dump->error == 0);
-  csched_os_atfork_end_(&place);
+  csched_os_atfork_end_(&marker);
 }
 
 // MARK: sleepers
 
+// The kind of object in the buckets that are not of locks.
 static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
 
-// The system copies each sleeper, because ThreadSanitizer would report a plain read as a race: it does not see how a lock writes its sleeper.
+// The bucket's lock keeps the sleepers valid. The system copies them because ThreadSanitizer would report a plain read as a race.
 int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
   int count = 0;
   for (; each != NULL && count < most && csched_os_copy_if_mapped_(&copy, each, sizeof copy);
        each = TAILQ_NEXT(&copy, link)) {
-    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_;
+    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_; // the first buckets are those of csched_lock
     uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
     uint32_t thread = csched_lock_thread_of_(copy.thread);
-    if (owner != 0) owner = csched_lock_thread_of_(owner);
+    if (owner != 0) owner = csched_lock_thread_of_(owner); // from the lock's number of the thread to the system's
     found[count++] = (csched_sleeping){is_lock ? "lock" : OTHERS, copy.address, copy.since, thread, owner};
   }
   csched_bucket_unlock_(bucket);
@@ -272,7 +275,7 @@ int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
 }
 
 static void add_sleeping(dump *dump, int index) {
-  enum { MOST = 64 };
+  enum { MOST = 64 }; // lines for one bucket
   csched_sleeping found[MOST];
   int count = csched_sleepers_look_(index, found, MOST);
   for (int i = 0; i < count; i++) {
@@ -298,7 +301,7 @@ static void add_head(dump *dump) {
 int csched_dump(int fd) {
   dump dump = {.fd = fd};
   dump.text = csched_text_in_(dump.buffer, BUFFER);
-  begin();
+  lock_marker();
   add_head(&dump);
   add_threads(&dump);
   add_all(&dump, describe_loop);
@@ -315,13 +318,15 @@ int csched_dump(int fd) {
 
 // MARK: one thread
 
+// The thread to find, and the copy of its state.
 typedef struct wanted_thread {
   uint32_t thread;
   csched_frames_seen seen;
   csched_dump_wait wait;
 } wanted_thread;
 
-static bool note_wanted_thread(csched_atfork *each, void *context) {
+// Returns: false when the thread was found, and copied.
+static bool copy_if_wanted(csched_atfork *each, void *context) {
   wanted_thread *wanted = context;
   if (!csched_frames_look_(each, &wanted->seen) || wanted->seen.thread != wanted->thread) return true;
   wanted->wait = copy_wait(wanted->seen.wait);
@@ -330,9 +335,9 @@ static bool note_wanted_thread(csched_atfork *each, void *context) {
 
 void csched_dump_thread_(csched_text *text, uint32_t thread) {
   wanted_thread wanted = {.thread = thread};
-  begin();
-  bool is_found = csched_os_atfork_visit_(&place, note_wanted_thread, &wanted);
-  csched_os_atfork_end_(&place);
+  lock_marker();
+  bool is_found = csched_os_atfork_visit_(&marker, copy_if_wanted, &wanted);
+  csched_os_atfork_end_(&marker);
   csched_lock_unlock(&one_at_a_time);
   if (!is_found) return;
   describe_thread(&wanted.seen, &wanted.wait, text);
@@ -341,7 +346,7 @@ void csched_dump_thread_(csched_text *text, uint32_t thread) {
 
 // MARK: one target
 
-// Up to INSIDE threads that run a job of one target; a pool may have several.
+// Up to INSIDE threads that run a job of one target, such as a pool: number, frame, and recorder. The recorder is NULL unless the frame is innermost.
 enum { INSIDE = 8 };
 typedef struct inside {
   const csched_target *target;
@@ -351,8 +356,8 @@ typedef struct inside {
   const csched_recorder *recorders[INSIDE];
 } inside;
 
-// Does: copies the frame of a thread that is inside the target. Returns: false when `noted` is full.
-static bool note_if_inside(csched_atfork *each, void *context) {
+// Does: copies the thread's innermost frame of the target, if it has one. Returns: false when `noted` is full.
+static bool copy_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
   csched_frames_seen seen;
   if (!csched_frames_look_(each, &seen)) return true;
@@ -371,23 +376,23 @@ static void add_inside(csched_text *text, const inside *noted) {
     csched_text_thread_(text, "; ", noted->threads[i]);
     csched_text_add_(text, " ");
     add_job(text, &noted->frames[i], noted->recorders[i]);
-    csched_text_add_(text, "it");
+    csched_text_add_(text, "it"); // completes "… of " of add_job
   }
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// The delayed jobs of one target. They are in the timers of its root, among the timers of other targets, and the search visits all of these. So only
-// csched_target_describe counts delayed jobs, and a dump does not.
+// The delayed jobs of one target. The timers of its root contain them, among the jobs of other targets, and a search visits all of these. So only
+// csched_target_describe counts delayed jobs; a dump does not.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
-  csched_time first;
-  bool is_whole; // false: the search visited too many timers, and stopped
+  csched_time first; // the least deadline
+  bool is_whole;     // false: a search has stopped at its limit of timers
 } delayed;
 
 // Does: adds the target's jobs in `timers` to `delayed`.
 static void count_delayed(csched_timers *timers, delayed *delayed) {
-  static const size_t MOST = 100000;
+  static const size_t MOST = 100000; // timers of one search
   size_t count;
   csched_time first;
   if (timers == NULL) return;
@@ -396,7 +401,7 @@ static void count_delayed(csched_timers *timers, delayed *delayed) {
   if (first < delayed->first) delayed->first = first;
 }
 
-// The timers of a user's own target are in the timers of a pool.
+// A user's own target has no timers: its delayed jobs are in the timers of a pool, so all pools are searched.
 static bool count_delayed_in_pool(csched_atfork *each, void *context) {
   const csched_target *pool = csched_pool_of_atfork_(each);
   if (pool != NULL) count_delayed(csched_pool_timers_seen_(pool), context);
@@ -408,10 +413,10 @@ static void add_delayed(csched_text *text, const csched_target *target) {
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
   csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
   if (timers == NULL) timers = csched_pool_timers_seen_(root);
-  if (root == target && (timers != NULL || ticks != NULL)) return; // the target's description contains these figures
+  if (root == target && (timers != NULL || ticks != NULL)) return; // a root's description contains these counts
   count_delayed(timers != NULL ? timers : ticks, &found);
-  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&place, count_delayed_in_pool, &found);
-  csched_os_atfork_end_(&place);
+  if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&marker, count_delayed_in_pool, &found);
+  csched_os_atfork_end_(&marker);
   if (!found.is_whole) csched_text_add_(text, ", at least");
   if (ticks == NULL) {
     csched_text_delayed_(text, found.count, found.first, csched_now());
@@ -426,9 +431,9 @@ static void add_delayed(csched_text *text, const csched_target *target) {
 size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
   csched_text line = csched_text_in_(text, size - 1);
   inside noted = {.target = target};
-  begin();
-  csched_os_atfork_visit_(&place, note_if_inside, &noted);
-  csched_os_atfork_end_(&place);
+  lock_marker();
+  csched_os_atfork_visit_(&marker, copy_if_inside, &noted);
+  csched_os_atfork_end_(&marker);
   describe_target(target, &line);
   if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
   csched_lock_unlock(&one_at_a_time);
@@ -443,7 +448,7 @@ typedef struct wanted_target {
   csched_text *text;
 } wanted_target;
 
-// Returns: whether `target` is one of the priorities of the pool with the target `pool`.
+// Returns: whether `target` is a priority of the pool whose first priority is the target `pool`; false if `pool` is NULL.
 static bool is_of_pool(const csched_target *pool, const csched_target *target) {
   const csched_pool_class *first = (const csched_pool_class *)pool;
   for (int i = 0; pool != NULL && i < CSCHED_PRIORITIES; i++)
@@ -451,7 +456,7 @@ static bool is_of_pool(const csched_target *pool, const csched_target *target) {
   return false;
 }
 
-// Returns: false when the target was found in the list, and described.
+// Returns: false when the entry is of the wanted target, which is then described.
 static bool describe_if_wanted(csched_atfork *each, void *context) {
   const wanted_target *wanted = context;
   const csched_target *target = wanted->target;
@@ -464,9 +469,9 @@ static bool describe_if_wanted(csched_atfork *each, void *context) {
 void csched_dump_target_(csched_text *text, const csched_target *target) {
   wanted_target wanted = {target, text};
   if (target == NULL) return;
-  begin();
-  bool is_found = csched_os_atfork_visit_(&place, describe_if_wanted, &wanted);
-  csched_os_atfork_end_(&place);
+  lock_marker();
+  bool is_found = csched_os_atfork_visit_(&marker, describe_if_wanted, &wanted);
+  csched_os_atfork_end_(&marker);
   csched_lock_unlock(&one_at_a_time);
   if (!is_found) return;
   add_first_job(text);

@@ -1,8 +1,8 @@
-// Writes a dump at a signal: a table from the signal handler, then a whole dump from the thread "csched-dump".
-// States of asked, a futex: ASKED times the number of signals, plus ENDING at the end · served: the last value that the writer has handled
+// Writes a dump at a signal. First the signal handler writes a table of threads and loops, then the writer, the thread "csched-dump", a whole dump.
+// States of asked, a futex: ASKED times the number of signals, plus ENDING when the writer must end · served: `asked` before the newest dump
 // Invariants
-//   DS1  After a signal the writer starts and finishes a whole dump, unless the writer is ended first. The handler adds to `asked`, then wakes the
-//       writer. The writer checks `asked` before it sleeps, so it misses no signal. One dump serves all signals during the previous dump.
+//   DS1  After a signal the writer starts and finishes a whole dump, unless csched_dump_on_signal ends the writer first. The handler adds to `asked`,
+//       then wakes the writer. The writer checks `asked` before it sleeps, so it misses no signal. All signals during one dump cause one more dump.
 //   DS2  The handler takes no lock, allocates nothing, and preserves errno.
 //   DS3  A child of fork has no writer. Its handler still writes the table.
 // Orderings
@@ -13,31 +13,29 @@
 // Models: none. Not modelled: DS1, DS2, DS3.
 
 #include <CScheduler/dump.h>
-
 #include <CScheduler/lock.h>
-
 #include "../base/dump_slots.h"
 #include "../base/text.h"
 #include "../loop/loop_internal.h"
-
 #include <errno.h>
 
-enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 };
-enum { ENDING = 1, ASKED = 2 };
-// The installed handler, and the writer, which is the thread "csched-dump".
+enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 }; // slots of each table; frames written for a thread
+enum { ENDING = 1, ASKED = 2 };                      // see States
+// The installed handler, and the writer.
 static struct {
   csched_lock lock; // guards the following fields, except `fd` and `asked`
   csched_atfork atfork;
   csched_os_handler before; // the signal's previous handler
   csched_os_thread thread;
-  int signal; // 0: no handler is installed
-  bool has_thread;
-  int32_t fd;
+  int signal;      // 0: no handler is installed
+  bool has_thread; // the writer exists
+  int32_t fd;      // where dumps are written
   uint32_t asked;
 } writer;
 
 // MARK: the handler
 
+// Does: adds the function of the frame's job, unless the job was freed or is a placeholder, and the target.
 static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_job job;
   csched_job_type type = {NULL, NULL, NULL};
@@ -48,7 +46,7 @@ static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_text_target_(text, " of", frame->target, "");
 }
 
-// Has the system copy all memory that it reads: another thread may change or free it. Skips the outermost frame, a sentinel.
+// Does: writes the line of a thread. The system copies frames and jobs, because another thread may free them. The outermost frame is a sentinel.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -60,7 +58,7 @@ static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
     if (!csched_os_copy_if_mapped_(&copy, each, sizeof copy) || copy.outer == NULL) break;
     add_frame(&text, &copy);
   }
-  text.end++; // room for the newline
+  text.end++; // `text` ends one byte before `line`: room for the newline
   csched_text_add_(&text, "\n");
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
@@ -80,7 +78,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-// `missing`: how many threads or loops found the table full.
+// Does: writes a headline. `missing`: how many threads or loops have no slot, because the table was full.
 static void write_head(int fd, const char *what, uint32_t missing) {
   char line[128];
   csched_text text = csched_text_in_(line, sizeof line);
@@ -94,9 +92,9 @@ static void write_head(int fd, const char *what, uint32_t missing) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-static void handle(int signal) { // DS2: signal-safe handler
+static void handle(int signal) { // DS2: the signal-safe handler
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: only its value matters
+  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: a plain number
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
@@ -108,7 +106,7 @@ static void handle(int signal) { // DS2: signal-safe handler
     const csched_target *loop = csched_dump_see_loop_(i);
     if (loop != NULL) write_loop(fd, loop);
   }
-  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: before the wake
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: a new value, then the wake
   csched_futex_wake_(&writer.asked, 1);
   errno = saved;
 }
@@ -121,19 +119,20 @@ static void write_dumps(void *unused) {
   csched_os_thread_leave_count_();
   uint32_t asked, served = 0;
   while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: checked before each sleep
-    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: only its value matters
+    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: a plain number
     else csched_futex_wait_(&writer.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
 }
 
-static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: no writer in a child
+static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: a child has no writer
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   writer.lock = (csched_lock)CSCHED_LOCK_INIT;
   writer.has_thread = false;
 }
 
+// Does: starts the writer, if there is none. Returns: 0 or an errno value.
 static int start_locked(void) {
   csched_os_signals before;
   if (writer.has_thread) return 0;
@@ -160,7 +159,7 @@ int csched_dump_on_signal(int signal, int fd) {
   csched_os_atfork_(&writer.atfork, dump_signal_at_fork);
   csched_lock_lock(&writer.lock);
   end_locked();
-  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler is installed
+  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler reads it
   int error = signal != 0 ? start_locked() : 0;
   if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &writer.before);
   if (signal != 0 && error == 0) writer.signal = signal;

@@ -1,67 +1,66 @@
-// The last events of each thread: a ring for each, in which new events overwrite the oldest.
+// The most recent events of each thread: a ring for each thread, in which new events overwrite the oldest. csched_recorder_write reports them.
 // States of a slot: `stamp` 0: empty, or being written; else 1 + the event's number in the ring
 // Invariants
-//   RE1  A written report has whole events only: a reader copies the ring by the system, and leaves out an event whose stamp is not its number. A
-//       writer clears the stamp before it changes the event, and stores it afterwards.
-//   RE2  An event never waits: the ring has no lock, and only its thread writes it.
+//   RE1  A report contains whole events only. The system copies the ring for the reader, which skips an event whose stamp does not match its number.
+//       The ring's thread clears the stamp before it changes the event, and stores the new stamp afterwards.
+//   RE2  A thread that adds an event never waits: the ring has no lock, and only its thread writes it.
 // Orderings
-//   stamp: release; the copy by the system is not ordered, so a reader accepts a torn event of a thread that writes during the copy
-//   ring: release, pairs with the reader's acquire: its memory is zero
+//   stamp: release; the system's copy is not ordered, so one event of a thread that writes during the copy may be torn all the same
+//   ring: release, pairs with the reader's acquire, carries zeroed memory
 // Assumes: a signal handler that interrupts csched_events_add_ may cost one event.
 // Source: flight recorders of Java's and Go's runtimes.
 // Checked by: "the record has the events of all threads in their order".
 // Models: none. Not modelled: RE1, RE2.
 
 #include "events_internal.h"
-
 #include <CScheduler/dump.h>
-
 #include "../base/text.h"
 #include "../platform/platform.h"
-
 #include <errno.h>
 
-enum { EVENTS = 1024, RINGS = 64, WRITTEN = 2000, BUFFER = 4096, LINE = 1024 }; // WRITTEN: the most events of a report
+// EVENTS in a ring; RINGS in a report, of which WRITTEN events are written; bytes of the BUFFER; the most bytes of a LINE.
+enum { EVENTS = 1024, RINGS = 64, WRITTEN = 2000, BUFFER = 4096, LINE = 1024 };
 
-typedef struct slot {
+typedef struct slot { // see States
   uint64_t stamp;
   csched_trace_event event;
 } slot;
 
 typedef struct csched_events {
-  uint64_t next; // number of the owner's next event
+  uint64_t next; // number of the thread's next event
   slot slots[EVENTS];
 } csched_events;
 
-// MARK: on the thread
+// MARK: adding events, on the thread of the ring
 
+// Returns: the thread's ring, which its first event allocates; NULL without memory.
 static csched_events *ring_of(csched_observer *observer) {
   if (observer->events == NULL)
-    csched_store_release(&observer->events, // RE1: pairs with copy_ring
+    csched_store_release(&observer->events, // RE1: pairs with copy_rings
                          (csched_events *)csched_os_memory_take_(sizeof(csched_events)));
   return observer->events;
 }
 
 void csched_events_add_(csched_observer *observer, const csched_trace_event *event) {
-  bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: may be late
+  bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: may be old
   csched_events *ring = is_on && observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) return;
-  uint64_t number = ring->next++; // RE2: only this thread writes it; a signal handler takes the next slot
+  uint64_t number = ring->next++; // RE2: one thread; a signal handler uses the next slot
   slot *slot = &ring->slots[number % EVENTS];
-  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: not whole
-  csched_fence_full();                             // RE1: before the event changes
+  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: the event is not whole
+  csched_fence_full();                             // RE1: the stamp before the event
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
-  csched_store_release(&slot->stamp, number + 1); // RE1: whole
+  csched_store_release(&slot->stamp, number + 1); // RE1: the event is whole
 }
 
-// MARK: on any thread
+// MARK: writing a report, on any thread
 
-// A report: copies of the rings, and for each the number of its next event.
+// A report in progress: copies of the rings. `at`: for each ring, the number of the next event to write.
 typedef struct report {
-  int fd, error;
-  bool may_wait;
-  int count; // rings
+  int fd, error; // `error`: errno value of the first write that failed; 0: none
+  bool may_wait; // a write may block
+  int count;     // of the rings
   csched_text text;
   uint64_t at[RINGS];
   csched_events rings[RINGS];
@@ -84,27 +83,28 @@ static void copy_rings(report *report) {
   }
 }
 
-static csched_time when(const csched_trace_event *event) {
-  return event->what == CSCHED_OCCURRED_RUN ? event->time + event->span : event->time; // a run is noted at its end
+// Returns: the time at which the event was added.
+static csched_time time_of(const csched_trace_event *event) {
+  return event->what == CSCHED_OCCURRED_RUN ? event->time + event->span : event->time; // a run is added at its end
 }
 
-// Returns: the next event of ring `index`; NULL: none. Leaves out events that are not whole.
+// Returns: the next event of ring `index`, which stays in the ring; NULL: none. Skips events that are not whole.
 static const csched_trace_event *peek(report *report, int index) {
   const csched_events *ring = &report->rings[index];
   for (; report->at[index] < ring->next; report->at[index]++) {
     const slot *slot = &ring->slots[report->at[index] % EVENTS];
-    if (slot->stamp == report->at[index] + 1) return &slot->event; // RE1: whole
+    if (slot->stamp == report->at[index] + 1) return &slot->event; // RE1: whole event
   }
   return NULL;
 }
 
-// Returns: the earliest event of all rings, which is then taken; NULL: none is left.
-static const csched_trace_event *take_earliest(report *report) {
+// Returns: the earliest event of all rings, and advances that ring's `at`; NULL: no more events.
+static const csched_trace_event *dequeue_earliest(report *report) {
   const csched_trace_event *earliest = NULL;
   int from = 0;
   for (int i = 0; i < report->count; i++) {
     const csched_trace_event *event = peek(report, i);
-    if (event != NULL && (earliest == NULL || when(event) < when(earliest))) earliest = event, from = i;
+    if (event != NULL && (earliest == NULL || time_of(event) < time_of(earliest))) earliest = event, from = i;
   }
   if (earliest != NULL) report->at[from]++;
   return earliest;
@@ -117,6 +117,7 @@ static void add_code(csched_text *text, uintptr_t code) {
   csched_text_add_(text, name);
 }
 
+// Does: adds `before` and the target's name, if the figures still belong to the event's target.
 static void add_target(csched_text *text, const char *before, const csched_trace_event *event) {
   if (!csched_figures_are_(event->figures, event->number)) return;
   csched_text_add_(text, before);
@@ -131,7 +132,7 @@ static void add_event(csched_text *text, const csched_trace_event *event) {
       [CSCHED_OCCURRED_BLOCK] = "wait",     [CSCHED_OCCURRED_LOCK_WAIT] = "end of a wait for lock",
       [CSCHED_OCCURRED_START] = "start ",
   };
-  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"};
+  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"}; // csched_drop_reason
   csched_text_add_(text, NAMES[event->what]);
   switch ((csched_occurrence)event->what) {
   case CSCHED_OCCURRED_SUBMIT:
@@ -158,7 +159,7 @@ static void add_event(csched_text *text, const csched_trace_event *event) {
 
 static void write_line(report *report, const csched_trace_event *event, csched_time now) {
   csched_text_add_(&report->text, "  ");
-  csched_text_span_(&report->text, now > when(event) ? now - when(event) : 0);
+  csched_text_span_(&report->text, now > time_of(event) ? now - time_of(event) : 0);
   csched_text_thread_(&report->text, " ago, ", event->thread);
   csched_text_add_(&report->text, ": ");
   add_event(&report->text, event);
@@ -172,17 +173,18 @@ static uint64_t count_events(const report *report) {
   return count;
 }
 
+// Does: writes the WRITTEN most recent events, in the order of time.
 static void write_all(report *report) {
   csched_time now = csched_now();
   uint64_t count = count_events(report), skipped = count > WRITTEN ? count - WRITTEN : 0;
   csched_text_add_(&report->text, "Scheduler: the last events of all threads, the newest at the end\n");
-  for (const csched_trace_event *event; (event = take_earliest(report)) != NULL && report->error == 0;)
+  for (const csched_trace_event *event; (event = dequeue_earliest(report)) != NULL && report->error == 0;)
     if (skipped > 0) skipped--;
     else write_line(report, event, now);
 }
 
 int csched_events_write_(int fd, bool may_wait) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) == 0) return 0; // RE1: may be late
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) == 0) return 0; // RE1: may be old
   report *report = csched_os_memory_take_(sizeof *report);
   if (report == NULL) return ENOMEM;
   report->fd = fd, report->may_wait = may_wait;
@@ -208,5 +210,5 @@ int csched_events_begin(void) {
 }
 void csched_events_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_EVENTS); }
 
-// Begins to record events if the environment asks for it.
+// Begins to record events if the environment variable SCHEDULER_RECORD is 1.
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_record_asked_(csched_events_begin); }

@@ -1,17 +1,18 @@
 // Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
+// `figures` are the counts of one target. A csched_observer is the record of one thread. The observers read both, such as the trace.
 // States
 //   csched_observed_   0: no observer; else the bits of the observers (observe_internal.h)
 //   parts[i]           one of PARTS hash tables of waiting submissions, each with its own lock; an entry with `job` NULL is free
 //   levels[depth]      one run of a thread; `id` is 0 while the entry is free or changes, else the number of the submission
 //   targets[i]         an entry of the hash table of targets: NULL: free; GONE: its target was destroyed; else the target
 // Invariants
-//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel, whichever is first. So it has one end.
-//   OB2  A submission or a refusal does not wait long for a lock of this file. After LOOKS attempts the job stays unobserved, and is counted. So a
-//       signal handler that has interrupted the lock's owner continues.
-//   OB3  A thread that reads a run of another thread gets the values of one run.
-//   OB4  Figures count for one target. When another target reuses the record, its `number` changes.
+//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So one end of the job is recorded.
+//   OB2  A submission or a refusal does not wait long for a lock of this file. After LOCK_ATTEMPTS attempts the job stays unobserved, and `missed`
+//       counts the event. So a signal handler that has interrupted the lock's owner continues.
+//   OB3  A thread that reads a run of another thread gets the values of one run, not a mixture of two runs.
+//   OB4  Figures count for one target. When another target reuses the figures, their `number` changes.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees it late misses the first events · tables: release, pairs with acquire, carries their first contents
+//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · `all`: release, pairs with acquire, carries zeroed tables
 //   the id of a run: release, pairs with the reader's acquire · figures: relaxed counts
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
 // Source: own design. The histogram has the steps of HdrHistogram, but fewer.
@@ -20,9 +21,7 @@
 // Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
 
 #include "observe_internal.h"
-
 #include <CScheduler/lock.h>
-
 #include "../clock/clock_internal.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
@@ -31,14 +30,13 @@
 #include "../target/target_internal.h"
 #include "events_internal.h"
 #include "trace_internal.h"
-
 #include <errno.h>
 #include <string.h>
 
-enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 }; // MOST: entries in a part
-enum { TARGETS = 8192, FIGURES = TARGETS / 2 };
-enum { CODES = 16 };
-enum { LOOKS = 200 }; // attempts to lock
+enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 }; // parts; entries of a part; how many may be used
+enum { TARGETS = 8192, FIGURES = TARGETS / 2 };            // entries of the hash table; figures
+enum { CODES = 16 };                                       // entries of `codes`
+enum { LOCK_ATTEMPTS = 200 };                              // see lock_bounded
 
 typedef struct part {
   CSCHED_CACHE_ALIGNED csched_lock lock;
@@ -53,32 +51,32 @@ typedef struct tables {
   csched_figures figures[FIGURES];
 } tables;
 
-static tables *all;                   // allocated once, never freed
-static csched_lock changing;          // serialises changes of the observers and of `codes`
-static csched_lock naming;            // serialises writers of the target table
-static uint64_t ids, numbers, missed; // the last submission's id; the last figures' number; unrecorded events
-static csched_observer *observers;
-static csched_observed_code codes[CODES];
+static tables *all;                       // allocated once, never freed; NULL: there was never an observer
+static csched_lock changing;              // serialises changes of the observers and of `codes`
+static csched_lock naming;                // serialises writers of the target table
+static uint64_t ids, numbers, missed;     // newest submission's id, newest figures' number; lost events
+static csched_observer *observers;        // list of the threads' records, newest first; records are never freed
+static csched_observed_code codes[CODES]; // where jobs of some types store the user's function
 static uint32_t code_count;
 static csched_atfork atfork;
-static const csched_target *const GONE = (const csched_target *)1;
+static const csched_target *const GONE = (const csched_target *)1; // a search continues behind this entry
 
-// Returns: whether one of the library's own observers is on. Programs that attach to probes do not count.
+// Returns: whether one of the library's own observers is on. Programs attached to the probes need no tables.
 static bool is_observed_here(void) {
-  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be stale
+  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be old
 }
 
 static tables *tables_here(void) {
-  return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_
+  return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_; zeroed tables
 }
 
 // MARK: bounded locking
 
-// Does: tries LOOKS times to lock. Returns: whether it did; false is counted.
+// Does: tries LOCK_ATTEMPTS times to lock: first spins, then naps 1 µs. Returns: whether it holds the lock; if not, counts one missed event.
 static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
-  for (int i = 0; i < LOOKS; i++) {
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     if (csched_lock_trylock(lock)) return true;
-    if (i < LOOKS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
+    if (i < LOCK_ATTEMPTS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
     else csched_nap_(1000);
   }
   csched_fetch_add_relaxed(&missed, 1u); // a count of events
@@ -87,27 +85,27 @@ static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
 
 uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count of events
 
-// MARK: waiting jobs
+// MARK: waiting jobs. A part is an open-addressing table with linear probing; the hash of the job's address selects part and entry.
 
 static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
+// PARTS is 2^6, so the part's index is the highest 6 bits of the hash. The search for a job starts at its entry place_of.
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
 static size_t place_of(const csched_job *job) { return hash_of(job) >> 40 & (PLACES - 1); }
 
-// Returns: the index of the entry of `job`, or of the free entry for it.
+// Returns: the index of the entry of `job`, or, if there is none, of a free entry for it.
 static size_t find_locked(const part *part, const csched_job *job) {
   size_t at = place_of(job);
   while (part->places[at].job != NULL && part->places[at].job != job) at = (at + 1) % PLACES;
   return at;
 }
 
-// Does: adds the event to the last events, and to the trace. Returns: as csched_trace_add_.
+// Does: adds the event to the recorder's ring of recent events, and to the trace. Returns: the submission's `trace` (csched_trace_add_).
 static uint32_t add_event(csched_observer *observer, csched_trace_event *event) {
   csched_events_add_(observer, event);
   return csched_trace_add_(observer, event);
 }
 
-// Does: records a submission as waiting, and traces it. It traces under the lock: only a recorded submission, and before another thread removes it.
-// Returns: false if there was no room, or the lock was busy.
+// Does: adds a submission to the table, and then to the trace, before its end can follow. Returns: false if the part is full, or its lock is busy.
 static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
   if (!lock_bounded(&part->lock)) return false;
@@ -121,7 +119,7 @@ static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *obse
   return fits;
 }
 
-// Deletion with linear probing (Knuth's Algorithm R): later entries move into the free slot, unless that precedes their hash slot.
+// Deletion with linear probing (Knuth's Algorithm R): a later entry moves into the freed slot, unless that slot precedes the entry's hash slot.
 static void remove_locked(part *part, size_t at) {
   part->count--;
   for (size_t next = at;;) {
@@ -135,9 +133,9 @@ static void remove_locked(part *part, size_t at) {
   part->places[at].job = NULL;
 }
 
-// Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether it was there.
-// `may_wait`: false for a refusal, which may happen in a signal handler. No other end happens there.
-static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: removed once
+// Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained it.
+// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler.
+static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: by one caller
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
@@ -151,7 +149,7 @@ static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wa
 }
 
 // The hook: `job` has a new deadline.
-static void moved(const csched_job *job, csched_time due) {
+static void deadline_changed(const csched_job *job, csched_time due) {
   tables *tables = tables_here();
   if (tables == NULL) return;
   part *part = part_of(tables, job);
@@ -192,9 +190,9 @@ csched_figures *csched_figures_at_(size_t at) {
   return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
 }
 
-// Returns: the index of `target`. If it is not in the table: TARGETS, and `*free`, unless `free` is NULL, is the index of a usable entry.
+// Returns: the index of `target`, or TARGETS if the table does not contain it. Then `*free` is the first usable entry, TARGETS if the table is full.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
-  size_t at = hash_of(target) >> 51, empty = TARGETS;
+  size_t at = hash_of(target) >> 51, empty = TARGETS; // 64 - 51 bits: TARGETS is 2^13
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
     const csched_target *found = csched_load_acquire(&tables->targets[at]); // OB4: pairs with begin_figures
     if (found == target) return at;
@@ -211,7 +209,7 @@ csched_figures *csched_figures_find_(const csched_target *target) {
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
 }
 
-// Does: sets the figures' name to the target's description up to the colon, such as: queue 0x… "name" on 0x…. The state follows the colon.
+// Does: sets `name` to the target's description up to the colon, such as: queue 0x… "name" on 0x…. Behind the colon is the state, which changes.
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -225,7 +223,7 @@ static void name_target(csched_figures *figures, const csched_target *target) {
   csched_name_copy_(figures->name, sizeof figures->name, line);
 }
 
-// Does: assigns an unused record to `target`. Returns: its figures; NULL: all records are used, or the lock is busy.
+// Does: assigns unused figures to `target`, unless it has figures. Returns: the target's figures; NULL: no unused figures, or the lock is busy.
 static csched_figures *begin_figures(tables *tables, const csched_target *target) {
   csched_figures *figures = NULL;
   size_t free, at;
@@ -240,29 +238,30 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
-    csched_store_release(&each->number, ++numbers); // OB4: ends the previous target's use
+    csched_store_release(&each->number, ++numbers); // OB4: invalidates the previous target's use
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
-    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; carries the figures
+    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; figures
     figures = each;
   }
   csched_lock_unlock(&naming);
   return figures;
 }
 
+// Returns: the target's figures, which its first observed submission assigns.
 static csched_figures *figures_of(tables *tables, const csched_target *target) {
   csched_figures *figures = csched_figures_find_(target);
   return figures != NULL ? figures : begin_figures(tables, target);
 }
 
-// The hook: `target` is being destroyed.
-static void gone(const csched_target *target) {
+// The hook: `target` is being destroyed. Its figures become unused, but stay readable.
+static void target_destroyed(const csched_target *target) {
   if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: there was never an observer
   tables *tables = tables_here();
   if (!lock_bounded(&naming)) return;
   size_t at = find_target(tables, target, NULL);
   if (at < TARGETS) {
     tables->figures[tables->figures_of[at]].target = NULL;
-    csched_store_relaxed(&tables->targets[at], GONE); // OB4: the figures keep their number
+    csched_store_relaxed(&tables->targets[at], GONE); // OB4: readers still find the figures by number
   }
   csched_lock_unlock(&naming);
 }
@@ -271,7 +270,7 @@ static void gone(const csched_target *target) {
 
 static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count of events
 
-// Returns: the histogram's step for `span`: the exponent, and the three highest bits of the fraction.
+// Returns: the histogram's step for `span`: eight steps for each power of two, selected by the three bits below the highest set bit.
 static size_t step_of(csched_time span) {
   if (span < 8) return (size_t)span;
   size_t doublings = 63 - (size_t)__builtin_clzll(span), step = (doublings - 2) * 8 + (span >> (doublings - 3) & 7);
@@ -289,7 +288,7 @@ bool csched_figures_are_(const csched_figures *figures, uint64_t number) {
 }
 
 uint64_t csched_figures_number_(const csched_figures *figures) {
-  return csched_load_relaxed(&figures->number); // OB4: compared again by csched_figures_are_
+  return csched_load_relaxed(&figures->number); // OB4: csched_figures_are_ compares it later
 }
 
 // Returns: how many jobs wait on the target after the change.
@@ -302,38 +301,40 @@ static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
 
 csched_observer *csched_observers_(void) { return csched_load_acquire(&observers); } // OB3: pairs with make_observer
 
+// Returns: the record whose owner is `thread`, the calling thread; NULL: none.
 static csched_observer *find_observer(uint32_t thread) {
   csched_observer *each = csched_observers_();
-  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: reads its own number
+  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: own number
   return each;
 }
 
-// The figures of the target that the thread works for. Only the record's owner calls these two. They are atomic because the previous owner may have
-// ended without releasing the record: then only the system's answer that this thread has ended orders the two owners.
+// Get and set the figures of the target for which the thread works now. Only the record's owner calls these functions. The access is atomic because
+// a previous owner may have ended without releasing the record.
 static csched_figures *current_figures(const csched_observer *observer) {
-  return csched_load_relaxed(&observer->figures); // OB3: owner only
+  return csched_load_relaxed(&observer->figures); // OB3: read by the owner only
 }
 static void set_current_figures(csched_observer *observer, csched_figures *figures) {
-  csched_store_relaxed(&observer->figures, figures); // OB3: owner only
+  csched_store_relaxed(&observer->figures, figures); // OB3: written by the owner only
 }
 
-// Does: acquires a record that is free, or whose thread has ended without releasing it, as threads that only submit do. Returns: NULL: none.
-static csched_observer *take_observer(uint32_t thread) {
+// Does: acquires a free record, or the record of an ended thread: threads that only submit do not release theirs. Returns: the record; NULL: none.
+static csched_observer *acquire_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
     if ((owner == 0 || !csched_os_thread_exists_(owner)) &&
-        csched_cas_acquire(&each->thread, &owner, thread)) // OB3: one owner; pairs with leave_observer
+        csched_cas_acquire(&each->thread, &owner, thread)) // OB3: one owner; pairs with release_observer
       return each;
   }
   return NULL;
 }
 
+// Returns: an acquired record, or a new one that is now in the list; NULL without memory.
 static csched_observer *make_observer(uint32_t thread) {
-  csched_observer *made = take_observer(thread);
+  csched_observer *made = acquire_observer(thread);
   if (made != NULL || (made = csched_os_memory_take_(sizeof *made)) == NULL) return made;
   made->thread = thread;
   made->next = csched_observers_();
-  while (!csched_cas_release(&observers, &made->next, made)) {} // OB3: release; pairs with csched_observers_
+  while (!csched_cas_release(&observers, &made->next, made)) {} // OB3: publishes; pairs with csched_observers_
   return made;
 }
 
@@ -348,13 +349,13 @@ static csched_observer *observer_here(void) {
   return found;
 }
 
-// Does: releases the record of a thread that ends.
-static void leave_observer(csched_observer *observer) {
+// Does: releases the record: its thread ends, or does not exist in this child of fork.
+static void release_observer(csched_observer *observer) {
   observer->depth = 0;
   set_current_figures(observer, NULL);
   for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
     csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3: marks the run as ended
-  csched_store_release(&observer->thread, 0u);                  // OB3: pairs with take_observer
+  csched_store_release(&observer->thread, 0u);                  // OB3: pairs with acquire_observer
 }
 
 uint32_t csched_observer_thread_(const csched_observer *observer) {
@@ -363,7 +364,7 @@ uint32_t csched_observer_thread_(const csched_observer *observer) {
 
 bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) {
   const csched_observed_level *from = &observer->levels[depth];
-  level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_
+  level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_: fields
   level->since = csched_load_relaxed(&from->since);     // OB3: values of one run
   level->code = csched_load_relaxed(&from->code);       // OB3: values of one run
   level->figures = csched_load_relaxed(&from->figures); // OB3: values of one run
@@ -373,14 +374,14 @@ bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csch
   return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3: unchanged `id`: values of one run
 }
 
-// First ends the runs whose stack frames an exception or a longjmp has unwound.
+// First marks runs as ended whose stack frames an exception or a longjmp has unwound: their addresses are not above this run's frame.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
          observer->levels[observer->depth - 1].frame <= frame)
     csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3: marks the run as ended
   run->depth = observer->depth++;
-  if (run->depth >= CSCHED_OBSERVED_DEPTH) return;
+  if (run->depth >= CSCHED_OBSERVED_DEPTH) return; // counted in `depth`, but not recorded
   csched_observed_level *level = &observer->levels[run->depth];
   csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the reader's fence
   csched_store_relaxed(&level->since, run->since);          // OB3: values of one run
@@ -392,6 +393,7 @@ void csched_observer_begin_(csched_observer *observer, csched_observed_run *run)
   csched_store_release(&level->id, run->seen.id); // OB3: pairs with the reader's acquire
 }
 
+// Marks this run as ended, and all runs inside it that were unwound.
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
   for (uint32_t depth = observer->depth; depth-- > run->depth;)
     if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: run ended
@@ -405,12 +407,12 @@ void csched_observe_code_at_(const csched_observed_code *code) {
   uint32_t count = csched_load_relaxed(&code_count); // ordered by the lock
   if (count < CODES) {
     codes[count] = *code;
-    csched_store_release(&code_count, count + 1); // OB1: pairs with code_of
+    csched_store_release(&code_count, count + 1); // OB1: pairs with code_of: the entry
   }
   csched_lock_unlock(&changing);
 }
 
-// Returns: whether jobs that call `run` contain the address of the user's function in `context`.
+// Returns: whether jobs with this `run` may contain the address of the user's function, plus 1, in `context`.
 static bool has_code(void (*run)(csched_job *job)) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   for (uint32_t i = 0; i < count; i++)
@@ -423,14 +425,14 @@ uintptr_t csched_observe_code_of_(const csched_job *job, const csched_job *copy)
   uintptr_t code = 0;
   for (uint32_t i = 0; i < count; i++)
     if (codes[i].type == copy->type) csched_os_copy_if_mapped_(&code, (const char *)job + codes[i].offset, sizeof code);
-  return code & ~(uintptr_t)1; // in a context, the address has 1 added
+  return code & ~(uintptr_t)1; // removes the 1 that an address in `context` has
 }
 
 // Returns: the user's function that `job` calls, if its type is in `codes`; else the job's `run`.
 static uintptr_t code_of(const csched_job *job) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   uintptr_t code = (uintptr_t)job->type->run;
-  if ((uintptr_t)job->type->release == CSCHED_NODE) return code;
+  if ((uintptr_t)job->type->release == CSCHED_NODE) return code; // a node (node.h) has no such field
   for (uint32_t i = 0; i < count; i++)
     if (codes[i].type == job->type) memcpy(&code, (const char *)job + codes[i].offset, sizeof code);
   return code;
@@ -438,6 +440,7 @@ static uintptr_t code_of(const csched_job *job) {
 
 // MARK: hooks
 
+// Returns: an event with the values of the submission `seen`.
 static csched_trace_event event_of(csched_occurrence what, const csched_seen *seen, csched_time time) {
   return (csched_trace_event){.what = (uint32_t)what,
                               .time = time,
@@ -448,6 +451,7 @@ static csched_trace_event event_of(csched_occurrence what, const csched_seen *se
                               .trace = seen->trace};
 }
 
+// The hook before `job` is submitted. Until the hook `submitted`, wakes of this thread count for `target`: `outer` saves the present figures.
 static void observe_submit(csched_observed_submission *submission, csched_target *target, csched_job *job,
                            csched_time due) {
   tables *tables = tables_here();
@@ -458,17 +462,17 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   csched_observer *observer = observer_here();
   submission->outer = observer != NULL ? current_figures(observer) : NULL;
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
-  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: only its value matters
+  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: a unique number
   seen.due = due == CSCHED_FOREVER || csched_target_has_virtual_time_(target) ? CSCHED_FOREVER
              : due > seen.submitted                                           ? due
                                                                               : seen.submitted;
   seen.figures = figures_of(tables, target);
-  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target is not gone
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: target exists
   uint32_t waiting = change_waiting(&seen, 1); // before another thread can remove the submission
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!add_waiting(tables, &seen, observer, &event)) {
-    csched_fetch_add_relaxed(&missed, 1u); // a count of events: the end, which will not be recorded either
+    csched_fetch_add_relaxed(&missed, 1u); // a count of events: the job's end is missed, too
     change_waiting(&seen, -1);
     return;
   }
@@ -476,12 +480,14 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   if (seen.figures != NULL) count_one(&seen.figures->submitted);
 }
 
+// The hook after the submission: restores the figures of the thread's present work.
 static void submitted(const csched_observed_submission *submission) {
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
   if (observer != NULL) set_current_figures(observer, submission->outer);
 }
 
+// The hook before a job runs, or is found to be cancelled.
 static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
@@ -489,7 +495,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   if (!run->is_known) return;
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
-  csched_frame_make_next_(); // allocates the thread's context frames, where observer_here stores the record
+  csched_frame_make_next_(); // allocates the memory where observer_here stores the record
   csched_observer *observer = observer_here();
   if (observer == NULL) return;
   run->outer = current_figures(observer);
@@ -499,6 +505,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_events_add_(observer, &event);
 }
 
+// Does: counts and traces an end without a run.
 static void note_end(csched_occurrence what, const csched_seen *seen, csched_drop_reason reason, uint32_t waiting) {
   if (csched_figures_are_(seen->figures, seen->number))
     count_one(what == CSCHED_OCCURRED_CANCEL ? &seen->figures->cancelled : &seen->figures->dropped);
@@ -508,6 +515,7 @@ static void note_end(csched_occurrence what, const csched_seen *seen, csched_dro
   add_event(observer_here(), &event);
 }
 
+// The hook after the run. `has_run` false: the job was a cancelled entry.
 static void run_ended(csched_observed_run *run, bool has_run) {
   csched_os_probe_ran_(run->job, has_run);
   if (!run->is_known) return;
@@ -542,7 +550,8 @@ static void dropped(const csched_job *job, csched_drop_reason reason) {
            change_waiting(&seen, -1));
 }
 
-static void note(csched_occurrence what, const void *address, csched_time span) {
+// The hook of an event without a job: a wake, a steal, or a wait (csched_occurrence).
+static void note_event(csched_occurrence what, const void *address, csched_time span) {
   csched_observer *observer = observer_here();
   csched_figures *figures = what == CSCHED_OCCURRED_STEAL ? csched_figures_find_(address)
                             : observer != NULL            ? current_figures(observer)
@@ -551,12 +560,12 @@ static void note(csched_occurrence what, const void *address, csched_time span) 
   if (what == CSCHED_OCCURRED_STEAL && figures != NULL) count_one(&figures->steals);
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
-  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target is not gone
-  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // a trace has long waits for locks only
+  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target exists
+  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // a trace has waits for locks only
   else add_event(observer, &event);
 }
 
-static void count_system_call(void) {
+static void count_system_call(void) { // called before each futex call
   csched_observer *observer = observer_here();
   csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
   if (figures != NULL) count_one(&figures->system_calls);
@@ -564,23 +573,23 @@ static void count_system_call(void) {
 
 // MARK: start and end
 
-// The atfork handler, in the child: resets the locks, and releases the records of all other threads.
+// The atfork handler. In the child it resets the locks, releases the records of all other threads, and removes the watchdog and the trace.
 static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   changing = naming = (csched_lock)CSCHED_LOCK_INIT;
   csched_observer **mine = csched_frames_observer_();
   for (csched_observer *each = observers; each != NULL; each = each->next)
-    if (mine == NULL || each != *mine) leave_observer(each);
+    if (mine == NULL || each != *mine) release_observer(each);
   if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();
   csched_events_forget_();
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
-      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: their threads do not exist in a child
+      ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child lacks these observers' threads
 }
 
-// Does: removes all waiting submissions: while there was no observer, their ends were not recorded.
+// Does: empties the tables. Their jobs may have ended while there was no observer to remove them.
 static void clear_waiting(tables *tables) {
   for (int i = 0; i < PARTS; i++) {
     csched_lock_lock(&tables->parts[i].lock);
@@ -600,14 +609,14 @@ int csched_observe_begin_(uint32_t observer) {
   else if (!is_observed_here()) clear_waiting(tables);
   if (tables != NULL) {
     csched_store_release(&all, tables);                   // OB1: pairs with tables_here
-    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a thread that reads it late misses the first events
+    csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a late reader misses the first events
   }
   csched_lock_unlock(&changing);
   return tables != NULL ? 0 : ENOMEM;
 }
 
 void csched_observe_end_(uint32_t observer) {
-  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a thread that reads it late records a few more events
+  csched_fetch_and_relaxed(&csched_observed_, ~observer); // OB1: a late reader records a few more events
 }
 
 static const csched_observe_hooks hooks = {.submit = observe_submit,
@@ -615,10 +624,10 @@ static const csched_observe_hooks hooks = {.submit = observe_submit,
                                            .run = run_starts,
                                            .ran = run_ended,
                                            .drop = dropped,
-                                           .moved = moved,
-                                           .note = note,
-                                           .gone = gone,
-                                           .leave = leave_observer,
+                                           .moved = deadline_changed,
+                                           .note = note_event,
+                                           .gone = target_destroyed,
+                                           .leave = release_observer,
                                            .has_code = has_code,
                                            .write_events = csched_events_write_};
 

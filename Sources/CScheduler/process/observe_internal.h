@@ -1,17 +1,16 @@
 // The records of observed submissions, targets and threads, which the observers read.
 // Depends on: target.h, observed.h, text.h.
 //
-// Observers are the statistics, the watchdog, the trace, and other programs that attach to probes. While there is an observer, a table contains each
-// submission until its job runs or is dropped. Submissions before the first observer are not recorded. Forked jobs, recursion on a trampoline and
-// sources of a loop are not submissions.
+// Observers are the statistics, the watchdog, the trace, the event recorder, and other programs that attach to probes. While there is an observer, a
+// table contains each submission until its job runs or is dropped. Submissions before the first observer are not recorded. Forked jobs, recursion on
+// a trampoline and sources of a loop are not submissions.
 #pragma once
 
 #include <CScheduler/target.h>
-
 #include "../base/text.h"
 #include "../job/observed.h"
 
-/// The observers. The low half counts programs that are attached to the probes (platform.h); the system writes it.
+/// The bits of csched_observed_. Its low half is a count: of the programs that are attached to the probes (platform.h). The kernel writes this count.
 enum {
   CSCHED_OBSERVED_BY_OTHERS = 0xffff,
   CSCHED_OBSERVED_BY_STATISTICS = 1 << 16,
@@ -27,50 +26,50 @@ void csched_observe_end_(uint32_t observer);
 
 // MARK: figures of a target
 
-/// A histogram of durations, with its maximum: eight steps for each doubling.
+/// A histogram of durations: eight steps for each power of two. `most`: the longest duration.
 enum { CSCHED_SPANS = 42 * 8 };
 typedef struct csched_spans {
   csched_time most;
   uint32_t counts[CSCHED_SPANS];
 } csched_spans;
 
-/// The counts of one target since its first observed submission. They stay when the target is destroyed, until another target reuses the record with
-/// a new `number`.
+/// The counts of one target since its first observed submission. After the target's destruction they stay readable, until another target reuses the
+/// figures under a new `number`.
 typedef struct csched_figures {
-  const csched_target *target; ///< NULL: destroyed
-  uint64_t number;             ///< 0: not used yet
+  const csched_target *target; ///< NULL: the target was destroyed
+  uint64_t number;             ///< identifies one use of the figures; 0: not used yet
   char name[80];
-  bool is_concurrent; ///< it may run several jobs at a time
+  bool is_concurrent; ///< the target may run several jobs at a time
   uint32_t waiting;   ///< submissions that have not started
   uint64_t submitted, run, cancelled, dropped, wakes, steals, system_calls;
-  uint64_t head,
-      head_look;        ///< the watchdog's: the longest-waiting submission, and the number of the check that found it
-  uint64_t reported;    ///< the watchdog's: the submission that it has reported last
-  csched_time head_due; ///< the watchdog's: since when `head` waits
-  csched_spans waited, ran;
+  uint64_t head, head_look; ///< the watchdog's: the longest-waiting submission; the check that found it
+  uint64_t reported;        ///< the watchdog's: the submission that it has reported most recently
+  csched_time head_due;     ///< the watchdog's: since when `head` is due
+  csched_spans waited, ran; ///< from due to start; from start to end
 } csched_figures;
 
 /// Returns: the figures of `target`; NULL if it has none.
 csched_figures *csched_figures_find_(const csched_target *target);
-
+/// Returns: the present number of `figures`, for csched_figures_are_.
 uint64_t csched_figures_number_(const csched_figures *figures);
 /// Returns: whether `figures` still belong to the target that had them under `number`.
 bool csched_figures_are_(const csched_figures *figures, uint64_t number);
 
-/// Returns: the figures at index `at`, used or not; NULL: `at` is behind the last.
+/// Returns: the figures at index `at`, used or not; NULL: `at` is out of range.
 csched_figures *csched_figures_at_(size_t at);
 
-/// Returns: the user's function that `job` calls; 0: not known. `copy`: a copy of the job, which may be freed.
+/// Returns: the user's function that `job` calls; 0: not known. `job` may be freed; `copy` is a copy of its memory.
 uintptr_t csched_observe_code_of_(const csched_job *job, const csched_job *copy);
 
-/// Does: has observers identify jobs of `code->type` by the user's function that they call.
+/// Does: registers where jobs of `code->type` store the user's function. Observers then report that function, not the type's `run`.
 void csched_observe_code_at_(const csched_observed_code *code);
 
 // MARK: threads
 
 enum { CSCHED_OBSERVED_DEPTH = 8 };
 
-/// One run of a thread, for other threads to read. `id`: the submission's; 0: free, or being changed.
+/// One run of a thread, for other threads to read. `id`: number of the submission; 0: the entry is free, or changes now. `frame`: address of the
+/// run's csched_observed_run, on the stack. `number`: of `figures` at the submission. `trace`: from csched_trace_add_.
 typedef struct csched_observed_level {
   uint64_t id;
   csched_time since;
@@ -83,32 +82,32 @@ typedef struct csched_observed_level {
 struct csched_trace_ring;
 struct csched_events;
 
-/// The record of one thread. When the thread has ended, another thread may reuse the record.
+/// The record of one thread. After the thread's end another thread may reuse the record, which is never freed.
 typedef struct csched_observer {
   struct csched_observer *next;
-  uint32_t thread; ///< the system's number; 0: free
-  uint32_t depth;  ///< number of nested runs; only the first CSCHED_OBSERVED_DEPTH are recorded
-  csched_figures
-      *figures; ///< of the target whose job the thread runs or submits now; wakes and system calls count there
+  uint32_t thread;         ///< the system's number; 0: free
+  uint32_t depth;          ///< number of nested runs; only the first CSCHED_OBSERVED_DEPTH are recorded
+  csched_figures *figures; ///< of the target for which the thread works: its wakes and system calls count there
   csched_observed_level levels[CSCHED_OBSERVED_DEPTH];
-  uint64_t reported[CSCHED_OBSERVED_DEPTH]; ///< the last run of each depth that the watchdog reported
-  struct csched_trace_ring *ring;
-  struct csched_events *events; ///< the last events; NULL: none yet
+  uint64_t reported[CSCHED_OBSERVED_DEPTH]; ///< for each depth, the `id` that the watchdog reported most recently
+  struct csched_trace_ring *ring;           ///< events for the trace file (trace.c); NULL: none yet
+  struct csched_events *events;             ///< the most recent events (events.c); NULL: none yet
 } csched_observer;
 
 /// Returns: the newest record, the head of the list.
 csched_observer *csched_observers_(void);
-/// Does: records that `run` starts, or ends. Thread: the one of `observer`.
+/// Does: records that `run` starts, or ends. Thread: the owner of `observer`.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run);
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run);
-/// Does: copies the run at `depth` of the thread of `observer`. Returns: whether there is one, and the copy is consistent.
+/// Does: copies the run at `depth` (0: the outermost) of the owner of `observer`. Returns: whether there is a run, and the copy is consistent.
 bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level);
-/// Returns: the number of the record's thread, which may have ended.
+/// Returns: the system's number of the record's thread, which may have ended; 0: the record is free.
 uint32_t csched_observer_thread_(const csched_observer *observer);
 
-/// Does: copies the record of the waiting submission of `job`, which is not read. Returns: whether there is one.
+/// Does: copies the waiting submission of `job` to `*seen`. It does not read `job`. Returns: whether the table contains the submission.
 bool csched_observe_find_(const csched_job *job, csched_seen *seen);
-/// Does: calls `visit` for each waiting submission, with a lock held. Returns: whether it visited all. Requires: `visit` is short, and takes no lock.
+/// Does: calls `visit` for each waiting submission, with a lock held. Returns: false if a lock was busy, and
+/// so submissions were skipped. Requires: `visit` is short, and takes no lock.
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context);
 
 /// Returns: how many events were not recorded because of a full table or a busy lock. An unrecorded submission counts twice: also for its end.

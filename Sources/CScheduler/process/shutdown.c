@@ -1,10 +1,8 @@
-// Ends the library's process-wide state: the thread of the clocks, the main loop, the trampoline, and the caches.
+// Ends the library's process-wide state: the thread of the clocks, the main loop, this thread's trampoline and context frames, and cached memory.
 #include <CScheduler/shutdown.h>
-
 #include <CScheduler/main_loop.h>
 #include <CScheduler/task.h>
 #include <CScheduler/trampoline.h>
-
 #include "../base/panic.h"
 #include "../clock/clock_internal.h"
 #include "../job/frames_internal.h"

@@ -1,65 +1,63 @@
-// Reads the calls of another thread: the thread walks its own stack in a signal handler.
+// Reads the call stack of another thread. The asker sends a signal, and the thread walks its own stack in the signal handler.
 // States of request.word, a futex
 //   IDLE               no thread is asked
-//   number << 2 | ASKED     the thread with this number is asked
-//   number << 2 | FILLING   its handler writes `addresses`
+//   number << 2 | ASKED     the thread with this system number is asked
+//   number << 2 | FILLING   the handler on that thread writes `addresses`
 //   DONE               `addresses` are complete
 // Invariants
-//   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING, and the asker changes nothing before DONE. So a signal that arrives
+//   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING. Then the asker waits for DONE. So a handler whose signal arrives
 //       late, or at another thread, writes nothing.
 //   SK2  The handler takes no lock, allocates nothing, and preserves errno.
-//   SK3  The handler stays installed: a signal that a thread blocked may arrive later, and would end the process without a handler.
+//   SK3  The handler stays installed: a signal that a thread blocks arrives later, and without a handler would end the process.
 // Orderings
 //   word: release of DONE, pairs with the asker's acquire, carries `addresses`
-// Assumes: the unwinder takes no lock that the interrupted thread may have. That of gcc 12 with glibc 2.35 and later takes none; older ones take the
-//   loader's recursive lock.
+// Assumes: the unwinder takes no lock that the interrupted thread may own. With gcc 12 and glibc 2.35 or later it takes
+//   none; older unwinders take the loader's recursive lock.
 // Source: the stack dumps of Java's and Go's runtimes.
 // Checked by: "a report has the calls of its thread".
 // Models: none. Not modelled: SK1, SK2, SK3.
 
 #include <CScheduler/lock.h>
 #include <CScheduler/watch.h>
-
 #include "../platform/platform.h"
 #include "../platform/platform_sources.h"
 #include "watch_internal.h"
-
 #include <errno.h>
 
-enum { IDLE, ASKED, FILLING, DONE, STATE = 3 }; // STATE: mask
-enum { MOST = 32 };                             // calls
-static const csched_time PATIENCE = 100000000;  // ns
+enum { IDLE, ASKED, FILLING, DONE, STATE = 3 }; // STATE: mask of the low bits of `word`
+enum { MOST = 32 };                             // addresses of one answer
+static const csched_time PATIENCE = 100000000;  // ns, from the signal to the start of the answer
 
-static csched_lock changing; // serialises csched_watch_stacks
+static csched_lock changing; // serialises calls of csched_watch_stacks
 static uint64_t installed;   // the signals whose handler is `answer`, by bit; guarded by `changing`
 static csched_atfork atfork;
 
 static struct {
   uint32_t word;
-  int32_t signal; // 0: off
-  int count;
+  int32_t signal; // 0: csched_watch_stacks is off
+  int count;      // of `addresses`
   uintptr_t addresses[MOST];
 } request;
 
-static void answer(int signal) { // SK2: signal-safe handler
+static void answer(int signal) { // SK2: the signal-safe handler
   uint32_t asked = csched_os_thread_id_() << 2 | ASKED;
   (void)signal;
-  if (!csched_cas_acquire(&request.word, &asked, (asked & ~(uint32_t)STATE) | FILLING))
-    return; // SK1: this thread is asked
+  if (!csched_cas_acquire(&request.word, &asked, (asked & ~(uint32_t)STATE) | FILLING)) return; // SK1: not asked
   request.count = csched_os_backtrace_(request.addresses, MOST);
-  csched_store_release(&request.word, (uint32_t)DONE); // SK1: pairs with ask's acquire
+  csched_store_release(&request.word, (uint32_t)DONE); // SK1: pairs with ask's acquire: addresses
   csched_futex_wake_(&request.word, 1);
 }
 
-// Does: asks `thread`, and waits for the answer. Returns: whether it has answered.
+// Does: sends `signal` to `thread`, and waits for the answer. Returns: whether `addresses` are complete. After PATIENCE it withdraws the request,
+// unless the handler has started to write. Thread: the watchdog's.
 static bool ask(uint32_t thread, int signal) {
   uint32_t asked = thread << 2 | ASKED, word = asked;
   csched_time end = csched_now() + PATIENCE;
-  csched_store_relaxed(&request.word, asked); // SK1: no handler writes: the last request is over
+  csched_store_relaxed(&request.word, asked); // SK1: no handler writes: the previous request is over
   if (!csched_os_thread_signal_(thread, signal)) return false;
   while ((word = csched_load_acquire(&request.word)) != DONE) { // SK1: pairs with answer's release
     if (word == asked && csched_now() >= end &&
-        csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: too late
+        csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: withdraws the request
       return false;
     csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER);
   }
@@ -86,6 +84,7 @@ static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   request.word = IDLE;
 }
 
+// Returns: 0, also if the handler is installed already or `signal` is 0; else an errno value.
 static int install_locked(int signal) {
   uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
   if (signal == 0 || (installed & bit) != 0) return 0;

@@ -9,7 +9,6 @@
 // Models: none. Not modelled: ST1.
 
 #include <CScheduler/statistics.h>
-
 #include "observe_internal.h"
 
 int csched_statistics_begin(void) {
@@ -18,14 +17,14 @@ int csched_statistics_begin(void) {
 }
 void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATISTICS); }
 
-// Returns: the longest duration that belongs to `step` of the histogram.
+// Returns: the longest duration in `step` of the histogram: the inverse of observe.c's step_of.
 static csched_time end_of_step(size_t step) {
   if (step < 8) return step;
   size_t doublings = step / 8 + 2;
   return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
 }
 
-// Returns: an upper bound of the duration that `percent` of the `total` durations do not exceed.
+// Returns: an upper bound of the percentile: `percent` of the `total` durations are not longer. 0 for an empty histogram.
 static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
   uint64_t rank = (total * percent + 99) / 100, passed = 0;
   for (size_t step = 0; step < CSCHED_SPANS; step++)
@@ -33,6 +32,7 @@ static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t tota
   return 0;
 }
 
+// Returns: median, 99th percentile and maximum. A step's end may exceed the maximum, so both are limited to it.
 static csched_span_statistics summary_of(const csched_spans *spans) {
   uint32_t counts[CSCHED_SPANS];
   uint64_t total = 0;

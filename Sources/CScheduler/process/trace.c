@@ -2,18 +2,17 @@
 // States
 //   trace.is_on   whether a trace is on, under `trace.lock`
 //   ending        the writer's futex: 0, or 1 when the writer must end
-//   number        identifies the trace: a late event of an earlier trace has that trace's number
-//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read; full when they differ by EVENTS
+//   number        identifies the trace: an event that is added late still has the number of its earlier trace
+//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. It is full when they differ by EVENTS
 // Invariants
 //   The writer is the thread that writes the file: it reads the rings.
-//   TR1  The writer reads an event only when it is complete: its stamp, which contains its number, is written last.
-//   TR2  No thread waits for the writer. An event that finds its ring full is counted as lost. An event that the writer has not read is not
-//       overwritten.
+//   TR1  The writer reads an event only when it is complete: its owner writes the stamp, 1 + the event's number, last.
+//   TR2  No thread waits for the writer. An event for a full ring is counted as lost. No event is overwritten before the writer has read it.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
-//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered text. The rings are empty: an
-//       incomplete event of a thread that does not exist in the child would block the events behind it.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered text. The rings are empty:
+//       otherwise the incomplete event of a thread that the child lacks would block later events.
 // Orderings
-//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot was read
+//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot may be reused
 // Assumes: a signal handler that interrupts `add_event` may cost one event.
 // Source: a ring for each thread, and one reader, as in kernel tracers; the file format is Chrome's trace events.
 // Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and
@@ -21,27 +20,24 @@
 // Models: checks/observe.c. Not modelled: TR3, TR4.
 
 #include <CScheduler/trace.h>
-
 #include <CScheduler/lock.h>
-
 #include "../platform/platform.h"
 #include "trace_internal.h"
-
 #include <errno.h>
 
 enum { EVENTS = CSCHED_TRACE_EVENTS };
 enum { EVERY = 2000000 }; // ns between two reads of the rings
 
-// `stamp`: 1 + the event's number in the ring, once the event is complete.
+// An entry of a ring. `stamp`: 1 + the number of the complete event; another value: the event is incomplete, or not written yet.
 typedef struct slot {
   uint64_t stamp;
   csched_trace_event event;
 } slot;
 
 typedef struct csched_trace_ring {
-  CSCHED_CACHE_ALIGNED uint64_t next;
-  CSCHED_CACHE_ALIGNED uint64_t taken;
-  uint64_t lost;
+  CSCHED_CACHE_ALIGNED uint64_t next;  // written by the owner
+  CSCHED_CACHE_ALIGNED uint64_t taken; // written by the writer
+  uint64_t lost;                       // a count of events for which the ring was full
   slot slots[EVENTS];
 } csched_trace_ring;
 
@@ -52,17 +48,17 @@ static struct {
   csched_trace_file *file;
   int fd;
   bool is_on;
-  uint32_t ending;
+  uint32_t ending;                           // the writer's futex
   uint64_t without_ring, without_submission; // lost events: no memory for a ring; ends of lost submissions
-  uint32_t number;                           // of this trace, even; number + 1 marks a lost submission
+  uint32_t number;                           // of this trace, even; csched_trace_add_ also returns number + 1
 } trace;
 
-// MARK: adding events, on the thread of the ring
+// MARK: adding events, on the thread that owns the ring
 
 // Returns: the thread's ring, which its first event allocates; NULL without memory. Thread: the owner.
 static csched_trace_ring *ring_of(csched_observer *observer) {
   if (observer->ring == NULL)
-    csched_store_release(&observer->ring, // TR1: pairs with seen_ring
+    csched_store_release(&observer->ring, // TR1: pairs with seen_ring: zeroed slots
                          (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
   return observer->ring;
 }
@@ -80,11 +76,12 @@ static csched_trace_ring *with_room(csched_observer *observer) {
   return NULL;
 }
 
+// Returns: false if the event was lost.
 static bool add_event(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = with_room(observer);
   if (ring == NULL) return false;
   uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
-  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler takes the next one
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler then uses the next slot
   slot *slot = &ring->slots[next % EVENTS];
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
@@ -92,38 +89,39 @@ static bool add_event(csched_observer *observer, csched_trace_event *event) {
   return true;
 }
 
-static bool is_end(uint32_t what) { // a run is added when it ends
+// Returns: whether the event ends a submission. A run is added when it ends.
+static bool is_end(uint32_t what) {
   return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
 }
 
-// The result 0 means: no trace is on; `number`: the event is in the ring; `number` + 1: the trace has lost it. Traces have even numbers.
+// Returns: 0: no trace is on, or this end was not added; `number`: the event is in the ring; `number` + 1: the event was lost.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: may be late
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: an old value costs events
     return 0;
-  uint32_t number = csched_load_relaxed(&trace.number); // TR3: may be old; the file leaves out events of other traces
+  uint32_t number = csched_load_relaxed(&trace.number); // TR3: may be old; the file skips events of other traces
   if (is_end(event->what) && event->trace != number) {
-    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count of events
+    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count of lost events
     return 0;
   }
   event->trace = number;
   return add_event(observer, event) ? number : number + 1;
 }
 
-// MARK: writing the file
+// MARK: reading the rings, on the writer
 
 // Returns: the ring of another thread; NULL: it has none.
 static csched_trace_ring *seen_ring(csched_observer *observer) {
-  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of
+  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of: zeroed slots
 }
 
-void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, const csched_trace_event *event),
+void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
                          void *context) {
   csched_trace_ring *ring = seen_ring(observer);
   uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
   for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
     slot *slot = &ring->slots[taken % EVENTS];
-    if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: pairs with add_event's release
-    if (take != NULL) take(context, &slot->event);
+    if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: incomplete; pairs with add_event's release
+    if (consume != NULL) consume(context, &slot->event);
     csched_store_release(&ring->taken, taken + 1); // TR2: pairs with with_room's acquire
   }
 }
@@ -135,7 +133,7 @@ uint64_t csched_trace_lost_(csched_observer *observer) {
 
 static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
 
-// Does: transfers the events of all rings to `file`, or discards them if it is NULL. Returns: how many events were lost so far.
+// Does: transfers the events of all rings to `file`; NULL: discards them. Returns: the number of events lost since the process started.
 static uint64_t drain_all(csched_trace_file *file) {
   uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count of events
                   csched_load_relaxed(&trace.without_submission);                       // a count of events
@@ -146,7 +144,7 @@ static uint64_t drain_all(csched_trace_file *file) {
   return lost;
 }
 
-// The body of the writer's thread.
+// The body of the writer: reads the rings every 2 ms, until csched_trace_end.
 static void write_trace(void *context) {
   csched_trace_file *file = context;
   csched_os_thread_set_name_("csched-trace");
@@ -160,23 +158,23 @@ static void write_trace(void *context) {
 
 // MARK: start and end
 
-static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4: off in a child
+static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TR4: the trace is off in a child
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   trace.lock = (csched_lock)CSCHED_LOCK_INIT;
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
-    if (each->ring != NULL) each->ring->taken = each->ring->next;
+    if (each->ring != NULL) each->ring->taken = each->ring->next; // TR4: empties the ring
   if (trace.is_on) csched_os_close_(trace.fd);
   trace.is_on = false;
 }
 
-static uint64_t lost_before; // events lost before this trace
+static uint64_t lost_before; // drain_all's result at the start of this trace
 
 static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
   int error = csched_os_trace_open_(path, &trace.fd);
   if (error != 0) return error;
-  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before a thread sees that the trace is on
+  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before csched_observe_begin_ turns the trace on
   trace.file = csched_trace_file_make_(trace.fd, csched_now(), trace.number);
   trace.ending = 0;
   lost_before = drain_all(NULL); // discards events of an earlier trace
@@ -205,10 +203,10 @@ int csched_trace_begin(const char *path) {
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
-  csched_store_relaxed(&trace.ending, 1u); // TR3: the writer must end
+  csched_store_relaxed(&trace.ending, 1u); // TR3: ends the writer
   csched_futex_wake_(&trace.ending, 1);
   csched_os_thread_join_(trace.thread);
-  uint64_t lost = drain_all(trace.file); // TR3: events since the writer's last read
+  uint64_t lost = drain_all(trace.file); // TR3: events that the writer has not read
   int error = csched_trace_file_end_(trace.file, csched_now(), lost - lost_before);
   csched_os_close_(trace.fd);
   trace.is_on = false;
@@ -223,6 +221,6 @@ int csched_trace_end(void) {
   return error;
 }
 
-// Begins a trace if the environment asks for one.
+// Begins a trace if the environment variable SCHEDULER_TRACE is set.
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_asked_(csched_trace_begin); }
 __attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }

@@ -1,35 +1,33 @@
-// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses a file.
+// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses a csched_trace_file.
 //
-// The format shows tracks of processes, with slices of time on them. Threads are tracks of this process. Targets are tracks of a second, fictitious
-// process, whose number is this process's plus ten million. A concurrent target has a track for each of its threads, because slices of one track must
-// not overlap. A submission is a slice of 1 ns on its thread. An arrow with the submission's number leads from this slice to the slice of the run.
+// In this format a process has tracks, and a track has slices of time. Threads are tracks of this process. Targets are tracks of a second, fictitious
+// process; its number is the number of this process plus ten million. A concurrent target has a track for each of its threads, because slices of one
+// track must not overlap. A submission is a slice of 1 ns on its thread. An arrow with the submission's number leads from there to the run's slice.
 
 #include "../platform/platform.h"
 #include "trace_internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 enum { BUFFER = 1 << 18, LINES = 8192 };                     // bytes of `buffer`; the most bytes that one event may add
 enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 }; // entries of the two tables; bytes of a name
 
-// A cached name of a function.
-typedef struct code {
+typedef struct code { // a cached name of a function
   uintptr_t address;
   char name[CODE_NAME];
 } code;
 
-typedef struct track {
-  uint64_t number; // the target's number; 0: a track of a thread
-  uint32_t thread; // the thread's system number; 0: the only track of the target
+typedef struct track { // the index of the entry gives the track's number in the file
+  uint64_t number;     // of the target's figures; 0: a track of a thread
+  uint32_t thread;     // system's number of the thread; 0: the only track of the target
 } track;
 
 struct csched_trace_file {
-  int fd, error;           // of the first write that failed; 0: none
-  uint32_t process, trace; // this process's number; the number of the trace, whose events alone are written
+  int fd, error;           // `error`: errno value of the first write that failed; 0: none
+  uint32_t process, trace; // number of this process; of the trace: other traces' events are skipped
   csched_time start;       // the time 0 of the file, ns
   csched_text text;        // the free part of `buffer`
-  code codes[CODES];       // hash table
+  code codes[CODES];       // cache, indexed by hash
   track tracks[TRACKS];    // hash table with linear probing
   char buffer[BUFFER];
 };
@@ -50,7 +48,7 @@ static void add_span(csched_trace_file *file, const char *prefix, csched_time sp
   add_text(file, digits);
 }
 
-// Returns: the length of the UTF-8 character at `at`; 0: it is not valid.
+// Returns: the length of the UTF-8 character at `at`; 0: it is not valid (too long, a surrogate, or above U+10FFFF).
 static int length_of_character(const unsigned char *at) {
   int length = *at < 0x80                  ? 1
                : *at >= 0xc2 && *at < 0xe0 ? 2
@@ -64,7 +62,7 @@ static int length_of_character(const unsigned char *at) {
   return is_too_long || is_none ? 0 : length;
 }
 
-// Adds `text` as the content of a JSON string. Invalid bytes become "?".
+// Does: adds `text` as the content of a JSON string. Invalid bytes become "?".
 static void add_escaped(csched_trace_file *file, const char *text) {
   static const char HEX[] = "0123456789abcdef";
   const unsigned char *at = (const unsigned char *)text;
@@ -81,7 +79,7 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 // MARK: names
 
-// Returns: the name of the function at `address`. In the cache, a new address replaces the old one with the same hash.
+// Returns: the name of the function at `address`. The cache has one entry for each hash: a new address replaces the previous one.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
   if (cached->address != address) {
@@ -100,6 +98,7 @@ static void add_target_name(csched_trace_file *file, const csched_figures *figur
 // Returns: the number of the fictitious process whose tracks are the targets. It is larger than any process number of Linux.
 static uint64_t targets_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
 
+// Does: starts a line: `phase` is the format's kind of event, such as M (metadata), X (slice), i (instant), C (counter), s and f (arrow).
 static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
   add_text(file, ",\n{\"ph\":\"");
   add_text(file, phase);
@@ -107,8 +106,8 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the number of the track of target `number` (0: none) and `thread` (0: any). Sets `*is_new` at its first use; then the caller must write the
-// track's name. When the table is full, further tracks share one number.
+// Returns: the number of the track of target `number` (0: a thread's track) and `thread` (0: all threads). `*is_new`: this is the first use, so the
+// caller must write the track's name. When the table is full, further tracks share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
   size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
@@ -120,7 +119,7 @@ static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thre
   return TRACKS + 1;
 }
 
-// Does: writes the name of the thread's track at its first use.
+// Does: at the first event of a thread, writes the name of its track.
 static void announce_thread(csched_trace_file *file, uint32_t thread) {
   char name[16];
   bool is_new;
@@ -134,7 +133,7 @@ static void announce_thread(csched_trace_file *file, uint32_t thread) {
   add_text(file, "\"}}");
 }
 
-// Does: writes the name of the target's track at its first use. Returns: the track's number.
+// Does: at the first event of a track of the target, writes the track's name. Returns: the track's number.
 static uint64_t announce_target(csched_trace_file *file, const csched_trace_event *event) {
   bool is_new, is_concurrent = event->figures != NULL && event->figures->is_concurrent;
   uint64_t track = track_of(file, event->number, is_concurrent ? event->thread : 0, &is_new);
@@ -149,7 +148,7 @@ static uint64_t announce_target(csched_trace_file *file, const csched_trace_even
 
 // MARK: events
 
-static void add_time(csched_trace_file *file, csched_time time) {
+static void add_time(csched_trace_file *file, csched_time time) { // relative to the trace's start
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
@@ -159,7 +158,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   begin_line(file, "X", process, thread);
   add_time(file, event->time);
   csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
-  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow needs a slice with a length
+  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow needs a slice longer than 0
   add_text(file, ",\"cat\":\"");
   add_text(file, kind);
   add_text(file, "\",\"name\":\"");
@@ -197,7 +196,7 @@ static void add_instant(csched_trace_file *file, const csched_trace_event *event
                                       [CSCHED_OCCURRED_WAKE] = "wake",
                                       [CSCHED_OCCURRED_STEAL] = "steal",
                                       [CSCHED_OCCURRED_LOCK_WAIT] = "lock wait"};
-  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"};
+  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"}; // csched_drop_reason
   bool is_job = event->what == CSCHED_OCCURRED_CANCEL || event->what == CSCHED_OCCURRED_DROP;
   begin_line(file, "i", file->process, event->thread);
   add_time(file, event->time);
@@ -226,7 +225,7 @@ void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *e
   } else if (event->what == CSCHED_OCCURRED_RUN) {
     uint64_t track = announce_target(file, event);
     add_slice(file, event, file->process, event->thread, "run", "");
-    add_arrow(file, event, "f\",\"bp\":\"e");
+    add_arrow(file, event, "f\",\"bp\":\"e"); // bp e: ends at the enclosing slice
     add_slice(file, event, targets_process(file), track, "on target", "");
     add_waiting(file, event);
   } else {
@@ -265,7 +264,7 @@ csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t t
   return file;
 }
 
-// Does: adds the runs that have not ended, as slices up to `now`.
+// Does: adds the runs in progress, as slices up to `now`.
 static void add_running(csched_trace_file *file, csched_time now) {
   for (const csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     csched_observed_level level;

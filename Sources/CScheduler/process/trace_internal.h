@@ -5,24 +5,24 @@
 #include "observe_internal.h"
 
 typedef struct csched_trace_event {
-  csched_time time, span; ///< `span`: duration of a run or a wait for a lock; for a drop its reason
-  uint64_t id;            ///< the submission's number; for a wake, a steal and a lock an address
-  uintptr_t code;
-  const csched_figures *figures;
-  uint64_t number;  ///< of `figures`, when the event was made
-  uint32_t waiting; ///< how many jobs wait on that target
-  uint32_t what;    ///< csched_occurrence
+  csched_time time, span;        ///< `span`: duration of a run or a lock wait; for a drop its reason
+  uint64_t id;                   ///< number of the submission; for a wake, a steal or a lock wait an address
+  uintptr_t code;                ///< the user's function that the job calls
+  const csched_figures *figures; ///< of the target; NULL: none
+  uint64_t number;               ///< the number of `figures` when the event was made; 0: no target
+  uint32_t waiting;              ///< how many jobs wait on the target
+  uint32_t what;                 ///< csched_occurrence
   uint32_t thread;
-  uint32_t trace; ///< in an end: what csched_trace_add_ returned for the submission; in the ring: the trace's number
+  uint32_t trace; ///< argument: csched_trace_add_'s result for the submission; in the ring: number of the trace
 } csched_trace_event;
 
-/// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. An end
-/// is added only if its submission was added; if its submission was lost, the end counts as lost. So each run in a file has its submission there.
-/// Returns: the `trace` that the end of this submission must contain. Thread: any, also in a signal handler.
+/// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. The end
+/// of a submission (run, cancel or drop) is added only if the submission was added; if the submission was lost, the end counts as lost. So each run
+/// in a file has its submission there. Returns: the `trace` that the end of this submission must contain. Thread: any, also in a signal handler.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event);
 
-/// Does: calls `take`, unless it is NULL, for each complete event in the ring of `observer`, and frees the event's slot. Thread: one at a time.
-void csched_trace_drain_(csched_observer *observer, void (*take)(void *context, const csched_trace_event *event),
+/// Does: removes complete events from the ring of `observer`, oldest first, and calls `consume` (unless NULL) for each. Thread: one at a time.
+void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
                          void *context);
 /// Returns: how many events were lost because the ring of `observer` was full.
 uint64_t csched_trace_lost_(csched_observer *observer);
@@ -32,6 +32,7 @@ typedef struct csched_trace_file csched_trace_file;
 
 /// Returns: a new file; NULL without memory. `start` is time 0 of the file. The file contains only events of the trace number `trace`.
 csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t trace);
+/// Does: adds the event to the buffer, as lines of JSON; a full buffer is written first.
 void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event);
 /// Does: writes the buffer to the file.
 void csched_trace_file_flush_(csched_trace_file *file);

@@ -1,46 +1,43 @@
 // The watchdog: the thread "csched-watch" reports runs, waits in queues, blocking waits and deadlocks that last longer than a given span.
-// States of ending, the watchdog thread's futex: 0, or 1 when the thread must end
+// A wait: a thread that blocks in a function of the library. A head: the submission that has been due for the longest time on its target.
+// States of watch.ending, the watchdog thread's futex: 0, or 1 when the thread must end
 // Invariants
 //   WD1  A run, a target's longest-waiting submission, a blocking wait and a deadlock are each reported once. The submission's number identifies the
-//       first two. A wait's thread and start identify it, while it is among the last REPORTED waits and deadlocks.
-//   WD2  `report` is called by one thread at a time, with no lock held. No call starts after csched_watch_end has returned. A report may call
-//       csched_watch_end.
+//       first two. A wait's thread and start identify it, while it is among the REPORTED most recent waits and deadlocks.
+//   WD2  `report` is called by one thread at a time, with no lock held. After csched_watch_end has returned, no call starts. `report` may call it.
 //   WD3  A child of fork has no watchdog.
-//   WD4  A reported deadlock is one: two checks in a row have found the same circle of waits, with the same starts. So each of its threads has waited
-//       from the first check to the second one, and could not unlock a lock or end a job meanwhile.
+//   WD4  A reported deadlock exists: two checks in a row have found the same circle of waits, with the same starts. So each of its threads has waited
+//       from the first check to the second one, and could neither unlock a lock nor end a job meanwhile.
 // Orderings
 //   ending: relaxed; only its value matters
 // Assumes: a report of a run that has just ended is still useful: the run was too long.
-// Source: watchdogs of main threads, and stall detectors of runtimes. The circle is one in a wait-for graph.
+// Source: watchdogs of main threads, and stall detectors of runtimes. Deadlocks are circles in a wait-for graph.
 // Checked by: "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks", "a watchdog can be ended by its report", "the
 //   watchdog tells of a deadlock once".
 // Models: none. Not modelled: WD1, WD2, WD3, WD4.
 
 #include <CScheduler/watch.h>
-
 #include <CScheduler/dump.h>
 #include <CScheduler/lock.h>
-
 #include "../base/panic.h"
 #include "../job/frames_internal.h"
 #include "../sync/parking.h"
 #include "dump_internal.h"
 #include "observe_internal.h"
 #include "watch_internal.h"
-
 #include <errno.h>
 
-enum { REPORTED = 512, WAITS = 512, DEADLOCKS = 64, DETAILS = 32768 };
+enum { REPORTED = 512, WAITS = 512, DEADLOCKS = 64, DETAILS = 32768 }; // entries of the arrays below; bytes
 
 // A wait that lasts longer than the span.
 typedef struct wait {
   const char *function; // or the kind of the object that the thread waits for
-  const void *what;
+  const void *what;     // address of the lock, target, job or other object
   csched_time since;
-  uint32_t thread, holder; // the thread that the wait waits for; 0: not known
+  uint32_t thread, holder; // the waiting thread; the thread that can end the wait, 0: not known
 } wait;
 
-// A circle of waits that a check has found. `hash`: of the threads and the starts of its waits.
+// A circle of waits. `hash`: of the threads and the starts of its waits. `check`: number of the most recent check that found the circle.
 typedef struct deadlock {
   uint64_t hash, check;
 } deadlock;
@@ -48,24 +45,23 @@ typedef struct deadlock {
 static struct {
   csched_lock lock; // guards the following fields, except `ending` and `thread_id`
   csched_atfork atfork;
-  csched_atfork
-      place; // an entry of the fork list without a handler's work: it marks how far a check of the list has come
+  csched_atfork marker; // a check's position in the fork list (csched_os_atfork_visit_)
   csched_os_thread thread;
   csched_time span;
   void (*report)(void *context, const csched_watch_report *report);
   void *context;
   bool is_on;
-  uint32_t ending, thread_id; // the thread's futex; the system's number of the thread, 0 while there is none
+  uint32_t ending, thread_id; // the thread's futex; the thread's system number, 0 while there is no thread
 } watch;
 
 // Used by the watchdog's thread only.
 static uint64_t check_number;         // of the current check
-static uint64_t reported[REPORTED];   // hashes of waits and deadlocks
+static uint64_t reported[REPORTED];   // ring: hashes of reported waits and deadlocks
 static wait waits[WAITS];             // of the current check
-static deadlock deadlocks[DEADLOCKS]; // that were found last
+static deadlock deadlocks[DEADLOCKS]; // ring: the circles found most recently
 static int wait_count;
-static unsigned reported_count, deadlock_count;
-static char details[DETAILS]; // of the current report
+static unsigned reported_count, deadlock_count; // of all entries added to the rings
+static char details[DETAILS];                   // of the current report
 
 // MARK: reports
 
@@ -90,6 +86,7 @@ static void add_subject(csched_text *text, const csched_watch_report *report) {
   }
 }
 
+// The default report: writes to standard error.
 static void write_report(void *unused, const csched_watch_report *report) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -105,11 +102,11 @@ static void write_report(void *unused, const csched_watch_report *report) {
 
 static csched_text begin_details(void) { return csched_text_in_(details, DETAILS - 1); }
 
-// Does: calls `report` with the text up to `end` as details.
-static void make_report(csched_watch_report *report, csched_text end) { // WD2: on one thread
+// Does: completes `report`, and calls the user's function. The details are the text in `details` up to `end`.
+static void call_report(csched_watch_report *report, csched_text end) { // WD2: on one thread
   char name[240] = "";
   *end.at = 0;
-  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: no report after the end
+  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: no report after csched_watch_end
   if (report->code != 0) csched_os_code_name_(report->code, name, sizeof name);
   csched_os_demangle_(name, sizeof name);
   report->code_name = name;
@@ -127,6 +124,7 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
 
 // MARK: runs and queues
 
+// Does: reports each run that is longer than the span.
 static void check_runs(csched_time now) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
@@ -141,44 +139,46 @@ static void check_runs(csched_time now) {
       csched_dump_thread_(&text, report.thread);
       csched_dump_target_(&text, report.target);
       csched_stack_add_(&text, report.thread);
-      make_report(&report, text);
+      call_report(&report, text);
     }
   }
 }
 
-// Does: stores in the target's figures the submission that has been due for the longest time.
+// Does: if the submission is due earlier than its target's head of this check, makes it the head. Each check starts without heads.
 static void note_head(const csched_seen *seen, void *unused) {
   csched_figures *figures = seen->figures;
   (void)unused;
-  if (figures == NULL || seen->due == CSCHED_FOREVER) return;
+  if (figures == NULL || seen->due == CSCHED_FOREVER) return; // FOREVER: not known when it is due
   if (figures->head_look == check_number && figures->head_due <= seen->due) return;
   figures->head_look = check_number;
   figures->head_due = seen->due;
   figures->head = seen->id;
 }
 
+// Does: finds the heads of all targets, and reports those that have been due for longer than the span.
 static void check_heads(csched_time now) {
   csched_figures *each;
   csched_observe_visit_(note_head, NULL);
   for (size_t i = 0; (each = csched_figures_at_(i)) != NULL; i++) {
-    if (each->head_look != check_number || each->reported == each->head) continue; // WD1: reported already
+    if (each->head_look != check_number || each->reported == each->head) continue; // WD1: no head, or reported
     if (now < each->head_due || now - each->head_due <= watch.span) continue;
     each->reported = each->head;
     csched_watch_report report = {.kind = CSCHED_WATCHED_HEAD, .span = now - each->head_due};
     add_target(&report, each, csched_figures_number_(each));
     csched_text text = begin_details();
     csched_dump_target_(&text, report.target);
-    make_report(&report, text);
+    call_report(&report, text);
   }
 }
 
 // MARK: waits
 
+// Does: adds a wait that is longer than the span to `waits`, if there is room.
 static void note_wait(csched_time now, const wait *found) {
   if (wait_count < WAITS && now >= found->since && now - found->since > watch.span) waits[wait_count++] = *found;
 }
 
-// Does: notes the threads that sleep for a lock or another blocking object (parking.h).
+// Does: adds the threads that sleep for a lock or another blocking object (parking.h): the first MOST of each bucket.
 static void note_sleepers(csched_time now) {
   enum { MOST = 8 };
   csched_sleeping found[MOST];
@@ -189,17 +189,17 @@ static void note_sleepers(csched_time now) {
   }
 }
 
-// Does: notes a thread that waits in a function of the library (csched_blocked_begin_).
+// Does: adds the thread's wait, if the thread waits in a function of the library (csched_blocked_begin_).
 static bool note_blocked(csched_atfork *each, void *now) {
   csched_frames_seen seen;
   if (!csched_frames_look_(each, &seen)) return true;
-  wait found = {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // DP1: valid memory
-                csched_load_relaxed(&seen.wait->since), seen.thread, 0}; // DP1 of dump.c: valid memory only
+  wait found = {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // racy read
+                csched_load_relaxed(&seen.wait->since), seen.thread, 0}; // racy read: the memory is valid
   if (found.function != NULL) note_wait(*(csched_time *)now, &found);
   return true;
 }
 
-// Does: for each noted wait for a target or a job, notes this thread as its holder if the thread is inside of it.
+// Does: makes this thread the holder of each wait for a target or a job that the thread runs.
 static bool note_holder(csched_atfork *each, void *unused) {
   csched_frames_seen seen;
   (void)unused;
@@ -210,13 +210,13 @@ static bool note_holder(csched_atfork *each, void *unused) {
   return true;
 }
 
-// Does: collects the waits that are longer than the span.
+// Does: fills `waits` with all waits that are longer than the span, and their holders.
 static void note_waits(csched_time now) {
   wait_count = 0;
   note_sleepers(now);
-  csched_os_atfork_visit_(&watch.place, note_blocked, &now);
-  if (wait_count > 0) csched_os_atfork_visit_(&watch.place, note_holder, NULL);
-  csched_os_atfork_end_(&watch.place);
+  csched_os_atfork_visit_(&watch.marker, note_blocked, &now);
+  if (wait_count > 0) csched_os_atfork_visit_(&watch.marker, note_holder, NULL);
+  csched_os_atfork_end_(&watch.marker);
 }
 
 static uint64_t hash_of(const wait *wait) {
@@ -224,7 +224,7 @@ static uint64_t hash_of(const wait *wait) {
   return hash ^ hash >> 32;
 }
 
-// Returns: whether `hash` was reported already. If not, remembers it.
+// Returns: whether `hash` was reported already. If not, adds it to `reported`: the caller reports it now.
 static bool was_reported(uint64_t hash) { // WD1: by thread and start
   for (int i = 0; i < REPORTED; i++)
     if (reported[i] == hash) return true;
@@ -241,6 +241,7 @@ static csched_watch_report report_of(csched_watched kind, const wait *found, csc
                                .what = found->what};
 }
 
+// Does: reports the noted waits that were not reported yet.
 static void check_waits(csched_time now) {
   for (int i = 0; i < wait_count; i++) {
     if (was_reported(hash_of(&waits[i]))) continue;
@@ -250,14 +251,14 @@ static void check_waits(csched_time now) {
     csched_dump_target_(&text, waits[i].what);
     csched_dump_thread_(&text, waits[i].holder);
     csched_stack_add_(&text, waits[i].thread);
-    make_report(&report, text);
+    call_report(&report, text);
   }
 }
 
 // MARK: deadlocks
 
-// Returns: the wait of the thread that `wait` waits for; NULL: that thread is not known, or does not wait. A thread that waits in a function may sleep
-// in a lock there: the wait with a known holder is the one that counts.
+// Returns: the wait of the holder of `wait`; NULL: the holder is not known, or does not wait. A thread may have two waits: one in a function, and one
+// for a lock inside that function. Then the result is the wait with a known holder.
 static const wait *next_wait(const wait *wait) {
   const struct wait *next = NULL;
   for (int i = 0; wait->holder != 0 && i < wait_count; i++)
@@ -265,7 +266,7 @@ static const wait *next_wait(const wait *wait) {
   return next;
 }
 
-// Returns: whether the waits from `first` on lead back to it, and none of them is of a lower thread: a circle is found once.
+// Returns: whether the waits from `first` on lead back to `first`, whose thread must have the lowest number: so each circle is found once.
 static bool is_circle(const wait *first, uint64_t *hash) {
   const wait *each = first;
   *hash = 0;
@@ -276,7 +277,7 @@ static bool is_circle(const wait *first, uint64_t *hash) {
   return false;
 }
 
-// Returns: whether the check before found the same circle. Remembers it for the next check.
+// Returns: whether the previous check found the same circle. Stores the circle for the next check.
 static bool was_found_before(uint64_t hash) { // WD4: two checks in a row
   for (int i = 0; i < DEADLOCKS; i++) {
     if (deadlocks[i].hash != hash) continue;
@@ -301,7 +302,7 @@ static void add_wait(csched_text *text, const wait *wait, csched_time now) {
 
 static void report_deadlock(const wait *first, csched_time now) {
   csched_text text = begin_details();
-  csched_time closed = 0; // when the last of the waits began
+  csched_time closed = 0; // the latest start of a wait: since then the circle is complete
   const wait *each = first;
   do {
     add_wait(&text, each, now);
@@ -312,7 +313,7 @@ static void report_deadlock(const wait *first, csched_time now) {
     csched_stack_add_(&text, each->thread);
   } while ((each = next_wait(each)) != first);
   csched_watch_report report = report_of(CSCHED_WATCHED_DEADLOCK, first, now - closed);
-  make_report(&report, text);
+  call_report(&report, text);
 }
 
 static void check_deadlocks(csched_time now) {
@@ -329,10 +330,10 @@ static void watch_all(void *unused) {
   static const csched_time LEAST = 1000000, MOST = 1000000000;
   csched_time every = watch.span / 4 < LEAST ? LEAST : watch.span / 4 > MOST ? MOST : watch.span / 4;
   (void)unused;
-  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: equal on this thread only
+  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: is_report_here reads it
   csched_os_thread_set_name_("csched-watch");
   csched_os_thread_leave_count_();
-  while (csched_load_relaxed(&watch.ending) == 0) { // WD2: no check after the end
+  while (csched_load_relaxed(&watch.ending) == 0) { // WD2: no check after csched_watch_end
     csched_time now = csched_now();
     check_number++;
     check_runs(now);
@@ -341,24 +342,23 @@ static void watch_all(void *unused) {
     check_waits(now);
     check_deadlocks(now);
     if (csched_load_relaxed(&watch.ending) == 0)
-      csched_futex_wait_(&watch.ending, 0, now + every); // WD2: a report may have ended the watchdog
+      csched_futex_wait_(&watch.ending, 0, now + every); // WD2: unless a report has called csched_watch_end
   }
-  csched_store_relaxed(&watch.thread_id, 0u); // racy write: the system may reuse the number for another thread
+  csched_store_relaxed(&watch.thread_id, 0u); // racy write: the system may reuse the number
 }
 
 // MARK: start and end
 
-// The handler of both entries. That of `place` has nothing to do.
+// The handler of `atfork` and of `marker`, which needs no action.
 static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: the watchdog is off in a child
-  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.place) return;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.marker) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT;
   watch.is_on = false;
 }
 
-// Returns: whether this thread is the watchdog's: then a report makes the call.
+// Returns: whether a report is the caller: this thread is then the watchdog's.
 static bool is_report_here(void) {
-  return csched_load_relaxed(&watch.thread_id) ==
-         csched_os_thread_id_(); // racy read: equal on the watchdog's thread only
+  return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: equal on that thread only
 }
 
 static void end_locked(void) {
@@ -374,8 +374,8 @@ static int start_locked(void) {
   csched_os_signals before;
   int error = csched_observe_begin_(CSCHED_OBSERVED_BY_WATCH);
   if (error != 0) return error;
-  csched_os_atfork_end_(&watch.place); // removes the marker that a fork inside a check left in the child
-  watch.place.handler = watch_at_fork;
+  csched_os_atfork_end_(&watch.marker); // in a child of fork, the parent's check may have linked the marker
+  watch.marker.handler = watch_at_fork;
   watch.ending = watch.thread_id = 0;
   csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
   error = csched_os_thread_start_(&watch.thread, 0, watch_all, NULL);
@@ -404,7 +404,7 @@ int csched_watch_begin(csched_time span, void (*report)(void *context, const csc
 
 void csched_watch_end(void) {
   csched_os_atfork_(&watch.atfork, watch_at_fork);
-  if (is_report_here()) {                    // no lock here: a thread that joins the watchdog may hold it
+  if (is_report_here()) {                    // no lock: its owner may be joining this thread
     csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
     csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
     return;
@@ -414,6 +414,6 @@ void csched_watch_end(void) {
   csched_lock_unlock(&watch.lock);
 }
 
-// Begins a watch if the environment asks for one.
+// Begins a watch if the environment variable SCHEDULER_WATCH is set.
 static int begin_for_span(csched_time span) { return csched_watch_begin(span, NULL, NULL); }
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_watch_asked_(begin_for_span); }

@@ -1,64 +1,62 @@
 // An event: merges values from any thread, and calls one handler on a target with the merged value.
 //
 // States
-//   word       the merged, unreported value (62 bits) · QUEUED: the job is queued or runs, and checks the value at its end · CANCELLED: permanently
+//   word       the merged, unreported value (62 bits) · QUEUED: the event's job is queued or runs, and checks the value at its end · CANCELLED
 //
 // Invariants
 //   EV1  Each merged value is reported once, or discarded by a cancel or a refused submission: one operation reads and clears the value.
 //   EV2  A value waits only while the job is queued or running: the thread that sets QUEUED submits the job; QUEUED is cleared only without a value.
-//   EV3  The job is never submitted twice at a time: QUEUED is cleared in its release, not before.
-//   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after it. A job that is submitted
-//        later calls no handler.
+//   EV3  The job is never submitted twice at a time: QUEUED is cleared in the job's `release`, not before.
+//   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after the cancel. A job that is
+//        submitted later calls no handler.
 //   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event idle owns its memory.
 // Orderings
-//   word: merge's release pairs with the run's acquire, carries the merging thread's earlier writes; the release at the job's end pairs with the
+//   word: merge's release pairs with clear_value's acquire, carries the merging thread's earlier writes; the release at the job's end pairs with the
 //   acquire of the thread that submits next, or finds the event idle
-// Assumes: a job's release comes last, once for each submission (job.c, J3).
+// Assumes: a job's `release` is called once for each submission, after its run or drop (job.c, J3).
 // Source: data-add and data-or of Dispatch's sources; the word is this project's.
 // Checked by: "merged values are reported once, and in sum", "an event that is cancelled tells nothing more".
 // Models: checks/event.c.
 
 #include <CScheduler/event.h>
-
 #include <CScheduler/atomic.h>
-
 #include <errno.h>
 
 static const uint64_t QUEUED = (uint64_t)1 << 63, CANCELLED = (uint64_t)1 << 62, VALUE = CSCHED_EVENT_MOST;
 
-static void submit_event(csched_event *event) { // EV2, EV3: a refusal calls `drop_event` and `release`
+static void submit_event(csched_event *event) { // EV2, EV3: a refusal calls `drop_event`, `release_event`
   csched_target_submit(event->target, &event->job);
 }
 
-// Does: clears the merged value. Returns: the word before.
-static uint64_t take_value(csched_event *event) {
+// Does: clears the merged value, and leaves the flags. Returns: the word before, with the value.
+static uint64_t clear_value(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                 // racy read, rechecked by the cas
   while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: pairs with merge
   return seen;
 }
 
-static void run(csched_job *job) {
+static void run_handler(csched_job *job) {
   csched_event *event = job->context;
-  uint64_t seen = take_value(event);
-  if ((seen & VALUE) != 0) event->handler(event, seen & VALUE);
+  uint64_t seen = clear_value(event);
+  if ((seen & VALUE) != 0) event->handler(event, seen & VALUE); // EV4: 0 after a cancel
 }
 
-static void drop_event(csched_job *job) { take_value(job->context); }
+static void drop_event(csched_job *job) { clear_value(job->context); }
 
-// Does: submits the job again if a value was merged during the run; otherwise makes the event idle.
-static void release(csched_job *job) {
+// The job's `release`. Does: submits the job again if a value was merged during the run; otherwise makes the event idle.
+static void release_event(csched_job *job) {
   csched_event *event = job->context;
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
   for (;;) {
     if ((seen & VALUE) != 0) {
-      submit_event(event); // EV2: a value waits
+      submit_event(event); // EV2: again, because a value waits
       return;
     }
-    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: pairs with merge, is_idle
+    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: idle; pairs with merge
   }
 }
 
-static const csched_job_type type = {run, drop_event, release};
+static const csched_job_type type = {run_handler, drop_event, release_event};
 
 void csched_event_init(csched_event *event, csched_target *target, csched_merge merge,
                        void (*handler)(csched_event *event, uint64_t value), void *context) {
@@ -66,6 +64,7 @@ void csched_event_init(csched_event *event, csched_target *target, csched_merge 
   csched_job_init(&event->job, &type, event);
 }
 
+// Returns: the sum of the two values, at most VALUE, or their bitwise or.
 static uint64_t merged(const csched_event *event, uint64_t before, uint64_t value) {
   if (event->merge == CSCHED_MERGE_OR) return before | (value & VALUE);
   return value > VALUE - before ? VALUE : before + value;
@@ -76,9 +75,9 @@ int csched_event_merge(csched_event *event, uint64_t value) {
   do {
     if ((seen & CANCELLED) != 0) return ECANCELED;
     wanted = merged(event, seen & VALUE, value);
-    if (wanted == 0) return 0;
-  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with the run
-  if ((seen & QUEUED) != 0) return 0;
+    if (wanted == 0) return 0;                                         // 0 merged into no value: nothing to report
+  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with clear_value
+  if ((seen & QUEUED) != 0) return 0; // EV2: the queued or running job reports the value
   return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: this thread set QUEUED
 }
 
@@ -98,5 +97,5 @@ csched_cancel_result csched_event_cancel_and_wait(csched_event *event) {
 }
 
 bool csched_event_is_idle(const csched_event *event) {
-  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with the release
+  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with release_event
 }

@@ -3,24 +3,24 @@
 // States
 //   word      2n              n entries have not left; no thread sleeps, and no notice is listed
 //             2n | AWAITED    n > 0 entries have not left; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
-//   notices   the notices to call, newest first; `notices` and AWAITED are set under the bucket's lock
+//   notices   list of the notices to call when the group is empty, newest first; `notices` and AWAITED are set under the bucket's lock
 //
 // Invariants
-//   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the last leave empties the group under the
+//   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the final leave empties the group under the
 //        bucket's lock, and unlinks all sleepers and notices. So no sleeper is missed; each notice is called once, or taken back.
-//   GR2  A wait succeeds only if its thread has seen the group empty since its start, or was signalled by the last leave.
+//   GR2  A wait succeeds only if the waiting thread has seen the group empty since the wait began, or was signalled by the final leave.
 //   GR3  A thread whose wait succeeds, and a notice that is called, see the writes before each leave.
 //   GR4  A wait that times out leaves no sleeper in the bucket. If the waiter is signalled at that instant, the wait succeeds.
-//   GR5  The last leave does not touch the group after emptying it, because a waiter may free the group. Notices are called outside the lock. A
+//   GR5  The final leave does not touch the group after emptying it, because a waiter may free the group. Notices are called outside the lock. A
 //        notice is not read after its call.
 //   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an entry has not left.
-//   GR7  In a child of fork no thread sleeps, whatever the word says. The notices remain.
+//   GR7  In a child of fork no thread sleeps, even if AWAITED is set. The notices remain.
 //
 // Orderings
-//   word: acquire, pairs with each leave's release, carries the writes before it; all changes are one release sequence · a sleeper: gets the writes
-//   that the last leave has acquired, by the signal's release
+//   word: acquire, pairs with each leave's release, carries the writes before that leave; all changes are one release sequence · a sleeper: the
+//   signal's release carries the writes that the final leave has acquired
 // Assumes: PK1, PK3 of parking.c.
-// Source: a countdown latch (latch.c) that can be raised again. Dispatch's groups use a generation; here the last leave unlinks the sleepers.
+// Source: a countdown latch (latch.c) that can count up again. Dispatch's groups use a generation; here the final leave unlinks the sleepers.
 // Checked by: "a group is waited for until all have left", "a timed wait for a group gives up", "a group tells all once, in order, when it is empty",
 //   "a notice that is taken back is not called", "a group may be freed by its waiter", "a group that is left too often stops the process", "a group
 //   that is destroyed in use stops the process", "after fork a group has its count and its notices".
@@ -39,11 +39,11 @@ static bool is_empty(const csched_group *group) {
 }
 
 // Does: sets AWAITED unless the group is empty. Returns: false if the group is empty.
-static bool announce_locked(csched_group *group) {
+static bool set_awaited_locked(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   while (seen >= ONE)
-    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: while it is not empty
-  (void)csched_load_acquire(&group->word); // GR2, GR3: the group was empty; other threads may have entered since
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: before the wait
+  (void)csched_load_acquire(&group->word); // GR2, GR3: the group was empty at the load above
   return false;
 }
 
@@ -51,13 +51,13 @@ static bool announce_locked(csched_group *group) {
 static bool sleep_until_empty(csched_group *group, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(group);
   csched_bucket *bucket = csched_waiters_lock_(group);
-  bool sleeps = announce_locked(group);
+  bool sleeps = set_awaited_locked(group);
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: after AWAITED
   csched_bucket_unlock_(bucket);
-  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: emptiness seen; GR4: timeout
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: was empty, or signalled; GR4: timeout
 }
 
-// Does: calls the notices, the oldest first.
+// Does: reverses the list of notices, and calls them, the oldest first.
 static void call_notices(csched_group_notice *newest) {
   csched_group_notice *first = NULL;
   for (csched_group_notice *each = newest, *older; each != NULL; each = older) {
@@ -66,12 +66,12 @@ static void call_notices(csched_group_notice *newest) {
     first = each;
   }
   for (csched_group_notice *each = first, *next; each != NULL; each = next) {
-    next = each->next; // GR5: before the call
+    next = each->next; // GR5: the call may free the notice
     each->call(each);
   }
 }
 
-// Does: if the word is still `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether the word was `last`.
+// Does: makes the final leave: if the word is still `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether it did.
 static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
@@ -79,18 +79,18 @@ static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool empties = csched_load_relaxed(&group->word) == last; // racy read, rechecked by the cas
   if (empties) {
-    notices = group->notices; // GR5: before a thread can see the group empty
+    notices = group->notices; // GR5: before the compare-and-exchange: then another thread may free the group
     group->notices = NULL;
     empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for the waiters
-    if (!empties) group->notices = notices;
+    if (!empties) group->notices = notices;                // another thread has entered: the notices wait on
   }
   for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next)
-    each->back = NULL; // GR1: too late to take back
+    each->back = NULL; // GR1: csched_group_take_back is too late now
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: all sleepers
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: unlinks all sleepers
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, EMPTY);
-  if (empties) call_notices(notices); // GR1: each once
+  if (empties) call_notices(notices); // GR1: each notice once
   return empties;
 }
 
@@ -103,7 +103,7 @@ void csched_group_enter(csched_group *group, uint32_t count) {
       csched_panic_("csched_group_enter",
                     "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6: misuse
                     (void *)group, seen / ONE, count);
-  } while (!csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: an enter publishes nothing
+  } while (!csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: keeps AWAITED; publishes nothing
 }
 
 void csched_group_leave(csched_group *group) {
@@ -111,7 +111,7 @@ void csched_group_leave(csched_group *group) {
   for (;;) {
     if (seen < ONE) // GR6: misuse
       csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group);
-    if (seen == (ONE | AWAITED)) {
+    if (seen == (ONE | AWAITED)) { // the final leave of an awaited group acquires the bucket's lock
       if (try_leave_as_last(group, seen)) return;
       seen = csched_load_relaxed(&group->word);                       // racy read, rechecked by the cas
     } else if (csched_cas_release(&group->word, &seen, seen - ONE)) { // GR2, GR3: pairs with is_empty's acquire
@@ -132,23 +132,23 @@ bool csched_group_wait_until(csched_group *group, csched_time deadline) {
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
   csched_waiter_(group); // called only to register the buckets' fork handler
   csched_bucket *bucket = csched_waiters_lock_(group);
-  bool waits = announce_locked(group);
+  bool waits = set_awaited_locked(group); // whether the notice must wait for the final leave
   notice->call = call;
-  notice->back = NULL;
+  notice->back = NULL; // not listed
   if (waits) {
-    notice->next = group->notices; // GR1: listed
-    notice->back = &group->notices;
+    notice->next = group->notices;  // GR1: listed
+    notice->back = &group->notices; // the link that points to the notice
     if (notice->next != NULL) notice->next->back = &notice->next;
     group->notices = notice;
   }
   csched_bucket_unlock_(bucket);
-  if (!waits) call(notice); // GR2: the group is empty
+  if (!waits) call(notice); // GR2: the group is empty: at once
 }
 
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
   csched_bucket *bucket = csched_waiters_lock_(group);
-  bool waits = notice->back != NULL;
-  if (waits) { // GR1: not called
+  bool waits = notice->back != NULL; // GR1: listed, so not called yet
+  if (waits) {
     *notice->back = notice->next;
     if (notice->next != NULL) notice->next->back = notice->back;
     notice->back = NULL;
@@ -166,7 +166,7 @@ void csched_group_notify(csched_group *group, csched_group_notice *notice, csche
 }
 
 uint32_t csched_group_count(const csched_group *group) {
-  return csched_load_acquire(&group->word) / ONE; // GR3: as is_empty
+  return csched_load_acquire(&group->word) / ONE; // GR3: acquire; pairs with each leave's release
 }
 
 void csched_group_destroy(csched_group *group) {

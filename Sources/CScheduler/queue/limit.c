@@ -1,30 +1,30 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   permit     one of `most` jobs that the limit itself submits to the base. Each permit runs one user job. FREE: in the list `free`, or never
-//              used; OUT: from take_permit_locked to return_permit
+//   permit     one of `most` jobs that the limit itself submits to the base. Each submission of a permit runs one user job. FREE: in the list `free`,
+//              or never used; OUT: from acquire_permit_locked to return_permit
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
-//   is_alone   of the limit: the only permit that is OUT runs a barrier; of a permit: it runs a barrier
+//   is_alone   of the limit: the only permit that is OUT runs a barrier; of a permit: the permit runs a barrier
 //
 // Invariants
 //   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job.
-//   LM2  No job waits for ever: a job waits in `first` only while no permit is FREE, or because of LM9. Each submission, and each returned
-//        permit, assigns the FREE permits to the oldest jobs, under the lock.
+//   LM2  No job waits for ever: a job waits in `first` only while no permit is FREE, or because of a barrier (LM9). Each submission, and each
+//        returned permit, assigns the FREE permits to the oldest jobs, under the lock.
 //   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
-//   LM4  If the base refuses a permit, the permit's job and all waiting jobs are dropped. A later submission tries the base again. A
+//   LM4  If the base refuses a permit, the permit's user job and all waiting jobs are dropped. A later submission tries the base again. A
 //        submission returns the error of its own job only.
-//   LM5  The structure is freed once: by the last permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
+//   LM5  The structure is freed once: by the final permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
 //        touches the structure.
 //   LM6  If a job is unwound, its permit is returned.
-//   LM7  A wait that could never end is refused: at a limit of 1 as in a serial queue; from inside a barrier for any job, and from inside
-//        any job for a barrier. Other waits are allowed, because other permits may continue.
-//   LM8  In a child of fork no permit is lost: permits that threads of the parent were about to submit, or ran, are submitted or returned. A
-//        target with an orphaned base stops the process when work is submitted.
-//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before it. A cancelled
-//        barrier counts as a plain job: it delays no job after the next submission, or the next returned permit.
+//   LM7  A wait that could never end is refused. With a limit of 1: as for a serial queue. Inside a barrier: a wait for any job of the target. Inside
+//        any job of the target: a wait for a barrier. Other waits are allowed, because other permits may continue.
+//   LM8  In a child of fork no permit is lost. Permits that threads of the parent were about to submit are submitted. Permits in which such threads
+//        ran jobs are returned. A target with an orphaned base stops the process when work is submitted.
+//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before the barrier. A
+//        cancelled barrier counts as a plain job: it delays no job after the next submission, or the next returned permit.
 // Orderings: the lock's; no atomics of its own.
-// Assumes: a permit is returned in its `release`, because only then may it be submitted again (job.h). No user code is called under the lock.
+// Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
 // Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
 // Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base", "a limited target whose base is
 //   gone drops everything", "a released limited target runs what it has", "a limit below one is an error", "a limited target goes on when a job ends
@@ -34,7 +34,6 @@
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
-
 #include <CScheduler/lock.h>
 
 #include "../job/job_internal.h"
@@ -48,9 +47,9 @@
 #include <stdlib.h>
 
 typedef struct permit {
-  csched_job job;
+  csched_job job;         // submitted to the base
   csched_job *job_to_run; // the user job; NULL: it has started, or was dropped
-  bool is_out, is_alone;
+  bool is_out, is_alone;  // the permit is OUT; it runs a barrier
 } permit;
 
 struct csched_limit {
@@ -79,18 +78,17 @@ static void free_limit(csched_limit *limit) {
 
 // MARK: waiting jobs
 
-enum { BARRIER = 1 };
-
+enum { BARRIER = 1 }; // the lowest bit of a waiting job's `next`: the job itself is a barrier
 static bool is_barrier(const csched_job *waiting) { return ((uintptr_t)waiting->next & BARRIER) != 0; }
-
 static csched_job *next_waiting(const csched_job *waiting) {
   return (csched_job *)((uintptr_t)waiting->next & ~(uintptr_t)BARRIER);
 }
 
+// Does: appends `job` to the waiting jobs. `mark`: BARRIER or 0.
 static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
   job->next = (csched_job *)(uintptr_t)mark;
   if (limit->first == NULL) limit->first = job;
-  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next);
+  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next); // retains that job's mark
   limit->last = job;
 }
 
@@ -98,14 +96,14 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
 
 static const csched_own_job_type permit_type;
 
-// Returns: a FREE permit, now OUT. NULL: all are OUT, or a barrier runs. `alone`: for a barrier; NULL also if any permit is OUT.
-static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
+// Returns: a FREE permit, now OUT. NULL: all permits are OUT, or a barrier runs. With `alone`, for a barrier: NULL also if any permit is OUT.
+static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
   } else {
-    if (limit->used == limit->most) return NULL; // LM1: all are OUT
+    if (limit->used == limit->most) return NULL; // LM1: all permits are OUT
     job = &limit->permits[limit->used++].job;
     csched_job_init(job, &permit_type.type, limit);
   }
@@ -117,32 +115,32 @@ static csched_job *take_permit_locked(csched_limit *limit, bool alone) {
 
 // Does: assigns a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
 static csched_job *assign_permits_locked(csched_limit *limit) {
-  csched_job *permits = NULL, **end = &permits, *first, *taken;
-  while ((first = limit->first) != NULL) { // LM2: no stuck job; LM3: order
-    taken = take_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: barriers
-    if (taken == NULL) break;
+  csched_job *permits = NULL, **end = &permits, *first, *acquired;
+  while ((first = limit->first) != NULL) { // LM2: uses all FREE permits; LM3: in the jobs' order
+    acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: alone
+    if (acquired == NULL) break;
     limit->first = next_waiting(first);
-    ((permit *)taken)->job_to_run = first;
-    *end = taken;
-    end = &taken->next;
+    ((permit *)acquired)->job_to_run = first;
+    *end = acquired;
+    end = &acquired->next;
   }
   *end = NULL;
   return permits;
 }
 
-static int submit_to_base(csched_limit *limit, csched_job *job) {
+static int submit_to_base(csched_limit *limit, csched_job *job) { // returns: 0 or ECANCELED
   csched_job_submitted_(job, "csched_target_submit");
   return limit->base->type->deliver(limit->base, job);
 }
 
-// Does: submits `permits` to the base. `is_kept`: `owner` is already retained for one of them. Returns: the result of the last submission.
+// Does: submits `permits` to the base. `is_kept`: `owner` is already retained for one permit. Returns: the result of the final submission.
 static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept) {
   int error = 0;
   for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; permits != NULL; permits = next) { // LM5: the last submission may free the structure
+  for (csched_job *next; permits != NULL; permits = next) { // LM5: the final submission may free `limit`
     next = permits->next;
     error = submit_to_base(limit, permits);
   }
@@ -150,19 +148,19 @@ static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept
 }
 
 // The `run`, `drop` and `release` of a permit.
-static void run(csched_job *job) { // LM1: one job in each permit
+static void run_permit(csched_job *job) { // LM1: runs one user job
   csched_limit *limit = job->context;
   csched_job *job_to_run = ((permit *)job)->job_to_run;
   ((permit *)job)->job_to_run = NULL;
   csched_job_perform_on_(job_to_run, ((permit *)job)->is_alone ? &limit->barriers : &limit->target);
 }
 
-static void drop_permit(csched_job *job) { // LM4: the base has refused the permit
+static void drop_permit(csched_job *job) { // LM4: the base has refused the permit: drops its job and all waiting jobs
   csched_limit *limit = job->context;
   csched_lock_lock(&limit->lock);
   csched_job *next, *each = ((permit *)job)->job_to_run;
   ((permit *)job)->job_to_run = NULL;
-  each->next = limit->first;
+  each->next = limit->first; // the permit's job, then all waiting jobs
   limit->first = NULL;
   csched_lock_unlock(&limit->lock);
   for (; each != NULL; each = next) {
@@ -171,37 +169,37 @@ static void drop_permit(csched_job *job) { // LM4: the base has refused the perm
   }
 }
 
-static void return_permit(csched_job *job) { // LM6: also after unwinding
+static void return_permit(csched_job *job) { // LM6: also after the job was unwound
   csched_limit *limit = job->context;
-  void (*release)(void *) = limit->release;
+  void (*release)(void *) = limit->release; // loaded now: `limit` may be freed before the call
   void *owner = limit->owner;
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job may start
   csched_lock_lock(&limit->lock);
-  ((permit *)job)->is_out = limit->is_alone = false; // LM9: ends a barrier
+  ((permit *)job)->is_out = limit->is_alone = false; // LM9: a barrier has ended
   job->next = limit->free;
   limit->free = job;
   limit->out--;
-  csched_job *permits = assign_permits_locked(limit);   // LM2: next jobs
-  bool is_last = limit->out == 0 && limit->is_released; // LM5: frees the structure
+  csched_job *permits = assign_permits_locked(limit);   // LM2: for the oldest waiting jobs
+  bool is_last = limit->out == 0 && limit->is_released; // LM5: no further use: free the structure
   csched_lock_unlock(&limit->lock);
   if (permits != NULL) {
-    submit_permits(limit, permits, true); // LM2: one keeps this permit's reference to `owner`
+    submit_permits(limit, permits, true); // LM2: one permit inherits this permit's reference to `owner`
     return;
   }
   if (is_last) free_limit(limit);
   if (release != NULL) release(owner);
 }
 
-static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run, drop_permit, return_permit);
+static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, drop_permit, return_permit);
 
 // MARK: submitting
 
-// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0.
+// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base has refused `job`.
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
   append_locked(limit, job, mark);
   csched_job *permits = assign_permits_locked(limit); // LM2: for the oldest jobs
-  bool has_permit = limit->first == NULL;             // then `job` has a permit, the last of `permits`
+  bool has_permit = limit->first == NULL;             // no job waits: so `job` has the final one of `permits`
   csched_lock_unlock(&limit->lock);
   int error = submit_permits(limit, permits, false);
   return has_permit ? error : 0; // LM4: error of `job` only
@@ -219,24 +217,24 @@ static int deliver_to_limit_at(csched_target *target, csched_timer *timer, csche
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
 
 // The functions of the target `barriers`, whose base is the limited target.
-static csched_target *limited(const csched_target *barriers) {
+static csched_target *limited_target_of(const csched_target *barriers) {
   return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
 }
 
 static int deliver_barrier(csched_target *barriers, csched_job *job) {
-  return deliver_as((csched_limit *)limited(barriers), job, BARRIER);
+  return deliver_as((csched_limit *)limited_target_of(barriers), job, BARRIER);
 }
 
 static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csched_time deadline, csched_time leeway) {
-  return deliver_to_limit_at(limited(barriers), timer, deadline, leeway);
+  return deliver_to_limit_at(limited_target_of(barriers), timer, deadline, leeway);
 }
 
-static bool is_in_barrier(const csched_target *target) { // LM7: a wait for any job is refused there
+static bool is_in_barrier(const csched_target *target) { // LM7: inside a barrier, a wait for any job is refused
   return csched_target_is_inside(&((const csched_limit *)target)->barriers);
 }
 
 static bool is_in_any_job(const csched_target *barriers) {
-  return csched_target_is_inside(limited(barriers)); // LM7: a wait for a barrier is refused there
+  return csched_target_is_inside(limited_target_of(barriers)); // LM7: inside any job, a wait for a barrier is refused
 }
 
 // MARK: dumps
@@ -273,15 +271,15 @@ static void describe_limit(const csched_target *target, csched_text *text) {
 static void describe_barriers(const csched_target *barriers, csched_text *text) {
   csched_text_target_(text, "barriers", barriers, "");
   csched_text_add_(text, " of ");
-  describe_limit(limited(barriers), text);
+  describe_limit(limited_target_of(barriers), text);
 }
 
-// MARK: forks
+// MARK: process forks
 
 // Returns: whether `permit` is queued on the base.
 static bool is_queued_on_base(const csched_limit *limit, const permit *permit) {
   const csched_target *base = limit->base;
-  return csched_job_state_(csched_load_relaxed(&permit->job.word)) == CSCHED_JOB_QUEUED && // LM8: one thread
+  return csched_job_state_(csched_load_relaxed(&permit->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread here
          (base->type->has == NULL || base->type->has(base, &permit->job));
 }
 
@@ -295,11 +293,11 @@ static bool limit_has(const csched_target *target, const csched_job *job) { // L
 }
 
 static bool has_barrier(const csched_target *barriers, const csched_job *job) {
-  return limit_has(limited(barriers), job);
+  return limit_has(limited_target_of(barriers), job);
 }
 
-// Does: submits a permit whose thread is in the parent, or returns it if its job has started there. May retain `owner` once too often.
-static void restore_permit(csched_limit *limit, permit *permit) { // LM8: fork
+// Does: submits a permit that a thread of the parent was about to submit, or returns it if its job has started. May retain `owner` once too often.
+static void restore_permit(csched_limit *limit, permit *permit) { // LM8: no permit is lost
   limit->is_released = false; // a target that was released before the fork is never freed
   if (limit->retain != NULL) limit->retain(limit->owner);
   csched_job_init(&permit->job, &permit_type.type, limit);
@@ -307,7 +305,7 @@ static void restore_permit(csched_limit *limit, permit *permit) { // LM8: fork
   else return_permit(&permit->job);
 }
 
-static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8: fork
+static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8: restores permits in the child
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
@@ -333,12 +331,13 @@ const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create and destroy
 
-// Returns: the base's follow-up state of this thread (target_internal.h), or NULL.
+// Returns: the state of the current job's follow-up on the base: one of CSCHED_FOLLOW_UP_… (target_internal.h). NULL: the base runs no follow-ups.
 static uint32_t *follow_up(const csched_target *target) {
   const csched_target *below = target->type->base(target);
   return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;
 }
 
+// The types of a limit of 1, of a higher limit, and of the target for barriers.
 static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
                                                   .deliver_at = deliver_to_limit_at,
                                                   .base = base,
@@ -353,15 +352,15 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
                                                    .passes_on_ = true,
-                                                   .is_bound_here = is_in_barrier, // LM7: wait in a barrier
-                                                   .is_concurrent_ = true};        // LM7: other waits are allowed
+                                                   .is_bound_here = is_in_barrier, // LM7: no wait in a barrier
+                                                   .is_concurrent_ = true};        // LM7: other waits may end
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
-                                                .base = limited,
+                                                .base = limited_target_of,
                                                 .has = has_barrier,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
-                                                .is_bound_here = is_in_any_job, // LM7: wait for a barrier
+                                                .is_bound_here = is_in_any_job, // LM7: no wait for a barrier
                                                 .passes_on_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
@@ -386,7 +385,7 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits are not returned
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits may never be returned
   csched_lock_lock(&limit->lock);
   limit->is_released = true;
   bool is_last = limit->out == 0; // LM5: no permit is OUT

@@ -1,30 +1,30 @@
 // A serial queue: runs jobs one at a time, in order, on the threads of its base target.
 //
 // States
-//   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise it has one owner: the drain job, which is submitted to the base or
-//              runs; a sync that runs inline; or, while STALLED is set, the resume that will end the suspension
+//   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise the queue has one owner: the drain job, which is submitted to the base
+//              or runs; a sync that runs inline; or, while STALLED is set, the resume that will end the suspension
 //   hold       2 times the number of suspensions, plus STALLED: the owner has found the queue suspended, and released it without parking it
-//   owners     reference count: one for the handle, one for the queue's owner. An inline sync has none, because its caller keeps the queue valid
+//   owners     reference count: one for the handle, one for the queue's owner. An inline sync acquires none, because its caller keeps the queue valid
 //
 // Invariants
-//   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, and releases it by parking it
-//       again. Each is one compare-and-exchange.
-//   SQ2  No job waits for ever: an owner that releases the queue has parked it, or has found more jobs and submitted the drain job, or has
-//       set STALLED for a resume. Skipped submission: if a push does not find PARKED, the owner runs the pushed job.
-//   SQ3  Suspension: after a suspend no job starts, except a job for which the owner had already checked `hold`. The last resume and the owner's
+//   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, and releases the queue by parking
+//       it again. Each of the two steps is one compare-and-exchange.
+//   SQ2  No job waits for ever: an owner that releases the queue parks the queue, or finds more jobs and submits the drain job, or sets STALLED for a
+//       resume. A push that does not find PARKED submits no drain job, because the queue's owner runs the pushed job.
+//   SQ3  Suspension: after a suspend no job starts, except a job for which the owner had already checked `hold`. The final resume and the owner's
 //       release change the same word, so exactly one of them continues with the queue.
 //   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, LP3). If jobs
-//       remain, it is submitted again, behind the base's other work. It also stops after a job that has a follow-up (pool_worker.c, WK10).
-//   SQ5  The thread that releases the last reference frees the structure.
+//       remain, the drain job is submitted again, behind the base's other work. A batch also ends after a job that has a follow-up (WK10).
+//   SQ5  The thread that releases the final reference frees the structure.
 //   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are refused.
-//   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, a sync is refused, idle queue or not: ECANCELED.
+//   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, each sync is refused: ECANCELED.
 //   SQ8  If a job or a sync is unwound (by an exception, longjmp or thread exit), the queue is released, and continues with the next job.
-//   SQ9  In a child of fork, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
-//       of the parent's other threads are removed, because the stacks of those threads are reused.
+//   SQ9  In a process fork's child, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
+//       of the parent's other threads are removed, because new threads will reuse the stacks of those threads.
 // Orderings
-//   hold: acquire and release, so that a resume sees what the owner did · owners: acquire and release, so that the freeing thread sees all earlier uses
-// Assumes: the drain job releases the queue in its `release`, because only then may it be submitted again (job.h).
-// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the run queue's PARKED mark.
+//   hold: acquire and release, so that a resume sees what the owner did · owners: acquire and release, so that the freeing thread sees all uses
+// Assumes: a job may be submitted again only from its `release` on (job.h). So the drain job releases the queue there (drain_ended).
+// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the inbox's PARKED mark.
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended
 //   queue begins nothing", "sync runs inline when the queue is idle", "sync that cannot end is reported", "a circle of waits over threads is
 //   reported", "sync on a queue whose base was stopped is refused, idle or not", "a queue goes on after a longjmp out of a sync", "a long queue lets
@@ -55,34 +55,34 @@ enum { STALLED = 1, SUSPENSION = 2 }; // in `hold`
 
 struct csched_serial {
   csched_target target;
-  csched_target *base, *root;                    // root: the last of the chain of bases
-  bool (*turn)(csched_target *root, int change); // virtual time's count of jobs; NULL for other roots
+  csched_target *base, *root;                    // root: the end of the chain of bases
+  bool (*turn)(csched_target *root, int change); // counts jobs in virtual time (target.h, `turn_`); NULL: other time
   csched_mpsc inbox;
   csched_job drain;   // submitted to the base: runs the queue's jobs
-  csched_job held;    // placeholder for an inline sync: its `release` is called when the sync is unwound
-  bool has_reference; // the inline sync is csched_serial_run_timer_, which must release a reference
-  uint32_t hold;      // SQ3: suspensions
+  csched_job held;    // placeholder in an inline sync's context frame; `release` is called when the sync is unwound
+  bool has_reference; // csched_serial_run_timer_ is inside: if it is unwound, its reference must be released
+  uint32_t hold;      // SQ3: suspensions, and STALLED
   uint32_t owners;    // SQ5: reference count
-  void (*retain)(void *), (*release)(void *); // called with `owner` when the queue gets work, and has none; may be NULL
+  void (*retain)(void *), (*release)(void *); // called with `owner` when the queue becomes busy, and idle; or NULL
   void (*closed)(void *); // called with `owner` when the base has refused the drain job (SQ6); may be NULL
   void *owner;            // the object that contains the queue: csched_serial_own
   csched_atfork atfork;
-  uint32_t has_name;
+  uint32_t has_name; // whether `name` is set
   char name[32];
 };
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
-static void decrement_owners(csched_serial *serial) {                     // SQ5: one reference less
-  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // SQ5: pairs with itself
+static void decrement_owners(csched_serial *serial) {                     // SQ5: the final reference frees the queue
+  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // SQ5: pairs with the other decrements
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
 }
 
-// Does: acquires a reference for a thread that has become the queue's owner. release_reference releases it.
+// Does: acquires a reference for the queue's new owner, and retains `owner`, until release_reference.
 static void acquire_reference(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u); // SQ5: the caller may use the queue
+  csched_fetch_add_relaxed(&serial->owners, 1u); // SQ5: the caller keeps the queue valid meanwhile
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
@@ -99,38 +99,39 @@ static bool is_suspended(const csched_serial *serial) {
 
 // MARK: owning the queue
 
+// Returns: 0; ECANCELED: the base has refused the drain job, and the queue has dropped all its jobs (SQ6).
 static int submit_drain(csched_serial *serial) {
   csched_job_submitted_(&serial->drain, "csched_target_submit");
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
-// Does: if the queue is suspended, transfers its ownership to the last resume. Returns: false if it is not suspended.
+// Does: if the queue is suspended, transfers the ownership of the queue to the final resume. Returns: false if the queue is not suspended.
 static bool stall(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
-    if (csched_cas_release(&serial->hold, &hold, hold | STALLED)) return true; // SQ3: pairs with resume's acquire
+    if (csched_cas_release(&serial->hold, &hold, hold | STALLED)) return true; // SQ3: pairs with csched_serial_resume
   return false;
 }
 
-// Does: ends the caller's ownership of the queue. If the queue has more jobs, submits the drain job, which is the next owner.
+// Does: ends the caller's ownership. The next owner is the final resume, if suspended, or the drain job, if jobs remain. Else the queue is parked.
 static void release_queue(csched_serial *serial) {
-  if (stall(serial)) return;               // SQ2: the resume continues
+  if (stall(serial)) return;               // SQ2: the final resume continues with the queue
   if (!csched_mpsc_park(&serial->inbox)) { // SQ1: fails if there are jobs
-    submit_drain(serial);                  // SQ2: the drain job continues
+    submit_drain(serial);                  // SQ2: the drain job continues with the queue
     return;
   }
   release_reference(serial);
 }
 
-// As release_queue, for an inline sync, which has no reference. So a sync costs two locked instructions instead of six.
+// Does: as release_queue, for an inline sync, which has no reference. So a sync costs two locked instructions instead of six.
 static void release_inline(csched_serial *serial) {
-  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // SQ1: released
+  if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // SQ1: parked, so released
   acquire_reference(serial);
   release_queue(serial);
 }
 
 // Does: counts one job in the loop's batch, which has room for `*left` jobs (NULL: no loop runs here). Returns: false if the batch is full.
-// The drain job's first job needs no call, because the loop has counted the drain job.
+// The first job of a drain needs no call, because the loop has counted the drain job.
 static bool count_in_batch(unsigned *left) {
   if (left == NULL) return true;
   bool takes = *left > 0;
@@ -138,27 +139,27 @@ static bool count_in_batch(unsigned *left) {
   return takes;
 }
 
-// As run_drain, in virtual time, which counts each job. The driver has counted the drain job, so the first job is not counted again.
+// Does: as run_drain, in virtual time, which counts each job that runs. The drain job was counted already, so the first job is not counted again.
 static void run_drain_in_virtual_time(csched_serial *serial) {
   bool has_run = false;
-  for (int i = 0; i < BATCH; i++) { // SQ4: bounded
+  for (int i = 0; i < BATCH; i++) { // SQ4: a bounded batch
     bool is_first = !has_run;
     if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
-    if (!is_first && !serial->turn(serial->root, 1)) break;
+    if (!is_first && !serial->turn(serial->root, 1)) break; // virtual time runs no more jobs now
     if (csched_job_perform_on_(csched_mpsc_pop(&serial->inbox), &serial->target)) has_run = true;
-    else if (!is_first) serial->turn(serial->root, -1);
+    else if (!is_first) serial->turn(serial->root, -1); // cancelled: not counted
   }
-  if (!has_run) serial->turn(serial->root, -1); // takes back the driver's count of the drain job
+  if (!has_run) serial->turn(serial->root, -1); // no job has run: the drain job does not count
   if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work
 }
 
-// Returns: this thread's follow-up state in the base (target_internal.h); NULL if the base has no follow-ups.
+// Returns: the state of the current job's follow-up on the base: one of CSCHED_FOLLOW_UP_… (target_internal.h). NULL: the base runs no follow-ups.
 static uint32_t *follow_up_of(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
 }
 
-static void run_drain(csched_job *drain) {
+static void run_drain(csched_job *drain) { // SQ4: runs one batch of the queue's jobs
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   const uint32_t *follow_up = follow_up_of(serial);
@@ -167,12 +168,12 @@ static void run_drain(csched_job *drain) {
     run_drain_in_virtual_time(serial);
     return;
   }
-  for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) { // SQ4: bounded
-    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return;
+  for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) {                  // SQ4: a bounded batch
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return; // drain_ended follows
     csched_job_perform_on_(job, &serial->target);
-    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: the follow-up first
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: for its follow-up
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind the base's other work
 }
 
 static void drop_all(csched_job *drain) { // SQ6: the base has refused the drain job
@@ -181,7 +182,7 @@ static void drop_all(csched_job *drain) { // SQ6: the base has refused the drain
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
 }
 
-// Called when the drain job has ended, or was refused: releases the queue, or reports that it has closed.
+// Called when the drain job has ended, or the base has refused it. Does: releases the queue; if the queue has closed, calls `closed` first.
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
   if (!csched_mpsc_is_closed(&serial->inbox)) {
@@ -189,7 +190,7 @@ static void drain_ended(csched_job *drain) {
     return;
   }
   if (serial->closed != NULL) serial->closed(serial->owner);
-  release_reference(serial); // SQ6: the queue stays closed
+  release_reference(serial); // SQ6: a closed queue is not parked, so it never gets another owner
 }
 
 static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, drop_all, drain_ended);
@@ -199,12 +200,12 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
-  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: the queue's owner runs it
-  if (result == CSCHED_PUSHED_WAKE) {
+  if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: the queue's owner runs the job
+  if (result == CSCHED_PUSHED_WAKE) {                   // SQ1: the push has changed PARKED: the drain job is the owner
     acquire_reference(serial);
     return submit_drain(serial);
   }
-  csched_job_discard_(job); // SQ6: closed
+  csched_job_discard_(job); // SQ6: the queue is closed
   return ECANCELED;
 }
 
@@ -216,7 +217,7 @@ static int deliver_to_serial_at(csched_target *target, csched_timer *timer, csch
 // MARK: suspending
 
 void csched_serial_suspend(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ3: the owner checks it before each job
+  csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ3: the owner checks `hold` before each job
 }
 
 void csched_serial_resume(csched_serial *serial) {
@@ -227,29 +228,29 @@ void csched_serial_resume(csched_serial *serial) {
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
   } while (!csched_cas_acquire(&serial->hold, &hold, after)); // SQ3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: runs the waiting jobs, or parks
+  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: this final resume owns the queue
 }
 
 // MARK: waiting
 
-// Does: makes the caller the owner, for an inline sync. Returns: false if the queue is busy or suspended, or its base cannot be entered.
+// Does: makes the caller the queue's owner, for an inline sync. Returns: false if the queue is busy or suspended, or its base cannot be entered.
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: not idle
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: the queue is not idle
   if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: base is open
-  release_inline(serial);
+  release_inline(serial);                                                              // undoes the acquisition
   return false;
 }
 
 static void leave_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  release_inline(serial); // SQ2: first: a drain job that it submits finds the base busy, and wakes no thread
+  release_inline(serial); // SQ2: before the base is left: so a drain job submitted here wakes no thread
   csched_target_leave_inline_(serial->base);
 }
 
 // MARK: unwinding
 
-static void sync_unwound(csched_job *held) { // SQ8: releases the queue
+static void sync_unwound(csched_job *held) { // SQ8: called when an inline sync was unwound
   csched_serial *serial = held->context;
   bool has_reference = serial->has_reference;
   serial->has_reference = false;
@@ -262,7 +263,7 @@ static const csched_job_type held_type = {.release = sync_unwound};
 
 static csched_target *base(const csched_target *target) { return ((const csched_serial *)target)->base; }
 
-static bool is_serial_closed(const csched_target *target) { // SQ7: the base accepts no more work
+static bool is_serial_closed(const csched_target *target) { // SQ7: the base has refused the drain job
   return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
 }
 
@@ -275,7 +276,7 @@ static void describe_serial(const csched_target *target, csched_text *text) {
   csched_mpsc_seen inbox = csched_mpsc_look_(&serial->inbox, CSCHED_DUMP_PENDING);
   uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
   unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
-  bool has_name = csched_load_acquire(&serial->has_name) != 0;                  // SQ1: pairs with set_name's release
+  bool has_name = csched_load_acquire(&serial->has_name) != 0; // SQ1: pairs with csched_serial_set_name
   csched_text_target_(text, "queue", target, has_name ? serial->name : "");
   csched_text_add_(text, " on ");
   csched_text_address_(text, serial->base);
@@ -305,21 +306,21 @@ static const csched_target_type serial_type = {.deliver = deliver_to_serial,
 
 // MARK: syncs
 
-// A sync that could not run inline. It lies on the stack of its caller, which waits for `ended`.
+// A sync that could not run inline: a job on the stack of the caller, which waits for `ended`.
 typedef struct sync_job {
   csched_job job;
   void (*body)(void *);
   void *context;
   uint32_t ended;  // futex: CSCHED_ENDED when the caller may continue
-  uint32_t thread; // the caller's, by csched_lock_self_
-  int result;
+  uint32_t thread; // the calling thread (csched_lock_self_)
+  int result;      // 0; ECANCELED: dropped
 } sync_job;
 
 static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
   csched_store_release(ended, CSCHED_ENDED); // SQ1: pairs with the waiter's acquire; publishes what `body` did
-  csched_futex_wake_(ended, 1);              // `sync` may be freed by now: only its address is used
+  csched_futex_wake_(ended, 1);              // the caller may have freed `sync` by now: only the address is used
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
 static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; }
@@ -327,13 +328,14 @@ static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *
 static const csched_own_job_type sync_type = CSCHED_OWN_JOB_TYPE(run_sync, drop_sync, sync_ended);
 
 // Does: submits `body` as a job, and sleeps until it has run. Returns: as csched_serial_sync.
-static int wait_in_line(csched_serial *serial, void (*body)(void *), void *context) {
+static int sync_as_job(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   csched_job_init(&sync.job, &sync_type.type, NULL);
   if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: base is closed
-  if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: a cycle of waits
+  if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: the wait would close a cycle
   csched_blocked_begin_("csched_serial_sync", &serial->target);
   csched_target_submit(&serial->target, &sync.job);
+  // The root may run due work on this thread, or donate this thread's priority, while the sync waits.
   if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
   while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with end_sync's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
@@ -359,7 +361,7 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
-  if (!enter_serial(&serial->target)) return wait_in_line(serial, body, context);
+  if (!enter_serial(&serial->target)) return sync_as_job(serial, body, context);
   scope->frame = csched_frame_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
   csched_frame_end_(scope->frame);
@@ -367,12 +369,12 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   return 0;
 }
 
-// Holds a reference meanwhile, because the timer's job may release the last other one.
+// Acquires a reference for the call, because the timer's job may release the queue's last other reference.
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
   bool has_run = false;
-  if (serial->target.type != &serial_type) {
+  if (serial->target.type != &serial_type) { // the timer's target is no serial queue
     timer->target->type->deliver(timer->target, &timer->job);
     return false;
   }
@@ -389,7 +391,7 @@ bool csched_serial_run_timer_(csched_timer *timer) {
   return has_run;
 }
 
-// MARK: forks
+// MARK: process forks
 
 // Returns: whether the drain job is queued on the base.
 static bool is_drain_waiting(const csched_serial *serial) {
@@ -397,40 +399,40 @@ static bool is_drain_waiting(const csched_serial *serial) {
   return !csched_job_is_idle(&serial->drain) && (base->type->has == NULL || base->type->has(base, &serial->drain));
 }
 
-// Returns: whether the owner was a thread that exists only in the parent: the queue is busy, but no job on the base, and not this thread, owns it.
+// Returns: whether the owner is a thread of the parent: the queue is busy, without a drain job on the base or a resume to come, and not owned here.
 static bool has_lost_owner(const csched_serial *serial) {
-  csched_mpsc inbox = serial->inbox;
+  csched_mpsc inbox = serial->inbox; // a copy, because csched_mpsc_unpark changes it
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
-         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: no other thread exists
+         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: the only thread reads it
          !csched_target_is_inside(&serial->target);
 }
 
 // Does: removes the syncs of the parent's other threads, which lie on stacks that new threads will reuse.
-static void remove_syncs_of_other_threads(csched_serial *serial) { // SQ9: fork
+static void remove_syncs_of_other_threads(csched_serial *serial) { // SQ9: only in a fork's child
   csched_job *first = NULL, **end = &first;
   while (!csched_mpsc_is_empty(&serial->inbox)) {
     csched_job *job = csched_mpsc_pop(&serial->inbox);
-    if (job->type == &sync_type.type && ((sync_job *)job)->thread != csched_lock_self_()) continue;
+    if (job->type == &sync_type.type && ((sync_job *)job)->thread != csched_lock_self_()) continue; // not linked again
     *end = job;
     end = &job->next;
   }
   *end = NULL;
-  serial->inbox.first = first;
+  serial->inbox.first = first; // the consumer's own list: oldest first
 }
 
-static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // SQ9: fork
+static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // SQ9: repairs the queue in the child
   csched_serial *serial = (csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
-  serial->target.waits_for = NULL;
+  serial->target.waits_for = NULL; // the thread that waited is in the parent
   if (csched_target_is_orphaned_(serial->base)) {
-    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ9: no job may follow the one that forked
+    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ9: after the job that forked, no job starts
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
     return;
   }
   remove_syncs_of_other_threads(serial);
   if (has_lost_owner(serial)) {
-    acquire_reference(serial); // the lost owner may have had one already: the queue is then never freed
+    acquire_reference(serial); // if the lost owner had a reference, the queue is never freed in the child
     csched_job_init(&serial->drain, &drain_type.type, serial);
     submit_drain(serial);
   }
@@ -451,7 +453,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   serial->root = csched_target_root_(base);
   serial->turn = serial->root->type->turn_;
   csched_mpsc_init(&serial->inbox);
-  csched_mpsc_park(&serial->inbox);
+  csched_mpsc_park(&serial->inbox); // SQ1: idle
   csched_job_init(&serial->drain, &drain_type.type, serial);
   csched_job_init(&serial->held, &held_type, serial);
   csched_os_atfork_(&serial->atfork, serial_at_fork);
@@ -473,8 +475,8 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { serial->closed = closed; }
 
 void csched_serial_destroy(csched_serial *serial) {
-  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: its owner is in the parent
-  csched_frame_leave_(&serial->held); // SQ8: a longjmp out of an inline sync may not have been noticed yet
+  if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: never freed in the child
+  csched_frame_leave_(&serial->held); // SQ8: ends an inline sync that longjmp has unwound, if no call has done so
   while (is_suspended(serial)) csched_serial_resume(serial);
   decrement_owners(serial);
 }

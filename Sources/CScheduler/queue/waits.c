@@ -1,11 +1,11 @@
 // Detects a wait that would never end, because threads would wait for each other in a cycle.
 //
-// A waiting thread holds the exclusive targets (serial queues …) of the jobs that it is inside (its context frames, `csched_frame`), and the
-// exclusive bases of these targets. It also holds its own loops, whether it runs them or not. `waits_for` of each held target is the target for
-// which the holding thread waits.
+// A thread holds the exclusive targets (serial queues …) of the jobs that it is inside (its context frames, `csched_frame`), and the exclusive bases
+// of these targets. A thread also holds its own loops, whether it runs them or not. `waits_for` of a held target is the target for which the holding
+// thread waits.
 //
-// A wait never ends if the waiting thread itself holds the target or one of its bases. It also never ends if the holder of one of these waits,
-// directly or through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ checks and records all waits under one
+// A wait for a target never ends if the waiting thread itself holds the target or one of its bases. The wait also never ends if the thread that holds
+// them waits, directly or through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ records all waits under one
 // lock, and refuses a wait that would close such a cycle. Each step of the check has one successor: the holder of a target also holds its bases.
 // No atomics: the lock orders all accesses.
 // Models: checks/waits.c, checks/serial.c.
@@ -21,10 +21,10 @@ static csched_lock lock; // guards all `waits_for`
 
 static void waits_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT; // its owner may be in the parent
 }
 
-// Does: records the wait for `target`, or its end (NULL), in all targets that this thread holds.
+// Does: in all targets that this thread holds, records that it waits for `target`; NULL: that it does not wait.
 static void set_waits_for(csched_target *target) {
   for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
     for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
@@ -41,13 +41,13 @@ static csched_target *next_waited(const csched_target *target) {
 bool csched_deadlock_check_begin_(csched_target *target) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, waits_at_fork);
-  bool ends = true; // no target in the chain of waits that begins at `target` is held by this thread
+  bool can_end = true; // the wait can end: this thread holds no target in the chain of waits that begins at `target`
   csched_lock_lock(&lock);
-  for (const csched_target *each = target; each != NULL && ends; each = next_waited(each))
-    ends = !csched_target_is_held_here_(each);
-  if (ends) set_waits_for(target);
+  for (const csched_target *each = target; each != NULL && can_end; each = next_waited(each))
+    can_end = !csched_target_is_held_here_(each);
+  if (can_end) set_waits_for(target);
   csched_lock_unlock(&lock);
-  return ends;
+  return can_end;
 }
 
 void csched_deadlock_check_end_(void) {

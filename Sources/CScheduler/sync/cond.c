@@ -2,27 +2,27 @@
 //
 // States
 //   lock      0               no thread waits
-//             address         threads that have released the lock at this address may sleep in the bucket (waiting_internal.h); set and
-//                             cleared under the bucket's lock
+//             address         threads that wait with the lock at this address may sleep in the condition's bucket (waiting_internal.h); set
+//                             and cleared under the bucket's lock
 //   a sleeper: in the bucket, unmarked      in the bucket, marked (`is_marked`): a broadcast has included it and will wake it      dequeued
 //
 // Invariants
 //   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
 //   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
-//   CV3  No thundering herd: a broadcast marks all waiters and wakes one. Each waiter that it has woken locks, and then wakes the next marked
-//        waiter. While a marked waiter sleeps, such a thread exists.
-//   CV4  A waiter that gives up at its deadline leaves nothing in the bucket, and uses up no other waiter's wake. A marked waiter counts as woken.
+//   CV3  No thundering herd: a broadcast marks all waiters and wakes one. A woken waiter locks again, and then wakes the next marked waiter.
+//        While a marked waiter sleeps, one woken waiter has yet to wake it.
+//   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
-//   CV6  A signal does not touch the condition after the wake: the woken thread may free it.
+//   CV6  A signal does not access the condition after the wake: the woken thread may free it.
 //   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
 //        destroying the condition while a thread waits.
-//   CV8  In a child of fork no thread sleeps, even if the word is not 0. Operations rely on the bucket.
+//   CV8  In a child of fork no thread sleeps, even if `lock` is not 0. Operations rely on the bucket, which is empty.
 //
 // Orderings
 //   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries the data that it guards
 // Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
 // Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next, because sleepers of a lock check
-//   that its owner lives (LK10), and a moved waiter would not.
+//   that its owner lives (LK10), and a moved waiter would not check.
 // Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
 //   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by the woken thread",
 //   "a wait without the lock stops the process", "a wait with another lock stops the process",
@@ -35,7 +35,7 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals to a sleeper; WAKE_NEXT: from a broadcast, CV3
+enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals to a sleeper; WAKE_NEXT: the sleeper wakes the next marked one (CV3)
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
                                                              uintptr_t other) {
@@ -53,14 +53,13 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// Does: moves `waiter`, if any, to `taken`, and clears the word if no waiter remains. The condition is valid until `waiter` is signalled.
+// Does: moves `waiter`, if not NULL, to `taken`, and clears `lock` if no waiter remains. The condition is valid until `waiter` is signalled.
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
     csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the wake
 }
 
-// Does: wakes the first marked or unmarked waiter, if there is one.
 static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(cond);
@@ -77,7 +76,7 @@ static bool may_have_waiters(const csched_cond *cond) {
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
-  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7 misuse, CV8 fork
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7; CV8: no waiter
   if (other == 0) {
     csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
     csched_bucket_insert_locked_(bucket, waiter, false);
@@ -98,8 +97,8 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   csched_lock_unlock(lock); // CV1: after the insertion
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
   csched_lock_lock(lock);                                     // CV5: owned again
-  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wake the next marked waiter
-  return signal != 0 || waiter.is_marked;                     // CV4: a marked waiter counts as woken
+  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wakes the next marked waiter
+  return signal != 0 || waiter.is_marked;                     // CV4: marked waiters count as woken
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
@@ -115,7 +114,7 @@ void csched_cond_broadcast(csched_cond *cond) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   bool is_underway = first_locked(bucket, cond, true) != NULL; // CV3: an earlier broadcast still wakes its waiters
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
-    if (each->address == cond) each->is_marked = true; // CV2: mark it
+    if (each->address == cond) each->is_marked = true; // CV2: a signal now skips it
   }
   dequeue_locked(bucket, cond, is_underway ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
   csched_bucket_unlock_(bucket);

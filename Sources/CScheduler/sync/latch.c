@@ -6,19 +6,19 @@
 //             0               open for good
 //
 // Invariants
-//   LT1  The thread with the last count opens the latch, once. A wait succeeds only if its thread has seen the latch open, or was signalled by
+//   LT1  The thread that counts down to zero opens the latch, once. A wait succeeds only if its thread has read the open latch, or was signalled by
 //        the opening thread.
 //   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The opening thread then dequeues all sleepers.
 //   LT3  All that precedes any count is visible to each waiter whose wait succeeds.
-//   LT4  A waiter that gives up at its deadline leaves nothing in the bucket. If it is signalled at that moment, its wait succeeds.
-//   LT5  After the opening, neither the opening thread nor the sleepers touch the latch: the first waiter to return may free it. One critical
-//        section of the bucket opens the latch and dequeues the sleepers. So no sleeper waits for a new latch in this memory.
+//   LT4  A waiter that gives up at its deadline is dequeued. If it is signalled at that moment, its wait succeeds.
+//   LT5  After the opening, neither the opening thread nor the sleepers access the latch: the first waiter to return may free it. One critical
+//        section of the bucket opens the latch and dequeues the sleepers. So a new latch in this memory has no old sleepers.
 //   LT6  Misuse is detected: a count below zero, and destroying the latch while a thread waits, stop the process.
-//   LT7  In a child of fork no thread sleeps, even if SLEEPERS is set. The thread with the last count finds the bucket empty.
+//   LT7  In a child of fork no thread sleeps, even if SLEEPERS is set. The opening thread finds the bucket empty.
 //
 // Orderings
-//   word: acquire, pairs with each count's release, carries what preceded the count; all counts are one release sequence · to a sleeper: what
-//   the last count has acquired, by the release of the sleeper's signal
+//   word: acquire, pairs with each count's release, carries what preceded the count; all counts are one release sequence · a sleeper
+//   gets the same through the release of its signal: the opening thread has acquired all counts
 // Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
 // Checked by: "a latch opens once, and all pass", "a timed wait for a latch gives up", "a latch may be freed by the first to pass",
@@ -56,20 +56,20 @@ static bool announce_locked(csched_latch *latch) {
 static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(latch);
   csched_bucket *bucket = csched_waiters_lock_(latch);
-  bool sleeps = announce_locked(latch);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: no lost wake
+  bool sleeps = announce_locked(latch);                             // false: the latch is open
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: before the unlock
   csched_bucket_unlock_(bucket);
-  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4: timeout; LT5: freed latch
+  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4; LT5: no access after a sleep
 }
 
-// Does: if the word is still `last`, opens the latch and wakes its sleepers. Returns: whether it was `last`.
-static bool open(csched_latch *latch, uint32_t last) {
+// Does: if the word is still `expected`, opens the latch and wakes its sleepers. Returns: whether it has opened the latch.
+static bool open_latch(csched_latch *latch, uint32_t expected) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(latch);
-  bool opens = csched_cas_acq_rel(&latch->word, &last, 0u); // LT1, LT3: acquires the other counts for the sleepers
+  bool opens = csched_cas_acq_rel(&latch->word, &expected, 0u); // LT1, LT3: acquires all counts for the sleepers
   while (opens && (waiter = csched_bucket_first_locked_(bucket, latch)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: dequeues all
+    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: dequeues all sleepers
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, OPEN);
   return opens;
@@ -88,7 +88,7 @@ void csched_latch_count_down(csched_latch *latch, uint32_t count) {
     uint32_t left = seen / ONE;
     if (count > left) panic_below_zero(latch, left, count); // LT6: misuse
     if (count == left && (seen & SLEEPERS) != 0) {
-      if (open(latch, seen)) return;
+      if (open_latch(latch, seen)) return;
       seen = csched_load_relaxed(&latch->word);                               // racy read, rechecked by the cas
     } else if (csched_cas_release(&latch->word, &seen, seen - count * ONE)) { // LT1, LT3: pairs with is_open
       return;

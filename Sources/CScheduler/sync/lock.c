@@ -1,4 +1,4 @@
-// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or hands the lock to it.
+// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or transfers the lock to it.
 //
 // States
 //   owner     0               unlocked
@@ -6,8 +6,8 @@
 //   flag      0               no thread sleeps for a lock with this hash; waiters may spin. The waiter flags are a static table, indexed by a hash
 //                             of the lock's address.
 //             SLEEPERS        a thread sleeps in the bucket of this hash; set and cleared under the bucket's lock
-//             STARVED         one sleeper of this bucket is starved, and the next unlock hands its lock to it; set and cleared as SLEEPERS
-//             address         AWAKE: one waiter of the lock at this address spins, or was just woken. It will read owner again. Lock
+//             STARVED         one sleeper of this bucket is starved, and the next unlock of its lock makes it the owner; set and cleared likewise
+//             address         AWAKE: one waiter of the lock at this address spins, or was just woken. That waiter will read owner again. Lock
 //                             addresses are multiples of 4, so the word also has room for the two bits.
 //
 // Invariants
@@ -16,13 +16,13 @@
 //   LK2  No lost wake. A sleeper sets SLEEPERS, executes the heavy fence, and reads owner. An unlock stores 0 to owner, executes the light
 //        fence, and reads the flag. So the unlock sees SLEEPERS, or the sleeper sees the free lock.
 //   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that is awake or is being
-//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. Then it reads owner or the flag as LK2 demands.
+//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. After that it checks owner or the flag, as in LK2.
 //   LK4  Skipped wakes: an unlock that finds the lock owned again wakes no thread. The new owner's unlock does.
-//   LK5  A waiter that gives up at its deadline leaves no entry in the bucket, no SLEEPERS and no AWAKE.
+//   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if only it needed them.
 //   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (Only an owner sees its own number.)
-//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that leaves the
-//        sleeper asleep. Passes count once the sleeper has waited for csched_lock_starved_after_, and HAND_OFF_INTERVAL has passed since another
-//        sleeper of the bucket became starved. A thread has one count for the sleepers of all locks. Mechanism: after csched_lock_passes_
+//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that does not wake the
+//        sleeper. Passes count once the sleeper has waited for csched_lock_starved_after_, and HAND_OFF_INTERVAL has elapsed since another sleeper
+//        of the bucket became starved. A thread has one count for the sleepers of all locks. Mechanism: after csched_lock_passes_
 //        passes, a thread marks the first sleeper as starved, or finds a starved one. Its next unlock reads STARVED, and stores the sleeper's
 //        number in owner: the lock is never free in between. STARVED is set if and only if a sleeper of the bucket is starved. If a starved
 //        sleeper gives up, the next sleeper may become starved at once.
@@ -30,8 +30,8 @@
 //   LK9  Fork: in the child, the forking thread keeps its number, and so its locks. No other thread of the child gets that number. A wait in
 //        the child for a lock whose owner does not exist there stops the process.
 //   LK10  Ended owner: a wait for a lock whose owner has ended without unlocking stops the process. The waiter checks after a second, and again
-//        each time its wait has doubled. A check changes nothing, and accepts a lock that was released meanwhile or has a new owner.
-//   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock has no thread to wake, and stays on its inline path.
+//        each time its wait has doubled. A check changes no state, and accepts a lock that was released meanwhile or has a new owner.
+//   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock wakes no thread, and stays on its inline path.
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries the data that the lock guards · flag: relaxed, the fences of LK2 order it against owner ·
@@ -55,11 +55,11 @@
 #include "parking.h"
 
 enum { SLEEPERS = 1, STARVED = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | STARVED }; // bits of a waiter flag
-// Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again, and AWAKE is set for you. YOURS: you own the lock.
+// Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again; the waker has set AWAKE for this sleeper. YOURS: the sleeper owns the lock.
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
 static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
-static const csched_time HAND_OFF_INTERVAL = 400000; // ns, at least, per bucket: a hand-off's wake leaves the lock idle
+static const csched_time HAND_OFF_INTERVAL = 400000; // minimum ns per bucket: the lock is idle during a hand-off's wake
 csched_time csched_lock_starved_after_ = 1000000;    // LK7: ns of waiting; model checks change it
 // LK7: passes before a hand-off. A prime: a thread that uses several locks in rotation reaches the count at each of them. Model checks change it.
 uint8_t csched_lock_passes_ = 127;
@@ -68,7 +68,7 @@ enum { FIRST_GAP = 4, LAST_GAP = 64 };                    // CPU pauses between 
 
 csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
 
-static bool take_lock(csched_lock *lock, uint32_t self) {
+static bool try_acquire(csched_lock *lock, uint32_t self) {
   uint32_t free = 0;
   return csched_load_relaxed(&lock->owner) == 0 &&      // racy read, rechecked by the cas
          csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire; pairs with unlock's release
@@ -90,12 +90,12 @@ static bool become_awake(csched_lock *lock) {
   return false;
 }
 
-static void stop_being_awake(csched_lock *lock) {
+static void clear_awake(csched_lock *lock) {
   csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clear AWAKE
 }
 
 static bool is_waiter_awake(const csched_lock *lock) {
-  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // LK3: skipped wakes
+  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // LK3: AWAKE for this lock
 }
 
 static bool has_sleepers(const csched_lock *lock) {
@@ -110,10 +110,10 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
-    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: only beside a sleeper
+    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: only if a thread sleeps
       return false;
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
-    if (take_lock(lock, self)) return true;
+    if (try_acquire(lock, self)) return true;
     if (gap < LAST_GAP) gap *= 2;
   } while (csched_now() < end);
   return false;
@@ -128,7 +128,7 @@ static void mark_starved_locked(csched_bucket *bucket, csched_lock *lock, csched
   if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until;
   if (now >= eligible_at) {
     bucket->starved = first;
-    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock hands over
+    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock hands the lock off
     eligible_at = bucket->paced_until = now + HAND_OFF_INTERVAL;
   }
   csched_store_relaxed(&bucket->looks_for_starved_at, eligible_at); // Speed only
@@ -151,7 +151,7 @@ static void mark_starved_if_time(csched_lock *lock) {
 static void clear_flag_locked(const csched_bucket *bucket, csched_lock *lock) {
   uintptr_t stale = (TAILQ_EMPTY(&bucket->sleepers) ? SLEEPERS : 0) | (bucket->starved == NULL ? STARVED : 0);
   if ((csched_load_relaxed(flag_of(lock)) & stale) != 0)
-    csched_fetch_and_relaxed(flag_of(lock), ~stale); // LK5: timeout; LK7: hand-off
+    csched_fetch_and_relaxed(flag_of(lock), ~stale); // LK5, LK7: no sleeper needs these bits
 }
 
 // Does: dequeues a sleeper that the caller is about to signal.
@@ -164,7 +164,7 @@ static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleep
 // Does: dequeues the caller's own sleeper, which no thread has woken.
 static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
-  if (bucket->starved == sleeper) { // LK7: the next sleeper may become starved at once
+  if (bucket->starved == sleeper) { // LK7: mark the next sleeper without the interval
     bucket->starved = NULL;
     bucket->paced_until = 0;
     mark_starved_locked(bucket, lock, csched_now());
@@ -172,19 +172,19 @@ static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sle
   clear_flag_locked(bucket, lock);
 }
 
-// Does: ends the caller's sleep. Returns: 0: `sleeper` was still in its bucket, and is dequeued; else the signal of the thread that dequeued it.
+// Does: ends the caller's sleep. Returns: 0: it has dequeued `sleeper` itself; else the signal of the thread that had dequeued it.
 static uint32_t withdraw(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
   if (was_queued) withdraw_locked(bucket, lock, sleeper);
   csched_bucket_unlock_(bucket);
-  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // its waker will signal it
+  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // PK3: its waker signals it
 }
 
 // Returns: whether the thread with number `owner` has ended without unlocking.
 static bool is_abandoned_by(const csched_lock *lock, uint32_t owner) {
   return csched_os_thread_has_ended_(csched_lock_thread_of_(owner)) &&
-         csched_load_relaxed(&lock->owner) == owner; // LK10: ended owner; only the value matters
+         csched_load_relaxed(&lock->owner) == owner; // LK10: not unlocked meanwhile
 }
 
 // Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the same number, and then the lock.
@@ -194,7 +194,7 @@ static void require_owner_lives(const csched_lock *lock) { // LK10: ended owner
   csched_lock_panic_ended_(lock, owner);
 }
 
-static csched_time later(csched_time start, csched_time span) {
+static csched_time add_saturating(csched_time start, csched_time span) {
   return span > INT64_MAX ? CSCHED_FOREVER : csched_time_after(start, (int64_t)span);
 }
 
@@ -206,20 +206,20 @@ static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time dea
     if (signal != 0 || until == deadline) return signal;
     require_owner_lives(lock);
     // LK10: the next check is when the wait has doubled. In a wait of an hour, the thread wakes a dozen times.
-    sleeper->checks_owner_at = later(sleeper->checks_owner_at, sleeper->checks_owner_at - sleeper->since);
+    sleeper->checks_owner_at = add_saturating(sleeper->checks_owner_at, sleeper->checks_owner_at - sleeper->since);
   }
 }
 
-// Does: enters the bucket and sleeps once; in front of the bucket if it has slept before. `awake`: AWAKE is set for the caller.
-// Returns: the signal that ended the sleep; 0: no signal: the lock was free, or the deadline has passed.
+// Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for the caller.
+// Returns: the waker's signal; 0: no signal, because the lock is free or the deadline has passed.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool has_slept, bool awake, csched_time deadline) {
   sleeper->signal = 0;
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_bucket_insert_locked_(bucket, sleeper, has_slept);
-  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: announce
-  mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: hand-off
+  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: before the fence
+  mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: it may be starved
   csched_bucket_unlock_(bucket);
-  if (awake) stop_being_awake(lock);                     // LK3: about to sleep
+  if (awake) clear_awake(lock);                          // LK3: the caller sleeps
   csched_fence_heavy_();                                 // LK2: heavy side; pairs with unlock's light fence
   uint32_t owner = csched_load_relaxed(&lock->owner);    // LK2: read after the fence
   if (owner == 0) return withdraw(lock, sleeper);        // LK2: unlocked meanwhile
@@ -236,7 +236,7 @@ static void require_owner_here(const csched_lock *lock) { // LK9: fork
   csched_lock_panic_orphaned_(lock, owner);
 }
 
-static CSCHED_NOINLINE void observe(const csched_lock *lock, csched_time since) {
+static CSCHED_NOINLINE void report_wait(const csched_lock *lock, csched_time since) {
   static const csched_time REPORTED_FROM = 1000000; // ns; shorter waits are not reported to observers
   csched_time span = csched_now() - since;
   if (span >= REPORTED_FROM) csched_observe_hooks_->note(CSCHED_OCCURRED_LOCK_WAIT, lock, span);
@@ -247,33 +247,33 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   csched_sleeper sleeper = {.address = lock, .thread = self};
   bool awake = false, taken;
   for (;;) {
-    taken = take_lock(lock, self) || (csched_may_spin_() && spin(lock, self, &awake));
+    taken = try_acquire(lock, self) || (csched_may_spin_() && spin(lock, self, &awake));
     if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
 
     if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) require_owner_here(lock);
     bool has_slept = sleeper.since != 0;
     if (!has_slept) {
       sleeper.since = csched_now();
-      sleeper.checks_owner_at = later(sleeper.since, csched_lock_checks_owner_after_);
+      sleeper.checks_owner_at = add_saturating(sleeper.since, csched_lock_checks_owner_after_);
     }
     uint32_t signal = sleep(lock, &sleeper, has_slept, awake, deadline);
     awake = signal == GO_ON_AWAKE; // LK3: the waker has set AWAKE for this thread
-    taken = signal == YOURS;       // LK7: the signalling thread made this one the owner
+    taken = signal == YOURS;       // LK7: the waker made this thread the owner
     if (taken) break;
   }
-  if (csched_is_observed_() && sleeper.since != 0) observe(lock, sleeper.since);
+  if (csched_is_observed_() && sleeper.since != 0) report_wait(lock, sleeper.since);
   if (taken && awake) mark_starved_if_time(lock);
-  if (awake) stop_being_awake(lock); // LK3: owner, or gives up
+  if (awake) clear_awake(lock); // LK3: the caller owns the lock or gives up
   if (!taken && awake) {
-    // An unlock may have skipped a wake because of AWAKE. So clear AWAKE, then read owner, and wake the next sleeper if the lock is free.
-    csched_fence_heavy_();                                                    // LK5: timeout
+    // An unlock may have skipped a wake because AWAKE was set. So read owner after AWAKE is cleared, and wake the next sleeper of a free lock.
+    csched_fence_heavy_();                                                    // LK5: between AWAKE and owner
     if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: the skipped wake
   }
   return taken;
 }
 
-// Does: counts this thread's unlocks past sleepers of any lock. At csched_lock_passes_ of them, the first sleeper may become starved.
-static void count_pass(csched_lock *lock) { // LK7: hand-off
+// Does: counts this thread's unlocks past sleepers of any lock. After csched_lock_passes_ unlocks, the first sleeper of `lock` may become starved.
+static void count_pass(csched_lock *lock) { // LK7: one count for all locks
   static CSCHED_THREAD_LOCAL uint8_t passes;
   if (++passes < csched_lock_passes_) return;
   passes = 0;
@@ -289,18 +289,18 @@ void csched_lock_wake_slow_(csched_lock *lock) {
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
   uint32_t signal = 0;
   if (sleeper != NULL &&
-      csched_load_relaxed(&lock->owner) == 0 && // LK4: skipped wake; LK8: the sleeper keeps the lock valid
-      !is_waiter_awake(lock)) {                 // LK3: skipped wake
-    if (sleeper == bucket->starved) signal = take_lock(lock, sleeper->thread) ? YOURS : 0; // LK7: hand-off
-    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON; // LK3: AWAKE, unless another lock has it
+      csched_load_relaxed(&lock->owner) == 0 && // LK4: else its new owner wakes; LK8: the sleeper keeps the lock valid
+      !is_waiter_awake(lock)) {                 // LK3: set since the first check
+    if (sleeper == bucket->starved) signal = try_acquire(lock, sleeper->thread) ? YOURS : 0; // LK7: acquires for it
+    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON; // LK3: AWAKE may name another lock
     if (signal != 0) remove_locked(bucket, lock, sleeper);
   }
   csched_bucket_unlock_(bucket);
   if (signal != 0) csched_sleeper_signal_(sleeper, signal);
 }
 
-// Does: makes the starved sleeper the owner of the lock, and signals it. Returns: false: no sleeper of this lock is starved; the caller still
-// owns the lock. Requires: the caller owns the lock.
+// Does: makes the starved sleeper the owner of the lock, and signals it. Returns: false: no sleeper of this lock is starved, and the caller still
+// owns the lock. Requires: the caller owns it.
 static bool hand_over(csched_lock *lock) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *starved = bucket->starved;
@@ -321,10 +321,10 @@ uint32_t csched_lock_owner_seen_(const csched_lock *lock) {
 }
 
 bool csched_lock_is_owner_(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // LK6: misuse
+  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // LK6: only an owner sees its number
 }
 
-void csched_lock_require_owner_(const csched_lock *lock, const char *function) { // LK6: misuse
+void csched_lock_require_owner_(const csched_lock *lock, const char *function) { // LK6: misuse stops the process
   if (csched_lock_is_owner_(lock)) return;
   csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // racy read: for the message
 }
@@ -338,13 +338,13 @@ static const char NOT_RECURSIVE[] =
 void csched_lock_lock_slow_(csched_lock *lock) {
   if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
   CSCHED_TSAN_WILL_LOCK(lock, false);
-  if (!take_lock(lock, csched_lock_self_())) lock_contended(lock, csched_lock_self_(), CSCHED_FOREVER);
-  CSCHED_TSAN_LOCKED(lock, false, true); // after a hand-off, too
+  if (!try_acquire(lock, csched_lock_self_())) lock_contended(lock, csched_lock_self_(), CSCHED_FOREVER);
+  CSCHED_TSAN_LOCKED(lock, false, true); // also after a hand-off
 }
 
 bool csched_lock_trylock_slow_(csched_lock *lock) {
   CSCHED_TSAN_WILL_LOCK(lock, true);
-  bool taken = take_lock(lock, csched_lock_self_());
+  bool taken = try_acquire(lock, csched_lock_self_());
   CSCHED_TSAN_LOCKED(lock, true, taken);
   return taken;
 }
@@ -363,10 +363,10 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
 void csched_lock_unlock_slow_(csched_lock *lock) {
   csched_lock_require_owner_(lock, "csched_lock_unlock");
   CSCHED_TSAN_WILL_UNLOCK(lock);
-  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: hand-off
+  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: no hand-off
     csched_store_release(&lock->owner, 0u); // LK1: release; pairs with the next owner's acquire
     csched_fence_light_();                  // LK2: light side; pairs with the heavy fence before a sleep
-    if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // LK2: wakes a sleeper
+    if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // LK2: may wake a sleeper
   }
   CSCHED_TSAN_UNLOCKED(lock); // LK8: the lock may be freed; only its address is used
 }

@@ -1,4 +1,4 @@
-// The numbers by which threads own locks, also after fork, and the panics about locks.
+// The number by which a lock stores its owner: a thread's lock number, which stays the same after fork. Also the panics about locks.
 // No atomics: a thread's number is thread-local, and `forked` changes only while a child of fork has one thread.
 
 #include "lock_internal.h"
@@ -8,21 +8,21 @@
 
 #include <string.h>
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_; // `number`, for the inline paths; 0: use the slow paths
 
-static const uint32_t RENUMBERED = (uint32_t)1 << 30; // bit above all system thread numbers: see csched_lock_self_
+static const uint32_t RENUMBERED = (uint32_t)1 << 30; // LK9: a bit that no system thread number has
 
-static CSCHED_THREAD_LOCAL uint32_t number; // 0: this thread has locked nothing yet
+static CSCHED_THREAD_LOCAL uint32_t number; // this thread's lock number; 0: not assigned yet
 
-// In a child of fork: the forking thread's lock number, which it had in the parent, and its system thread number in the child. Else 0.
+// In a child of fork: the forking thread's lock number, unchanged, and its system thread number, which is new. Else both are 0.
 static struct { uint32_t number, id; } forked;
 
-static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LK9 of lock.c
+static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LK9 of lock.c: fork
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   forked.number = number;
   forked.id = csched_os_thread_id_();
-  csched_buckets_forget_(); // the child has neither the sleepers nor the threads that had locked buckets
+  csched_buckets_forget_(); // the sleepers, and the threads that locked buckets, are in the parent
   memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_);
 }
 
@@ -32,8 +32,8 @@ uint32_t csched_lock_self_(void) {
     csched_os_atfork_(&atfork, lock_owner_at_fork);
     csched_processors_look_();
     number = csched_os_thread_id_();
-    if (number == forked.number) number |= RENUMBERED; // LK9 of lock.c: unique after fork
-    if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number;
+    if (number == forked.number) number |= RENUMBERED; // LK9 of lock.c: the forking thread's lock number stays unique
+    if (CSCHED_FAST_PATHS && csched_settle_fences_()) csched_self_ = number; // only with membarrier
   }
   return number;
 }

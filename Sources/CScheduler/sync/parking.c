@@ -3,11 +3,11 @@
 // States of a bucket's lock
 //   0 free      1 locked      2 locked, and a thread may sleep on the lock
 // States of a sleeper
-//   queued, signal 0: in its bucket      dequeued, signal 0: its waker is about to signal      signal ≠ 0: woken, may continue
+//   queued, signal 0: in its bucket      dequeued, signal 0: its waker will signal it      signal ≠ 0: woken, may continue
 // Invariants
 //   PK1  One thread at a time changes a bucket.
-//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one thread. A thread that found the lock locked sets it
-//        to 2 when it acquires the lock, because other threads may sleep on it.
+//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one thread. A thread that has found the lock locked
+//        later acquires it by setting it to 2, because other threads may sleep on it.
 //   PK3  A dequeued sleeper is signalled exactly once. Its wait does not return before the signal, because the sleeper is on its thread's stack.
 // Orderings
 //   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire, carries
@@ -21,22 +21,22 @@
 
 #include <string.h>
 
-enum { FREE = 0, TAKEN = 1, SLEPT_ON = 2 };
+enum { FREE = 0, LOCKED = 1, SLEPT_ON = 2 };
 
 static csched_bucket buckets[CSCHED_BUCKETS_];
 
 csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
-  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)TAKEN))             // PK1: one changer
-    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: a thread may sleep on it
+  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)LOCKED))            // PK1: acquire
+    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: others may sleep
       csched_futex_wait_(&bucket->lock, SLEPT_ON, CSCHED_FOREVER);
-  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use of this bucket
+  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use, or after a fork
   return bucket;
 }
 
 void csched_bucket_unlock_(csched_bucket *bucket) {
-  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2: wake
+  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2: wakes one
     csched_futex_wake_(&bucket->lock, 1);
 }
 
@@ -77,4 +77,4 @@ void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal) {
   csched_futex_wake_(word, 1);
 }
 
-void csched_buckets_forget_(void) { memset(buckets, 0, sizeof buckets); }
+void csched_buckets_forget_(void) { memset(buckets, 0, sizeof buckets); } // unlocked and empty

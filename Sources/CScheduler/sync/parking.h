@@ -26,21 +26,21 @@ typedef TAILQ_HEAD(csched_sleepers, csched_sleeper) csched_sleepers;
 typedef struct csched_bucket {
   CSCHED_CACHE_ALIGNED uint32_t lock; ///< 0 free, 1 locked, 2 locked and slept on
   csched_sleepers sleepers;
-  csched_sleeper *starved;          ///< the sleeper to which the next unlock hands its lock; NULL: none
-  csched_time paced_until;          ///< no other sleeper becomes starved before this time
-  csched_time looks_for_starved_at; ///< no search for a sleeper to make starved before this time; also read unlocked
+  csched_sleeper *starved;          ///< the starved sleeper: the next unlock of its lock makes it the owner; NULL: none
+  csched_time paced_until;          ///< no other sleeper is marked as starved before this time
+  csched_time looks_for_starved_at; ///< no first sleeper can be marked as starved before this time; also read unlocked
 } csched_bucket;
 
-enum { CSCHED_BUCKETS_ = 512 }; // one for each waiter flag of the locks, and as many for all other waits
+enum { CSCHED_BUCKETS_ = 512 }; // 256 for locks, one for each waiter flag; 256 for all other waits
 
-/// Does: locks bucket `index`. Keep it locked for a few instructions only. Returns: the bucket.
+/// Does: locks bucket `index`. Unlock it after a few instructions. Returns: the bucket.
 csched_bucket *csched_bucket_lock_(size_t index);
 void csched_bucket_unlock_(csched_bucket *bucket);
 
 /// Returns: `looks_for_starved_at` of bucket `index`, which need not be locked.
 csched_time csched_bucket_looks_for_starved_at_(size_t index);
 
-/// Does: inserts `sleeper` at the end, or in front if it has slept before. Requires: the bucket is locked.
+/// Does: inserts `sleeper` at the end; with `in_front`, because it has slept before, in front. Requires: the bucket is locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
 void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper);
 
@@ -55,9 +55,9 @@ void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 
 /// Nanoseconds of waiting until a thread first checks that its lock's owner lives; CSCHED_FOREVER: never. Model checks change it.
 extern csched_time csched_lock_checks_owner_after_;
-/// Nanoseconds of waiting until a sleeper can become starved; a thread's unlocks past sleepers until it makes one starved. Model checks change both.
+/// Nanoseconds of waiting until a sleeper can become starved; a thread's unlocks past sleepers until it marks one. Model checks change both.
 extern csched_time csched_lock_starved_after_;
 extern uint8_t csched_lock_passes_;
 
-/// Does: empties all buckets. Requires: the caller is the only thread, in a child of fork, and waits for nothing.
+/// Does: empties and unlocks all buckets. Requires: the caller is the only thread of a child of fork, and sleeps in no bucket.
 void csched_buckets_forget_(void);

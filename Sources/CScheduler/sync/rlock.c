@@ -1,4 +1,4 @@
-// A recursive lock: a csched_lock, and a count of the owner's further locks. No atomics here: only the owner uses the count.
+// A recursive lock: a csched_lock, and `again`, the count of the owner's further locks. No atomics here: only the owner uses the count.
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>
@@ -6,7 +6,7 @@
 #include "../base/panic.h"
 #include "lock_internal.h"
 
-// Does: if the caller owns the lock, counts one more lock. Returns: whether the caller owns the lock.
+// Does: counts one more lock, if the caller owns the lock already. Returns: whether it does.
 static bool lock_again(csched_rlock *rlock, const char *function) {
   if (!csched_lock_is_owner_(&rlock->lock)) return false;
   if (rlock->again == UINT32_MAX)

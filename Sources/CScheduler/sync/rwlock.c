@@ -1,30 +1,30 @@
 // A read-write lock in 8 bytes: a csched_lock for the writers, and a word that counts the readers.
 //
 // States
-//   writer    a csched_lock. Its owner writes, or waits to write until the readers have unlocked, or is a reader that had to wait (briefly).
+//   writer    a csched_lock. Its owner writes, or waits to write until the readers have unlocked, or is a reader that had to wait, for a moment.
 //   word      2n              n readers
 //             2n | WRITER     n readers, and the owner of `writer` waits for them; no new reader begins
 //             WRITER          the owner of `writer` writes
 //
 // Invariants
 //   RW1  Exclusion: a writer is alone. Only the owner of `writer` sets and clears WRITER, and no reader begins while WRITER is set.
-//   RW2  No lost wake: a writer sleeps only if readers remain after it has set WRITER. The last of them dequeues and signals the writer.
+//   RW2  No lost wake: a writer sleeps only if readers remain after it has set WRITER. The final reader's unlock dequeues and signals the writer.
 //   RW3  Writers are not starved: the owner of `writer` waits only for readers that began before it set WRITER. LK7 bounds how often other threads
 //        pass a thread that waits for `writer`.
-//   RW4  All that precedes an unlock is visible to the next holder of the other kind.
-//   RW5  A waiter that gives up at its deadline leaves no WRITER, and no entry in a bucket.
-//   RW6  After its unlock, the last reader touches the lock only while the writer that it will wake sleeps. For a writer's unlock LK8 holds.
-//   RW7  Misuse is detected and stops the process: a lock by the present writer; a wait for the caller's own read lock, if it is the last that
-//        the caller took; an unlock of a lock that is free, or that another thread writes; destroying a held lock; too many readers to count.
-//   RW8  A child of fork has none of the parent's other threads. If such a thread owned `writer` and did not write yet, the child releases `writer`.
-//        A writer that waits long for readers reports that they may be orphaned. LK9 covers all other cases.
+//   RW4  A writer sees all that preceded the readers' unlocks; a reader sees all that preceded the writer's unlock.
+//   RW5  A waiter that gives up at its deadline clears its WRITER, and dequeues its sleeper.
+//   RW6  After its unlock, the final reader accesses the lock only while the writer that it will wake sleeps. For a writer's unlock LK8 holds.
+//   RW7  Misuse stops the process: a lock by the present writer; a wait by a reader of this lock, if it has read no other lock since; an unlock of a
+//        lock that is free, or that another thread writes; destroying a locked lock; too many readers to count.
+//   RW8  A child of fork has none of the parent's other threads. If such a thread owned `writer` and did not write yet, the child unlocks `writer`.
+//        A writer that waits long for readers reports that they may be threads of the parent. LK9 covers all other cases.
 //
 // Orderings
-//   word: acquire, pairs with the unlocks' release, carries the guarded data; the unlocks of readers are one release sequence · to a
-//   writer that waits: what the last reader has acquired, by the lock of the bucket
+//   word: acquire, pairs with the unlocks' release, carries the guarded data; the unlocks of readers are one release sequence · a
+//   sleeping writer gets the data through the bucket's lock: the final reader has acquired it
 // Assumes: PK1, PK3 of parking.c; LK1, LK2, LK6 to LK10 of lock.c.
 // Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers take a mutex, as in Go's
-//   sync.RWMutex. Our own idea: readers that must wait also wait for this mutex. So they know its owner, and share its queue.
+//   sync.RWMutex. Our own idea: readers that must wait also wait for this mutex, so that they know its owner and share its queue.
 // Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
 //   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
 //   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was",
@@ -42,7 +42,7 @@ enum { YOURS = 1 };              // signal to a writer: no readers remain
 
 static const csched_time SPIN_FOR = 25000; // ns; as in lock.c
 
-static CSCHED_THREAD_LOCAL const csched_rwlock *last_read; // RW7: the lock that this thread last took for reading
+static CSCHED_THREAD_LOCAL const csched_rwlock *recent_read; // RW7: this thread's most recent read; NULL: it has ended
 
 // MARK: misuse
 
@@ -53,7 +53,7 @@ static void require_not_writer(const csched_rwlock *rwlock, const char *function
 }
 
 static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: misuse
-  if (last_read == rwlock)
+  if (recent_read == rwlock)
     csched_panic_(
         function,
         "this thread has read-write lock %p for reading, and would wait for itself. Unlock it first: a reader "
@@ -74,14 +74,14 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
 
 // MARK: fork
 
-// Does: if `writer` belongs to a thread of the parent that does not write yet, makes the caller its owner, and unlocks it.
-// Requires: each reader that finds WRITER calls this before its unlock. So WRITER without readers means that the owner writes.
+// Does: if a thread of the parent owns `writer` and does not write yet, makes the caller the owner, and unlocks `writer`.
+// Requires: a reader that finds WRITER calls this before its unlock. So in the child, WRITER without readers means that the owner writes.
 static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // RW8: fork
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: the owner writes
-  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: a new owner
-  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: as a writer that gives up
+  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: owner changed
+  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: the orphan gives up
   csched_lock_unlock(&rwlock->writer);
 }
 
@@ -94,13 +94,13 @@ static bool repair_in_child(csched_rwlock *rwlock) {
 
 // MARK: reading
 
-// Does: counts the caller as a reader. Returns: false: a writer writes or waits.
+// Does: counts the caller as a reader. Returns: false: not counted, because a writer writes or waits.
 static bool begin_to_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   while ((seen & WRITER) == 0) {                      // RW1, RW3: no new reader after WRITER
     if (CSCHED_UNLIKELY(seen > UINT32_MAX - READER)) panic_too_many(rwlock);
     if (!csched_cas_acquire(&rwlock->word, &seen, seen + READER)) continue; // RW1, RW4: pairs with unlock_write
-    last_read = rwlock;
+    recent_read = rwlock;
     return true;
   }
   return false;
@@ -130,14 +130,14 @@ bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) 
   return begin_to_read(rwlock) || wait_to_read(rwlock, deadline, "csched_rwlock_lock_read_until");
 }
 
-// Does: ends the last read, and signals the waiting writer. The writer locks the bucket before it continues. So `rwlock` is valid while the caller
-// has the bucket locked. Returns: false: `word` is not `seen` any more; the read has not ended.
-static bool end_as_last(csched_rwlock *rwlock, uint32_t seen) {
+// Does: ends the final read, and signals the waiting writer. The writer locks the bucket before it continues, so `rwlock` is valid until the bucket
+// is unlocked. Returns: false: `word` was no longer `seen`, and the read has not ended.
+static bool end_final_read(csched_rwlock *rwlock, uint32_t seen) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
-  bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: after the other readers
+  bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the other reads
   csched_sleeper *waiter = ended ? csched_bucket_first_locked_(bucket, rwlock) : NULL;
-  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2: wake the writer
+  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2: dequeues the writer
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, YOURS); // RW6: the lock may be freed from here on
   return ended;
@@ -145,12 +145,12 @@ static bool end_as_last(csched_rwlock *rwlock, uint32_t seen) {
 
 void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
-  if (last_read == rwlock) last_read = NULL;
+  if (recent_read == rwlock) recent_read = NULL;
   if (CSCHED_UNLIKELY((seen & WRITER) != 0)) repair_in_child(rwlock);
   for (;;) {
     if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: no readers
-    if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {
-      if (end_as_last(rwlock, seen)) return;
+    if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {                 // RW2: final reader, and a writer waits
+      if (end_final_read(rwlock, seen)) return;
       seen = csched_load_relaxed(&rwlock->word);                          // racy read, rechecked by the cas
     } else if (csched_cas_release(&rwlock->word, &seen, seen - READER)) { // RW4: release to the writer
       return;
@@ -160,17 +160,17 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
 
 // MARK: writing
 
-// Requires: the caller has set WRITER. The answer is final if the bucket is locked.
+// Requires: the caller has set WRITER. The result is exact while the bucket is locked.
 static bool has_no_readers(const csched_rwlock *rwlock) {
   return csched_load_relaxed(&rwlock->word) == WRITER; // RW1, RW4: racy read in spin, else ordered by the lock
 }
 
-static void spin(const csched_rwlock *rwlock) { // only saves time: sleep_for_readers checks again
+static void spin(const csched_rwlock *rwlock) { // Speed only: sleep_for_readers checks again
   csched_time end = csched_now() + SPIN_FOR;
   while (!has_no_readers(rwlock) && csched_now() < end) CSCHED_CPU_RELAX();
 }
 
-static bool sleep_for_readers(csched_rwlock *rwlock, csched_time deadline) {
+static bool sleep_for_readers(csched_rwlock *rwlock, csched_time deadline) { // Returns: false: timeout, readers remain
   csched_sleeper waiter = csched_waiter_(rwlock);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
   bool sleeps = !has_no_readers(rwlock); // RW2: check again under the bucket's lock
@@ -179,10 +179,10 @@ static bool sleep_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5: timeout
 }
 
-// Does: spins, then sleeps, until no reader remains or `deadline`. In a child of fork, reports a wait longer than csched_lock_checks_owner_after_.
+// As sleep_for_readers, but spins first. In a child of fork, it reports a wait longer than csched_lock_checks_owner_after_.
 static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   if (csched_may_spin_()) spin(rwlock);
-  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: fork
+  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: reports orphaned readers
     csched_time report_at = csched_now() + csched_lock_checks_owner_after_;
     if (report_at < deadline) {
       if (sleep_for_readers(rwlock, report_at)) return true;
@@ -196,7 +196,7 @@ static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   return sleep_for_readers(rwlock, deadline);
 }
 
-// Does: admits no new reader, and waits for the present readers. Requires: the caller owns `writer`. After a timeout, `writer` is unlocked.
+// Does: sets WRITER, and waits for the present readers. Requires: the caller owns `writer`. Returns: false: after a timeout; `writer` is unlocked.
 static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   bool is_set = false;
@@ -239,7 +239,7 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
 void csched_rwlock_unlock_write(csched_rwlock *rwlock) {
   csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7: misuse
   csched_store_release(&rwlock->word, 0u); // RW1, RW4: release; pairs with begin_to_read's acquire
-  csched_lock_unlock(&rwlock->writer);     // RW6: the last access
+  csched_lock_unlock(&rwlock->writer);     // RW6: the final access
 }
 
 // MARK: queries

@@ -8,9 +8,9 @@
 //   SM1  Each signalled unit is acquired once, or is still free. No thread acquires a unit that was not signalled.
 //   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
 //   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
-//   SM4  A waiter that gives up at its deadline leaves nothing in the bucket. If a unit is handed to it at that moment, its wait succeeds.
+//   SM4  A waiter that gives up at its deadline is dequeued. If a unit is handed to it at that moment, its wait succeeds.
 //   SM5  All that precedes a signal is visible to the threads that acquire its units.
-//   SM6  A signal does not touch the semaphore after it has published its units: the thread that acquires the last unit may free the semaphore.
+//   SM6  A signal does not access the semaphore after it has published its units: the thread that acquires the last unit may free the semaphore.
 //   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying the semaphore while a thread waits, stop the process.
 //   SM8  In a child of fork no thread sleeps, even if SLEEPERS is set. The first signal there finds the bucket empty, and frees its units.
 //
@@ -32,7 +32,7 @@ enum { SLEEPERS = 1, UNIT = 2 }; // parts of `word`: the bit, and one unit
 enum { YOURS = 1 };              // signal to a sleeper: it has a unit
 
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
-  if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return;
+  if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return; // SM7: no overflow
   csched_panic_(function,
                 "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7: misuse
                 (const void *)semaphore, free, units);
@@ -47,29 +47,29 @@ static bool take_unit(csched_semaphore *semaphore) {
 
 // Does: sets SLEEPERS, unless a unit is free. Returns: whether no unit is free. Requires: the bucket is locked.
 static bool announce_locked(csched_semaphore *semaphore) {
-  uint32_t none = 0;
-  return csched_cas_relaxed(&semaphore->word, &none, (uint32_t)SLEEPERS) || none == SLEEPERS; // SM2: before the sleep
+  uint32_t seen = 0;
+  return csched_cas_relaxed(&semaphore->word, &seen, (uint32_t)SLEEPERS) || seen == SLEEPERS; // SM2: before the sleep
 }
 
-static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) {
+static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) { // Returns: false: timeout
   csched_sleeper waiter = csched_waiter_(semaphore);
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
   bool taken = false;
-  while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore);
-  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false); // SM3: the newest last
+  while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore); // a unit is free: acquire it
+  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false);           // SM3: behind older sleepers
   csched_bucket_unlock_(bucket);
   return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: timeout
 }
 
-// Does: hands units to sleepers, and frees the remaining units. Returns: false: `word` is no longer SLEEPERS, and no unit was handed over.
+// Does: hands units to sleepers, and frees the remaining units. Returns: false: `word` was no longer SLEEPERS, and it has done nothing.
 static bool hand_over(csched_semaphore *semaphore, uint32_t units) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
-  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: no change while the bucket is locked
+  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: SLEEPERS stays while the bucket is locked
   if (sleeps) {
     for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
-      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest first
+      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest sleeper first
     if (csched_bucket_first_locked_(bucket, semaphore) == NULL)
       csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: pairs with take_unit's acquire
   }

@@ -22,12 +22,12 @@ uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, waiter->address, 0);
   if (csched_waiting_begins_ != NULL) csched_waiting_begins_();
   uint32_t signal = csched_sleeper_wait_(waiter, deadline);
-  if (signal == 0) {
+  if (signal == 0) { // timeout
     csched_bucket *bucket = csched_waiters_lock_(waiter->address);
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // its waker will signal it
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: its waker signals it
   }
   if (csched_waiting_ends_ != NULL) csched_waiting_ends_();
   return signal;
@@ -46,7 +46,7 @@ void csched_waiters_signal_(csched_sleepers *taken, uint32_t signal) {
 void csched_waiters_require_none_(const void *address, const char *function, const char *what) {
   csched_bucket *bucket = csched_waiters_lock_(address);
   csched_sleeper *first = csched_bucket_first_locked_(bucket, address);
-  uint32_t thread = first != NULL ? first->thread : 0;
+  uint32_t thread = first != NULL ? first->thread : 0; // 0: no thread waits
   csched_bucket_unlock_(bucket);
   if (thread == 0) return;
   char name[16];

@@ -1,7 +1,6 @@
 // Sleeping in the bucket of an address: shared by conditions, semaphores, latches, groups and read-write locks.
-// Depends on: parking.h.
-//
 // Dumps read the buckets: which threads wait, for which address, and since when.
+// Depends on: parking.h.
 #pragma once
 
 #include "parking.h"
@@ -12,7 +11,7 @@ extern CSCHED_HIDDEN void (*csched_waiting_begins_)(void), (*csched_waiting_ends
 /// Does: locks the bucket of `address`. Returns: the bucket.
 csched_bucket *csched_waiters_lock_(const void *address);
 
-/// Returns: a sleeper for the calling thread, which waits for `address` from now on. Insert it into the bucket of `address`, or drop it.
+/// Returns: a sleeper for the calling thread, whose wait for `address` starts now. Insert it into the bucket of `address`, or discard it.
 csched_sleeper csched_waiter_(const void *address);
 
 /// Does: sleeps until `waiter` is signalled; at `deadline` dequeues `waiter`. A worker of a pool is replaced meanwhile.
@@ -25,5 +24,5 @@ void csched_waiter_take_locked_(csched_bucket *bucket, csched_sleeper *waiter, c
 /// Does: signals all sleepers in `taken`. A sleeper may be freed once it is signalled. Requires: the caller has no bucket locked.
 void csched_waiters_signal_(csched_sleepers *taken, uint32_t signal);
 
-/// Does: stops the process with a message if a thread waits for `address`. The message calls it `what`.
+/// Does: stops the process with a message if a thread waits for `address`. `what`: the kind of object, for the message.
 void csched_waiters_require_none_(const void *address, const char *function, const char *what);

@@ -1,26 +1,26 @@
-// A tree of cancellations: a cancel marks a node and its descendants, and calls their handlers.
+// A tree of cancellations: a cancel marks a cancellation (a node of the tree) and its descendants, and calls their handlers.
 //
 // States, all under the lock of the tree
-//   flags     CANCELLED, ENDED, and then GONE; each is final. Written under the lock, and read without it
-//   parent    the parent node, until this node is GONE: ENDED, and without children
+//   flags     CANCELLED; ENDED: the owner has ended the node; GONE: ENDED and without children. No flag is cleared. Flags are read without the lock
+//   parent    the parent node, until this node is GONE
 //   handler   NEW → WAITING (in `handlers`) → RUNNING (on a thread) → OVER; or WAITING → OVER: removed. A handler that is OVER may be added again
-//   caller    record of a thread that calls handlers: on the thread's stack, and in a list of the tree. `due`: marked nodes with handlers to call
+//   caller    record of a thread that calls handlers: on the thread's stack, and in a list of the tree. `due`: cancelled nodes with handlers to call
 //
 // Invariants
-//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. A handler is not
-//        called after its removal, nor after the node's end.
-//   CN2  All descendants of a cancelled node are cancelled, also later ones. A thread that sees CANCELLED sees the writes before the cancel.
-//   CN3  A cancel calls the handlers of all nodes that it marks. When it returns, each handler that was WAITING was called by it, or removed. A
+//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. No call of a handler
+//        starts after its removal, nor after the node's end.
+//   CN2  All descendants of a cancelled node are cancelled, also nodes added later. A thread that sees CANCELLED sees the writes before the cancel.
+//   CN3  A cancel calls the handlers of all nodes that it marks. When the cancel returns, each handler that was WAITING has been called or removed. A
 //        cancel of a node that is cancelled already returns at once.
-//   CN4  A node becomes GONE once: when it has ended and has no children. Then it is in no `due`, and its parent no longer links to it.
-//   CN5  A handler is released once for each addition, after the last access to it here. Without a `release` the last access is the change to OVER.
+//   CN4  A node becomes GONE once: when it is ENDED and has no children. Then it is in no `due` list, and its parent does not link to it.
+//   CN5  A handler is released once for each addition, after the final access to it here. Without a `release` the final access is the change to OVER.
 //   CN6  User code is called outside the lock. csched_cancellation_remove_and_wait returns after the handler's call; inside that call, at once.
-//   CN7  In a child of fork all locks are free. Only this thread's handlers are RUNNING. Handlers due on other threads are not called.
+//   CN7  In a child of fork all locks are free. Only handlers that this thread calls are RUNNING. The `due` lists of other threads are discarded.
 //
 // Orderings
-//   flags: release by the cancel, pairs with the acquire of is_cancelled, carries the writes before the cancel · all other fields: by the lock
+//   flags: release by the cancel, pairs with flags_of's acquire, carries the writes before the cancel · all other fields: by the lock
 // Assumes: CV1 and CV3 of cond.c; descendants are in the same tree, and so under the same lock.
-// Source: a context tree as in Go, where a cancel takes one lock for each level. One lock for a tree needs no lock order, and no recheck.
+// Source: a context tree as in Go, where each node has a lock. Here a tree has one lock, which needs no lock order, and no recheck.
 // Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for", "a
 //   cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth", "a
 //   cancellation that a handler ends is gone before the cancel comes to it", "after fork a cancellation is cancelled, and no handler runs".
@@ -38,14 +38,15 @@ enum { CANCELLED = 1, ENDED = 2, GONE = 4 };
 enum { NEW, WAITING, RUNNING, OVER };
 enum { TREES = 32 };
 
-// A thread that calls handlers, on its stack; `running` is the handler that it calls now.
+// A thread that calls handlers. The record is on the thread's stack.
 typedef struct csched_cancel_caller {
-  LIST_ENTRY(csched_cancel_caller) link;
-  TAILQ_HEAD(, csched_cancellation) due;
-  csched_cancel_handler *running;
+  LIST_ENTRY(csched_cancel_caller) link; // in `callers` of the tree
+  TAILQ_HEAD(, csched_cancellation) due; // cancelled nodes whose handlers this thread will call
+  csched_cancel_handler *running;        // the handler that this thread calls now; NULL: none
   uint32_t thread;
 } caller;
 
+// The lock of all trees whose root has the same address hash.
 typedef struct tree {
   CSCHED_CACHE_ALIGNED csched_lock lock;
   csched_cond returned; // broadcast when a handler has returned
@@ -62,17 +63,17 @@ static tree *lock_tree(uint32_t index) {
 }
 
 static uint32_t flags_of(const csched_cancellation *cancellation) {
-  return csched_load_acquire(&cancellation->flags_); // CN2: acquire; pairs with raise_locked
+  return csched_load_acquire(&cancellation->flags_); // CN2: acquire; pairs with set_flag_locked
 }
 
-static void raise_locked(csched_cancellation *cancellation, uint32_t flag) {
-  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: changed under this lock only
+static void set_flag_locked(csched_cancellation *cancellation, uint32_t flag) {
+  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: flags change under this lock only
   csched_store_release(&cancellation->flags_, flags | flag);   // CN2: release; pairs with flags_of
 }
 
 // MARK: forks
 
-static void remove_other_callers(tree *tree) { // CN7: those threads are in the parent
+static void remove_other_callers(tree *tree) { // CN7: in a child of fork, where those threads do not exist
   uint32_t self = csched_lock_self_();
   caller *each, *next;
   LIST_FOREACH_SAFE(each, &tree->callers, link, next) {
@@ -96,10 +97,10 @@ static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phas
 
 static void register_atfork(void) {
   static csched_atfork atfork;
-  static uint32_t is_registered; // Speed only: once it is 1, `atfork` is in the list, whose lock a fork takes
-  if (CSCHED_LIKELY(csched_load_relaxed(&is_registered) != 0)) return; // Speed only
+  static uint32_t is_registered; // Speed only: skips the list's lock. 1: `atfork` is in the list
+  if (CSCHED_LIKELY(csched_load_relaxed(&is_registered) != 0)) return; // Speed only: registered before
   csched_os_atfork_(&atfork, cancellation_at_fork);
-  csched_store_relaxed(&is_registered, 1u); // Speed only
+  csched_store_relaxed(&is_registered, 1u); // Speed only: registering twice has no effect
 }
 
 // MARK: the tree
@@ -118,7 +119,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   tree *tree = lock_tree(parent->tree_);
   uint32_t flags = flags_of(parent);
   if (flags & CANCELLED) {
-    raise_locked(cancellation, CANCELLED); // CN2: from the start
+    set_flag_locked(cancellation, CANCELLED); // CN2: a new child of a cancelled node
   } else {
     cancellation->parent_ = parent;
     TAILQ_INSERT_TAIL(&parent->children_, cancellation, node_);
@@ -127,7 +128,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   return (flags & GONE) == 0;
 }
 
-// Returns: the node after `each` in the tree below `root`, parents first; NULL after the last. The walk needs no stack.
+// Returns: the node after `each` in a preorder walk of the tree below `root`; NULL after the final node. The walk needs no stack.
 static csched_cancellation *next_in_tree(csched_cancellation *each, const csched_cancellation *root) {
   csched_cancellation *next = TAILQ_FIRST(&each->children_);
   for (; next == NULL && each != root; each = each->parent_) next = TAILQ_NEXT(each, node_);
@@ -144,9 +145,9 @@ void csched_cancellation_visit_(csched_cancellation *cancellation, void (*visit)
 
 // MARK: calling
 
-// Does: calls `handler`, and releases it. It unlocks and relocks the tree.
+// Does: calls `handler`, and releases it. It unlocks the tree for both calls. Requires: `handler` is in no list; `self` is in `callers`.
 static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler) {
-  handler->state_ = RUNNING; // CN1: no longer WAITING
+  handler->state_ = RUNNING; // CN1: no longer WAITING, so not called twice
   handler->caller_ = self->thread;
   self->running = handler;
   csched_lock_unlock(&tree->lock); // CN6: user code runs unlocked
@@ -156,7 +157,7 @@ static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler
   void (*release)(csched_cancel_handler *) = handler->release;
   handler->state_ = OVER;
   csched_cond_broadcast(&tree->returned); // CN6: wakes remove_handler
-  if (release == NULL) return;            // CN5: untouched after OVER
+  if (release == NULL) return;            // CN5: OVER was the final access
   csched_lock_unlock(&tree->lock);
   release(handler);
   csched_lock_lock(&tree->lock);
@@ -168,14 +169,14 @@ static void begin_calls_locked(tree *tree, caller *self) {
   LIST_INSERT_HEAD(&tree->callers, self, link);
 }
 
-// Does: marks the node and its descendants CANCELLED, and makes each that has handlers due.
+// Does: marks the node and its descendants CANCELLED. Each of these that has handlers is appended to `due` of `self`.
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next_in_tree(each, cancellation)) {
     if (flags_of(each) & CANCELLED) continue;
-    raise_locked(each, CANCELLED); // CN2: before any call
+    set_flag_locked(each, CANCELLED); // CN2: before any handler is called
     if (TAILQ_EMPTY(&each->handlers_)) continue;
     each->caller_ = self;
-    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: its handlers are to be called
+    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: the cancel calls its handlers
   }
 }
 
@@ -186,7 +187,7 @@ void csched_cancellation_cancel(csched_cancellation *cancellation) {
   if ((flags_of(cancellation) & CANCELLED) == 0) {
     begin_calls_locked(tree, &self);
     mark_locked(cancellation, &self);
-    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: a node that ends meanwhile leaves `due`
+    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: a node's end removes it from `due`
       csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_);
       if (handler != NULL) {
         TAILQ_REMOVE(&each->handlers_, handler, node_);
@@ -217,7 +218,7 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   handler->of_ = cancellation;
   handler->tree_ = cancellation->tree_;
   if (flags & ENDED) {
-    handler->state_ = OVER; // CN1: never called
+    handler->state_ = OVER; // CN1: not called, because the node has ended
   } else if (flags & CANCELLED) {
     caller self;
     begin_calls_locked(tree, &self);
@@ -228,7 +229,7 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
     TAILQ_INSERT_TAIL(&cancellation->handlers_, handler, node_);
   }
   csched_lock_unlock(&tree->lock);
-  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: never called
+  if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: released uncalled
   return (flags & (CANCELLED | ENDED)) == 0;
 }
 
@@ -238,12 +239,12 @@ static bool remove_handler(csched_cancel_handler *handler, bool waits) {
   bool waited = handler->state_ == WAITING;
   if (waited) {
     TAILQ_REMOVE(&handler->of_->handlers_, handler, node_);
-    handler->state_ = OVER; // CN1: never called
+    handler->state_ = OVER; // CN1: not called after the removal
   }
   while (waits && handler->state_ == RUNNING && handler->caller_ != csched_lock_self_())
-    csched_cond_wait(&tree->returned, &tree->lock); // CN6: until the call has returned
+    csched_cond_wait(&tree->returned, &tree->lock); // CN6: until the handler has returned
   csched_lock_unlock(&tree->lock);
-  if (waited && handler->release != NULL) handler->release(handler); // CN5: once
+  if (waited && handler->release != NULL) handler->release(handler); // CN5: released uncalled
   return waited;
 }
 
@@ -253,36 +254,36 @@ bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler) { retur
 
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
   tree *tree = lock_tree(handler->tree_);
-  bool waits = handler->state_ <= WAITING;
+  bool waits = handler->state_ <= WAITING; // NEW or WAITING
   csched_lock_unlock(&tree->lock);
   return waits;
 }
 
-// MARK: the end
+// MARK: ending
 
-// Does: removes all handlers of the node, and moves the handlers with a `release` to `taken`.
-static void take_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
+// Does: removes the node's handlers, uncalled, and the node from its `due` list. It moves the handlers with a `release` to `taken`.
+static void remove_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
   csched_cancel_handler *each;
   while ((each = TAILQ_FIRST(&cancellation->handlers_)) != NULL) {
     TAILQ_REMOVE(&cancellation->handlers_, each, node_);
     if (each->release != NULL) TAILQ_INSERT_TAIL(taken, each, node_); // CN5: released after the unlock
-    each->state_ = OVER;                                              // CN1: never called
+    each->state_ = OVER;                                              // CN1: not called after the node's end
   }
   if (cancellation->caller_ == NULL) return;
-  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4: not due
+  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4: in no `due` list
   cancellation->caller_ = NULL;
 }
 
-// Does: makes the node GONE if it can be, and then its ancestors that can be. Returns: the GONE nodes, linked by `node_`, children first.
+// Does: makes the node GONE if it is ENDED and has no children, then likewise its ancestors. Returns: the new GONE nodes, linked by `node_`.
 static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation) {
   csched_cancellation *first = NULL, **end = &first;
   for (csched_cancellation *each = cancellation, *parent; each != NULL; each = parent) {
     uint32_t flags = flags_of(each);
-    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not GONE yet
-    raise_locked(each, GONE);
+    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not yet, or already GONE
+    set_flag_locked(each, GONE);
     parent = each->parent_;
     each->parent_ = NULL;
-    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: unlinked
+    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: the parent may be GONE next
     *end = each;
     end = &each->node_.tqe_next; // reused: the node is in no list any more
   }
@@ -295,13 +296,13 @@ void csched_cancellation_end(csched_cancellation *cancellation) {
   csched_cancel_handler *handler, *next_handler;
   csched_cancellation *gone, *next_gone;
   tree *tree = lock_tree(cancellation->tree_);
-  raise_locked(cancellation, ENDED);
-  take_handlers_locked(cancellation, &taken);
+  set_flag_locked(cancellation, ENDED);
+  remove_handlers_locked(cancellation, &taken);
   gone = unlink_gone_locked(cancellation);
   csched_lock_unlock(&tree->lock);
   TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5: outside the lock
   for (; gone != NULL; gone = next_gone) {
     next_gone = gone->node_.tqe_next;
-    if (gone->gone_ != NULL) gone->gone_(gone); // CN4: once
+    if (gone->gone_ != NULL) gone->gone_(gone); // CN4: once; it may free the node
   }
 }

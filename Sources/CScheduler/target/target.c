@@ -1,4 +1,4 @@
-// Functions that all targets share: submission, and the current target. No atomics: a thread's context frames are its own.
+// Functions that all targets share: submission, and the current target. No atomics: each thread uses only its own context frames.
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
@@ -16,7 +16,7 @@ static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
 CSCHED_NOINLINE csched_target *csched_target_current(void) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   const csched_frame *top = csched_frame_top_;
-  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller);
+  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // below `caller`: unwound
 }
 
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
@@ -37,7 +37,7 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// A pool (a root without `is_bound_here`) is not exclusive. A concurrent target is exclusive only in a barrier.
+// Exclusive: a queue, which has a base; a loop, which has `is_bound_here`; a concurrent target only in a barrier. Not exclusive: a pool.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
@@ -66,7 +66,7 @@ csched_target *csched_target_root_(csched_target *target) {
   return target;
 }
 
-// Returns: the first of `target` and its bases with a clock of its own; NULL: none.
+// Returns: the first in the chain of `target` and its bases that has its own clock; NULL: none has.
 static const csched_target *timekeeper_of(const csched_target *target) {
   while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
   return target;
@@ -92,7 +92,7 @@ void csched_target_leave_inline_(csched_target *target) {
   if (target->type->leave != NULL) target->type->leave(target);
 }
 
-// MARK: orphaned by fork
+// MARK: orphaned by fork: targets whose threads live in the parent
 
 void csched_target_panic_orphaned_(const csched_target *target, const char *function) {
   csched_panic_(function,
@@ -121,8 +121,8 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Does: ends unwound context frames, and marks `job` as submitted. An unwound sync may still own `target` only if `target` is a queue or a limit.
-// Each of these has a base. Without a base no frame is ended: a signal handler, on a stack of its own, may submit.
+// Does: ends unwound context frames, because an unwound sync may still own `target`, if it is a queue or a limit: it then has a base. Without a base
+// it ends none, so that a signal handler, on its own stack, may submit. Then it marks `job` as submitted.
 static void end_unwound_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
   if (target->type->base != NULL) csched_frames_end_unwound_(caller);
   csched_job_submitted_(job, function);
@@ -166,7 +166,7 @@ static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_j
   return error;
 }
 
-// Does: marks `job` as submitted if it is idle and `target` has no base. Returns: whether it did; if not, call end_unwound_and_mark.
+// Does: marks `job` as submitted if `job` is idle and `target` has no base. Returns: false, with no change, if not: call end_unwound_and_mark.
 static inline bool mark_for_root(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }
@@ -201,7 +201,7 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
   csched_frame *next = csched_frames_end_unwound_(CSCHED_CALLER_FRAME())->next;
-  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_();
+  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the frame that the run will use
   csched_job_perform_on_(job, target);
 }
 
@@ -210,7 +210,7 @@ int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
   if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);
   *follow_up = CSCHED_FOLLOW_UP_COMES;
   int error = csched_target_submit(target, job);
-  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE;
+  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE; // not kept: queued or dropped
   return error;
 }
 

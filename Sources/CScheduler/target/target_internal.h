@@ -1,10 +1,10 @@
-// Internal functions of targets: their bases, waits for them, and orphans of a fork.
+// Internal functions of targets: their bases, waits for targets, and targets that a fork has orphaned.
 // Depends on: target.h.
 #pragma once
 
 #include <CScheduler/target.h>
 
-/// Returns: whether `target` cannot continue while this thread waits for it, because this thread occupies it or a base of it.
+/// Returns: whether a wait of this thread for `target` would never end, because this thread occupies `target` or one of its bases.
 bool csched_target_is_held_here_(const csched_target *target);
 
 /// Returns: whether `target` runs one job at a time.
@@ -13,44 +13,44 @@ bool csched_target_is_exclusive_(const csched_target *target);
 /// Returns: whether `target`, or one of its bases, reports that it accepts no more work.
 bool csched_target_is_closed_(const csched_target *target);
 
-/// Does: records that this thread, with all targets that it holds, waits for `target`, until csched_deadlock_check_end_. Returns: false, and does
-/// nothing, when the wait could never end, because it would close a cycle of such waits.
+/// Does: records that the exclusive targets which this thread occupies wait for `target`, until csched_deadlock_check_end_. Returns: false, with no
+/// record, if the wait would never end, because it would close a cycle of such waits.
 bool csched_deadlock_check_begin_(csched_target *target);
 void csched_deadlock_check_end_(void);
 
-/// The value of a waiting sync's word when the sync may return. Before, the word is 0, or another value that woke the sync for a while.
+/// The value of a sync's futex word when the waiting caller may return. After a wake with any other value the caller waits again.
 enum { CSCHED_ENDED = 1 };
 
 /// Does: stops the process, because `target` was orphaned by fork.
 void csched_target_panic_orphaned_(const csched_target *target, const char *function) CSCHED_NORETURN;
 
-/// The type of orphaned targets, in a child of fork.
+/// In a child of fork, the type of orphaned targets: a submission to one stops the process.
 extern const csched_target_type csched_target_orphaned_;
 
 /// Returns: whether `target`, or one of its bases, is orphaned.
 bool csched_target_is_orphaned_(const csched_target *target);
 
-// The follow-up of a thread's present job: there is none; it is being submitted; the thread keeps it, and runs it next.
+// A worker's follow-up: a job to run right after the current job. NONE; COMES: it is being submitted; KEPT: the worker runs it next.
 enum { CSCHED_FOLLOW_UP_NONE = 0, CSCHED_FOLLOW_UP_COMES = 1, CSCHED_FOLLOW_UP_KEPT = 2 };
 
-/// Does: submits `job` to the pool `target`, to run on this thread right after its present job. No thread is woken, so no user code may run
-/// until then. On another thread, or if this thread keeps a follow-up already, submits `job` as any job. Returns: as csched_target_submit.
+/// Does: submits `job` to `target` as this worker's follow-up. Requires: the current job runs no more user code, because no other thread is woken for
+/// `job`. If this thread is no worker of `target`, or has a follow-up: as csched_target_submit. Returns: as csched_target_submit.
 int csched_target_submit_follow_up_(csched_target *target, csched_job *job);
 
-/// Returns: the first of `target` and its bases whose functions are the user's, not the library's; NULL: none.
+/// Returns: the first in the chain of `target` and its bases whose type is the user's, not the library's; NULL: none.
 csched_target *csched_target_foreign_(csched_target *target);
 
-/// Does: runs `timer`, which is due, at once as a job of its target, if the target is an idle serial queue; else delivers the timer.
-/// Returns: whether it has run.
+/// Does: runs `timer`, which is due, at once as a job of its target, if the target is an idle serial queue; else delivers the job to the target.
+/// Returns: whether the job has run.
 bool csched_serial_run_timer_(csched_timer *timer);
 
-/// Returns: whether `target`, or one of its bases, has a clock of its own, which may be virtual.
+/// Returns: whether `target`, or one of its bases, has its own clock, which may be virtual.
 bool csched_target_has_virtual_time_(const csched_target *target);
 
 /// Returns: the end of the chain of bases of `target`, or `target` itself without a base.
 csched_target *csched_target_root_(csched_target *target);
 
-/// Does: calls the function of the target's type. Returns: its result; NULL or false if the type has no such function.
+/// Does: calls `base`, `enter` or `leave` of the target's type. Returns: the result; NULL or false if the type has no such function.
 csched_target *csched_target_base_(const csched_target *target);
 bool csched_target_enter_inline_(csched_target *target);
 void csched_target_leave_inline_(csched_target *target);

@@ -7,12 +7,12 @@
 
 enum { CSCHED_TASK_UNITS = 64 };
 
-/// An allocation from the system is CSCHED_TASK_UNITS units. This header is the first unit.
+/// An allocation from the system: CSCHED_TASK_UNITS units of CSCHED_TASK_UNIT bytes. This header is in unit 0, jobs of one size are in the others.
 typedef struct csched_task_pages {
-  struct csched_task_pages *next;
-  uint64_t bare;         ///< bit i: unit i is decommitted (given back to the system, or never used)
-  uint64_t life;         ///< at least the generation of each job in these units at their decommit (task_memory.c, TM1)
-  csched_task_size size; ///< the size of all jobs in it
+  struct csched_task_pages *next;  ///< an older allocation
+  uint64_t bare;                   ///< bit i: unit i is decommitted (returned to the system, or never used)
+  uint64_t life;                   ///< no job of the decommitted units has had a higher generation (task_memory.c, TM1)
+  csched_task_size size;           ///< the size of all jobs in this allocation
   uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
 } csched_task_pages;
 
@@ -25,7 +25,7 @@ typedef struct csched_task_central_cache {
 
 extern CSCHED_HIDDEN csched_task_central_cache csched_task_central_;
 
-/// Returns: the size with which `job` was made. Requires: it is a task's.
+/// Returns: the size with which `job` was made. Requires: csched_task_make_ made `job`.
 csched_task_size csched_task_size_(const csched_job *job);
 
 /// Does: moves all jobs in this thread's cache to the central cache.

@@ -1,23 +1,22 @@
-// Tasks with a job type of your own: the base of csched_target_async (task_async.c) and of the Swift module.
+// Tasks with a custom job type: used by csched_target_async (task_async.c) and by the Swift module.
 // Depends on: task.h. For the Swift module.
 #pragma once
 
 #include <CScheduler/task.h>
 
-/// Memory of a task besides its job and timer: see csched_task_room_ and csched_task_timer_room_.
+/// What the memory of a task has room for. Extra words are for the job type: see csched_task_room_ and csched_task_timer_room_.
 typedef enum csched_task_size {
-  CSCHED_TASK_PLAIN,     ///< no timer, and four words
-  CSCHED_TASK_TIMED,     ///< three words
-  CSCHED_TASK_REPEATING, ///< nineteen words
+  CSCHED_TASK_PLAIN,     ///< a job and four extra words
+  CSCHED_TASK_TIMED,     ///< a timer, which begins with its job, and three extra words
+  CSCHED_TASK_REPEATING, ///< a timer, and nineteen extra words
   CSCHED_TASK_SIZES,
 } csched_task_size;
 
-/// Returns: a task whose job is of `type`, not submitted; all zero when memory is short. `type->release` must call csched_task_free_ with the same
-/// size as its last act.
+/// Returns: a task whose job is of `type`, not submitted; all zero when memory is short. `type->release` must end with csched_task_free_(job, size).
 csched_task csched_task_make_(const csched_job_type *type, csched_task_size size);
 void csched_task_free_(csched_job *job, csched_task_size size);
 
-/// Returns: the job's extra memory, for the use of `type`.
+/// Returns: the extra words of a PLAIN job. For the other sizes: the job's timer, or its extra words (csched_task_timer_room_).
 CSCHED_INLINE void *csched_task_room_(csched_job *job) {
   CSCHED_NEEDS_ABI();
   return job + 1;
@@ -28,7 +27,7 @@ CSCHED_INLINE csched_timer *csched_task_timer_(csched_job *job) {
 }
 CSCHED_INLINE void *csched_task_timer_room_(csched_job *job) { return csched_task_timer_(job) + 1; }
 
-/// Returns: the target that a job with a timer was submitted to.
+/// Returns: the target to which a job with a timer was submitted.
 CSCHED_INLINE csched_target *csched_task_target_(csched_job *job) { return csched_task_timer_(job)->target; }
 
 /// Does: submits `task` to `target`. Returns: as csched_target_submit, csched_target_submit_at, and csched_target_submit_at_clock.
@@ -37,16 +36,16 @@ int csched_task_submit_at_(csched_target *target, csched_task task, csched_time 
 int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                                  csched_time leeway);
 
-/// Does: submits `job` again to its target, unless its task was cancelled. Requires: its `run` calls this last.
+/// Does: submits `job` again to its target, unless its task was cancelled. Requires: `run` of `job` calls this as its final access to `job`.
 /// Returns: 0 after the submission; ECANCELED after a drop; CSCHED_TASK_UNWANTED_ when the task was cancelled and `run` must release its captures.
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway);
 CSCHED_UNUSED static const int CSCHED_TASK_UNWANTED_ = -1;
 
-/// Returns: whether the task of `job`, which runs here, was cancelled.
+/// Returns: whether the task of `job` was cancelled. Requires: `job` runs on this thread.
 bool csched_task_is_unwanted_(const csched_job *job);
 
-/// Returns: whether the task is over or was cancelled, so that it will not start. A task that its target is dropping is neither until the drop ends.
+/// Returns: whether the task is over or was cancelled, so that it will not start. False while its target drops the task, until that drop returns.
 bool csched_task_is_cancelled_(csched_task task);
 
-/// Returns: the reason of the current `drop` call, inside it.
+/// Returns: the reason of the current `drop` call. Requires: this thread is inside a task's `drop`.
 csched_drop_reason csched_task_drop_reason_(void);

@@ -1,23 +1,23 @@
-// Memory of tasks: each thread has a cache, and all threads share a central cache. A job's word stays readable after the end of its task.
+// Memory of tasks: each thread has a cache of free jobs, and all threads share a central cache. A job's word stays readable after its task's end.
+// An allocation is PAGES bytes, aligned to PAGES: UNITS units, with jobs of one size. A batch is a list of free jobs, often as many as a unit holds.
 //
-// States of the memory for a job: in use · free, in its thread's cache, or in a batch in the central cache · decommitted (`bare`): given back to the
+// States of the memory for a job: in use · free, in a thread's cache, or in a batch in the central cache · decommitted (`bare`): returned to the
 // system, or never used
-// `pages->life`  at least the generation of each job that was ever in the decommitted units
+// `pages->life`  no job that was ever in the decommitted units has had a higher generation
 //
 // Invariants
 //   TM1  The word of a job stays mapped, and its generation only rises. A job in memory that was decommitted starts with `pages->life`, which no task
-//        at that address has had. Until then the word reads as 0, which is no task's generation.
-//   TM2  Each job's memory is in one place: in use, in one thread's cache, in the central cache, or decommitted.
-//   TM3  At its end a thread moves its cache to the central cache.
-//   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The caches of other threads are lost there, and the
-//        jobs that those threads were dropping are ORPHANED.
+//        at that address has had. In decommitted memory the word reads as 0, which is no task's generation.
+//   TM2  Each job's memory is in one state: in use, in one thread's cache, in the central cache, or decommitted.
+//   TM3  A thread that exits moves its cache to the central cache.
+//   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The child leaks the caches of the parent's other
+//        threads. The jobs that those threads were dropping become ORPHANED.
 // Orderings
 //   word: release, pairs with the acquire through an old handle, which sees that its task is over, and the writes of that task; the system orders a
-//   decommit in the same way · lists: release, for a child of fork, whose copy holds a whole list; the lock orders all
-//   other accesses
+//   decommit in the same way · lists: release, so that the copy in a child of fork is complete; the lock orders all other accesses
 // Assumes: a thread whose exit handler cannot be registered (no memory for that) has no cache.
-// Source: nodes with a generation, whose memory keeps its type, as for lock-free stacks; caches with a central cache of full batches are Bonwick and
-//   Adams's magazines (2001).
+// Source: nodes with a generation, whose memory is never reused for another type, as for lock-free stacks; thread caches with a central cache of full
+//   batches are Bonwick and Adams's magazines (2001).
 // Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others", "after fork
 //   tasks can be made", "after fork a wait for a drop of the parent stops the process", "a drop that forks ends in the child, too".
 // Models: checks/task.c. Not modelled: TM4.
@@ -38,32 +38,33 @@ CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for
 
 CSCHED_CACHE_ALIGNED csched_task_central_cache csched_task_central_;
 #define central csched_task_central_
-// This thread's cache: for each size a batch for allocation and release, of `count` jobs, and a full batch. A struct of arrays, because the system
-// has few thread-local bytes for libraries that are loaded late: it takes 64 bytes, an array of structs 72.
+// This thread's cache: for each size a current batch (`first`), from which jobs are allocated and to which they are freed, and a full batch.
+// A struct of arrays has 64 bytes, an array of structs 72. The system has few thread-local bytes for libraries that are loaded late.
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
   csched_job *first[CSCHED_TASK_SIZES], *full[CSCHED_TASK_SIZES];
-  uint16_t count[CSCHED_TASK_SIZES];
-  uint16_t most[CSCHED_TASK_SIZES]; // jobs in a full batch; 0 until the thread's exit handler is registered
-  bool is_ending;                   // the exit handler has run: the thread no longer caches jobs
+  uint16_t count[CSCHED_TASK_SIZES]; // jobs in the current batch
+  uint16_t most[CSCHED_TASK_SIZES];  // jobs in a full batch; 0 until the thread's exit handler is registered
+  bool is_ending;                    // the exit handler has run: the thread no longer caches jobs
 } mine;
 
-static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; }
+static size_t bytes_of(csched_task_size size) { return (size_t)64 << size; } // 64, 128 and 256 bytes
 // Returns: how many jobs a full batch has: as many as a unit holds.
 static size_t batch_of(csched_task_size size) { return UNIT / bytes_of(size); }
 
 // MARK: the central cache
 
-// Returns: the link from the first job of `batch` to the next batch. The jobs of a batch are linked by `next`.
+// Returns: the link from the first job of `batch` to the next batch, in the job's extra words. The jobs of a batch are linked by `next`.
 static csched_job **next_batch_of(const csched_job *batch) { return csched_task_room_((csched_job *)batch); }
 
 static pages *pages_of(const csched_job *job) { return (pages *)((uintptr_t)job & ~(uintptr_t)(PAGES - 1)); }
 static unsigned unit_of(const csched_job *job) { return (unsigned)((uintptr_t)job % PAGES / UNIT); }
 
-static void add_batch(csched_job *batch, csched_task_size size) { // TM2: into the central cache
+static void add_batch(csched_job *batch, csched_task_size size) { // TM2: to the central cache, locked
   *next_batch_of(batch) = central.batches[size];
-  csched_store_release(&central.batches[size], batch); // TM4: a child of fork reads a whole list (take_batch)
+  csched_store_release(&central.batches[size], batch); // TM4: a child of fork may call take_batch
 }
 
+// Does: allocates pages, with all units decommitted. Requires: the lock. Returns: NULL without memory.
 static pages *add_pages(csched_task_size size) {
   pages *added = csched_os_pages_take_(PAGES);
   if (added == NULL) return NULL;
@@ -71,7 +72,7 @@ static pages *add_pages(csched_task_size size) {
   added->life = 1;
   added->bare = ~UINT64_C(1); // all units but unit 0, which is this header
   added->next = central.all;
-  csched_store_release(&central.all, added); // TM4: a child of fork reads a whole list (at_fork, make_batch)
+  csched_store_release(&central.all, added); // TM4: a child of fork walks the list (task_memory_at_fork)
   return added;
 }
 
@@ -79,7 +80,7 @@ static csched_job *job_at(const pages *around, unsigned unit, size_t index) {
   return (csched_job *)((char *)around + (size_t)unit * UNIT + index * bytes_of(around->size));
 }
 
-// Returns: a batch from a decommitted unit; NULL without memory.
+// Does: makes all jobs of a decommitted unit, which a write commits again. Requires: the lock. Returns: the batch; NULL without memory.
 static csched_job *make_batch(csched_task_size size) {
   pages *from = central.all;
   while (from != NULL && (from->bare == 0 || from->size != size)) from = from->next;
@@ -89,10 +90,10 @@ static csched_job *make_batch(csched_task_size size) {
   for (size_t i = batch_of(size); i-- > 0;) {
     csched_job *job = job_at(from, unit, i);
     job->next = next;
-    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with an old handle's acquire
+    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: release; pairs with old handles
     next = job;
   }
-  from->bare &= from->bare - 1; // TM2: clears the unit's bit
+  from->bare &= from->bare - 1; // TM2: clears the lowest bit: the unit's
   return next;
 }
 
@@ -100,27 +101,27 @@ static csched_job *take_batch(csched_task_size size) {
   csched_lock_lock(&central.lock);
   csched_job *batch = central.batches[size];
   if (batch != NULL)
-    csched_store_release(&central.batches[size], *next_batch_of(batch)); // TM2: one place; TM4: read in a child of fork
+    csched_store_release(&central.batches[size], *next_batch_of(batch)); // TM2: unlinked; TM4: for a child of fork
   else batch = make_batch(size);
   csched_lock_unlock(&central.lock);
   return batch;
 }
 
-static void give_batch(csched_job *batch, csched_task_size size) {
+static void return_batch(csched_job *batch, csched_task_size size) {
   csched_lock_lock(&central.lock);
   add_batch(batch, size);
   csched_lock_unlock(&central.lock);
 }
 
-// Does: marks the jobs in `from` that other threads were dropping as ORPHANED. Those threads do not exist in the child.
+// Does: in a child of fork, marks as ORPHANED the jobs in `from` that threads of the parent were dropping.
 static void orphan_drops(const pages *from) {
   for (unsigned unit = 1; unit < UNITS; unit++)
     for (size_t i = 0; i < batch_of(from->size) && !(from->bare >> unit & 1); i++) {
       csched_job *job = job_at(from, unit, i);
-      uint64_t word = csched_load_relaxed(&job->word); // TM4: the only thread
+      uint64_t word = csched_load_relaxed(&job->word); // TM4: the child has one thread
       unsigned state = csched_job_state_(word);
       if ((state == CSCHED_JOB_DROPPING || state == CSCHED_JOB_PASSED) && !csched_job_is_dropped_here_(job))
-        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: the only thread
+        csched_store_relaxed(&job->word, csched_job_in_state_(word, CSCHED_JOB_ORPHANED)); // TM4: no other thread
     }
 }
 
@@ -131,7 +132,7 @@ static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase
   for (const pages *each = central.all; each != NULL; each = each->next) orphan_drops(each);
 }
 
-// Does: registers the atfork handler, once. Callers do so before they use the central cache's lock.
+// Does: registers the atfork handler, once. Requires: called before the caller locks the central cache.
 static void register_atfork(void) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, task_memory_at_fork);
@@ -141,8 +142,8 @@ static void register_atfork(void) {
 
 void csched_tasks_flush_(void) {
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
-    if (mine.first[size] != NULL) give_batch(mine.first[size], (csched_task_size)size);
-    if (mine.full[size] != NULL) give_batch(mine.full[size], (csched_task_size)size);
+    if (mine.first[size] != NULL) return_batch(mine.first[size], (csched_task_size)size);
+    if (mine.full[size] != NULL) return_batch(mine.full[size], (csched_task_size)size);
     mine.first[size] = mine.full[size] = NULL;
     mine.count[size] = mine.most[size] = 0;
   }
@@ -150,8 +151,8 @@ void csched_tasks_flush_(void) {
 
 static void cache_thread_ends(void *unused) { // TM3: exit handler
   (void)unused;
-  mine.is_ending = true;
-  csched_tasks_flush_(); // caches no jobs after this: it may be the last round of destructors
+  mine.is_ending = true; // caches no more jobs: this may be the final round of destructors
+  csched_tasks_flush_();
 }
 
 // Does: registers the thread's exit handler, once. Returns: whether this thread may cache jobs.
@@ -164,24 +165,24 @@ static bool may_cache(csched_task_size size) {
   return mine.most[size] > 0;
 }
 
-// Returns: a job, after it has filled the empty cache from a batch; NULL without memory.
+// Does: refills the empty cache with a batch. Returns: one job of that batch; NULL without memory.
 static csched_job *take_from_batch(csched_task_size size) {
-  bool keeps = may_cache(size);
+  bool can_cache = may_cache(size); // else the other jobs of the batch go to the central cache
   csched_job *batch = mine.full[size] != NULL ? mine.full[size] : take_batch(size);
   mine.full[size] = NULL;
   if (batch == NULL) return NULL;
   csched_job *rest = batch->next;
-  if (keeps) mine.first[size] = rest;
-  else if (rest != NULL) give_batch(rest, size);
-  for (mine.count[size] = 0; keeps && rest != NULL; rest = rest->next) mine.count[size]++;
+  if (can_cache) mine.first[size] = rest;
+  else if (rest != NULL) return_batch(rest, size);
+  for (mine.count[size] = 0; can_cache && rest != NULL; rest = rest->next) mine.count[size]++;
   return batch;
 }
 
-// Does: makes room in the cache for one more job when the batch is full. Returns: whether there is room.
+// Does: makes room in the cache for one more job when the current batch seems full. Returns: false if this thread may not cache jobs.
 static bool make_room(csched_task_size size) {
   if (!may_cache(size)) return false;
-  if (mine.count[size] < mine.most[size]) return true; // only the exit handler was not registered yet
-  if (mine.full[size] != NULL) give_batch(mine.full[size], size);
+  if (mine.count[size] < mine.most[size]) return true; // `most` was 0 before may_cache
+  if (mine.full[size] != NULL) return_batch(mine.full[size], size);
   mine.full[size] = mine.first[size];
   mine.first[size] = NULL;
   mine.count[size] = 0;
@@ -192,7 +193,7 @@ static inline csched_task make_task(csched_job *job, const csched_job_type *type
   CSCHED_UNPOISON(job, bytes_of(size));
   job->type = type;
   if (size != CSCHED_TASK_PLAIN) csched_task_timer_(job)->owner = NULL;
-  return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: this thread owns the job
+  return (csched_task){job, csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE}; // TM2: only this thread uses the job
 }
 
 static CSCHED_NOINLINE csched_task make_slow(const csched_job_type *type, csched_task_size size) {
@@ -217,7 +218,7 @@ static inline void cache_job(csched_job *job, csched_task_size size) {
 static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
   job->next = NULL;
   if (make_room(size)) cache_job(job, size);
-  else give_batch(job, size);
+  else return_batch(job, size);
 }
 
 void csched_task_free_(csched_job *job, csched_task_size size) {
@@ -231,19 +232,19 @@ csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)
 
 // MARK: trim
 
-// Does: counts the free jobs of each unit. Raises the `life` of their allocation to their generations.
+// Does: counts the free jobs of each unit, and increases `life` of their pages to the highest of their generations. `batch`: a list of batches.
 static void count_free(const csched_job *batch) {
   for (; batch != NULL; batch = *next_batch_of(batch))
     for (const csched_job *each = batch; each != NULL; each = each->next) {
-      uint64_t life = csched_load_relaxed(&each->word) / CSCHED_JOB_LIFE; // TM1: the job is free
+      uint64_t life = csched_load_relaxed(&each->word) / CSCHED_JOB_LIFE; // TM1: a free job's word does not change
       pages *around = pages_of(each);
-      if (life > around->life) around->life = life; // TM1: for a job made here after a decommit
+      if (life > around->life) around->life = life; // TM1: the generation of a job made here after a decommit
       around->free[unit_of(each)]++;
     }
 }
 
-// Returns: whether the system's page that consists of `units` units from `unit` on has only free jobs, and is not decommitted yet. A unit with
-// fewer free jobs than it holds, which are batch_of, has a job in use or in a thread's cache.
+// Returns: whether a system page, of `units` units from `unit` on, has only free jobs and decommitted units, and at least one unit to decommit.
+// A unit with fewer free jobs in the central cache than it holds (batch_of) has a job in use or in a thread's cache.
 static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units) {
   bool has_free = false;
   for (unsigned i = unit; i < unit + units; i++) {
@@ -254,7 +255,7 @@ static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units)
   return has_free;
 }
 
-// Does: decommits each page of `from` that can be decommitted; adjacent pages by one call. `units`: units in a page.
+// Does: decommits each page of `from` that can be decommitted, adjacent pages by one system call. `units`: units in a page.
 static void decommit_pages(pages *from, unsigned units) {
   uint64_t emptied = 0;
   for (unsigned first = 0, end; first < UNITS; first = end + units) {
@@ -263,26 +264,26 @@ static void decommit_pages(pages *from, unsigned units) {
     csched_os_pages_empty_((char *)from + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
     for (unsigned i = first; i < end; i++) emptied |= UINT64_C(1) << i;
   }
-  from->bare |= emptied; // TM2: decommitted
+  from->bare |= emptied; // TM2: marks the units decommitted
 }
 
-// Does: returns the jobs in `batches` to the central cache, except jobs in pages that will be decommitted.
+// Does: adds the jobs in `batches` to the central cache again, except jobs in pages that decommit_pages will decommit.
 static void restore_batches(csched_job *batches, csched_task_size size, unsigned units) {
-  csched_job *kept = NULL;
+  csched_job *batch_so_far = NULL;
   size_t count = 0;
   for (csched_job *batch = batches, *next_batch; batch != NULL; batch = next_batch) {
     next_batch = *next_batch_of(batch);
     for (csched_job *each = batch, *next; each != NULL; each = next) {
       next = each->next;
       if (can_be_decommitted(pages_of(each), unit_of(each) / units * units, units)) continue;
-      each->next = kept;
-      kept = each;
+      each->next = batch_so_far;
+      batch_so_far = each;
       if (++count % batch_of(size) != 0) continue;
-      add_batch(kept, size);
-      kept = NULL;
+      add_batch(batch_so_far, size);
+      batch_so_far = NULL;
     }
   }
-  if (kept != NULL) add_batch(kept, size);
+  if (batch_so_far != NULL) add_batch(batch_so_far, size);
 }
 
 void csched_trim(void) {
@@ -294,7 +295,7 @@ void csched_trim(void) {
   for (pages *each = central.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
     csched_job *batches = central.batches[size];
-    csched_store_release(&central.batches[size], NULL); // TM4: a child of fork reads a whole list (take_batch)
+    csched_store_release(&central.batches[size], NULL); // TM4: a child of fork may call take_batch
     count_free(batches);
     restore_batches(batches, (csched_task_size)size, units);
   }

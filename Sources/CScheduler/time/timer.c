@@ -2,43 +2,42 @@
 //
 // States
 //   owner      of a timer: the queue in which it waits; NULL: it does not wait
-//   place      of a waiting timer: which of three structures it is in. NEAR: a tree by deadline and order. NEVER: a list; the deadline is
-//              CSCHED_FOREVER. From SLOT on: a slot of the wheel (a list without order)
-//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. It does not change when a clock goes back (clock.c): new timers
-//              up to `base` then go to `near`
+//   place      of a waiting timer: the structure that it is in. NEAR: `near`, a tree by deadline and order. NEVER: `never`, a list for the deadline
+//              CSCHED_FOREVER. SLOT + n: slot n of the wheel, a list without order
+//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. It does not move back with a clock (clock.c): new timers up to
+//              `base` are then linked into `near`
 //   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
 //              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
 //   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the least deadline, or earlier
 //
 // Invariants
 //   W1  Never early: a timer is popped at its deadline or later.
-//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every timer up to the tick `base`, and the wheel the later
-//       ones. So the first timer in the tree is the first of all, whenever and to whatever wheel level it was added.
-//   W3  Each occupied slot begins after `base`. The first one is the lowest slot of the lowest occupied wheel level. `base` moves to the beginning of
-//       that slot, whose timers then cascade to lower wheel levels or into `near`; or `base` moves to a tick before that slot.
+//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every timer up to the tick `base`, and the wheel holds the
+//       later timers. So the first timer in `near` is the first of all timers.
+//   W3  Each occupied slot begins after `base`. The first occupied slot is the lowest slot of the lowest occupied wheel level. `base` moves to a tick
+//       before that slot, or to its beginning; its timers then cascade to lower wheel levels or into `near`.
 //   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time `wake` becomes earlier. `wake`
 //       may be too early: removing a timer does not raise it, because that would take a search. A pop that finds no due timer raises it.
-//   W5  Each timer is removed once, under the lock: by a pop, by a canceller, or by an add or a move after which it does not wait.
-//   W6  Each submission of a timer may go to another queue, also when the previous queue is freed. The timer starts and stops waiting under the
-//       owner's lock. An idle timer has no owner. A canceller reads the owner only while its own cancel has made the job DROPPING. So that owner
-//       belongs to the present submission, and stays valid during the cancel (timer.h).
+//   W5  Each timer is removed once, under the lock: by a pop, by a canceller, or by an add or a move that ends its wait.
+//   W6  A timer may be submitted to another queue each time, also when the previous queue is freed. It starts and stops waiting under the owner's
+//       lock. An idle timer has no owner. A canceller reads the owner only while its own cancel has made the job DROPPING. So that owner is the queue
+//       of the present submission, and stays valid during the cancel (timer.h).
 //   W7  After close no timer is added.
 //   W8  A timer that is cancelled before it is added does not wait until its deadline. The adding thread stores the owner, executes a light fence,
-//       and reads the job. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two threads removes the
-//       timer at once. A move keeps the timer's owner set.
-//   W9  Equal deadlines keep their order, also for an overdue timer, whose deadline is over when it is submitted. It waits behind all earlier timers
-//       of the queue (`floor`), or it passes: it becomes a plain job at once. It passes only while no timer with an earlier place in the order waits
-//       here or is being delivered. After that, every new timer with that deadline, or an earlier one, passes.
-// Costs: insertion and removal are O(1) in the wheel, O(log near) in the tree. A timer cascades at most 7 times, usually once or twice. Bitmaps skip
-//   gaps.
-// Leeway: each wake pops all due timers, and no wake is before the least deadline + leeway. No method needs fewer wakes: between two wakes there is a
+//       and reads the job's state. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two threads
+//       removes the timer at once. A move does not clear the owner.
+//   W9  Equal deadlines keep their order, also for an overdue timer: its deadline is over when it is submitted. Either it waits behind all earlier
+//       timers of the queue (`floor`), or it bypasses the queue: its submitter delivers it at once. It bypasses only while no timer that precedes it
+//       waits here or is being delivered. Then each new timer with the same or an earlier deadline bypasses, too (`passed`).
+// Costs: insertion and removal are O(1) in the wheel, O(log n) in `near`. A timer cascades at most 7 times, usually once or twice.
+// Leeway: each wake pops all due timers, and no wake is before the least deadline + leeway. No method needs fewer wakes: between two wakes lies a
 //   whole interval [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
 //   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
 // Orderings
 //   wake, first: relaxed, ordered by the loop's park and notify
-//   owner: release, pairs with the canceller's acquire, carries the initialisation of the queue, which may be newer than the submission; its NULL
-//     is relaxed, ordered by the job's state
-// Assumes: the caller notifies the sleeping thread when the wake has become earlier (loop.c, LP1).
+//   owner: release, pairs with withdraw's acquire, carries the initialisation of the queue, which may be newer than the submission; the store of
+//     NULL is relaxed, ordered by the job's state
+// Assumes: the caller of add or move notifies the sleeping thread when `wake` has become earlier (loop.c, LP1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
 //   timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard expiry.
 // Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
@@ -60,17 +59,17 @@ enum { NEAR = 1, NEVER = 2, SLOT = 3 };
 _Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
 _Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
 
-static int compare(const csched_timer *a, const csched_timer *b) { // W2: order
+static int compare(const csched_timer *a, const csched_timer *b) { // W2: by deadline, then submission
   if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
 RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
 
-// Returns: the latest instant for a wake that pops `timer`.
+// Returns: `timer`'s deadline + leeway: the latest instant for the wake that pops it.
 static csched_time wake_of(const csched_timer *timer) {
   csched_time latest = timer->deadline + timer->leeway;
-  return latest < timer->deadline ? CSCHED_FOREVER : latest;
+  return latest < timer->deadline ? CSCHED_FOREVER : latest; // overflow
 }
 
 static void set_wake(csched_timers *timers, csched_time wake) {
@@ -80,7 +79,7 @@ static void set_wake(csched_timers *timers, csched_time wake) {
 
 // MARK: the wheel
 
-// Does: links `timer` into the tree, a slot or the list, by its deadline and the present `base`.
+// Does: links `timer` into `near`, a slot or `never`, by its deadline and the present `base`.
 static void link_timer(csched_timers *timers, csched_timer *timer) {
   uint32_t place = NEAR;
   uint64_t tick = timer->deadline >> TICK_BITS;
@@ -90,12 +89,12 @@ static void link_timer(csched_timers *timers, csched_timer *timer) {
     place = NEVER;
   } else if (tick <= timers->base) {
     RB_INSERT(csched_timer_tree, &timers->near, timer);
-  } else { // W3: into the wheel
+  } else { // W3: the level is the highest digit that differs from `base`
     unsigned level = (unsigned)(63 - __builtin_clzll(tick ^ timers->base)) / DIGIT_BITS;
     unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
     struct csched_timer_slot *slot = &timers->slots[level][index];
     csched_time wake = wake_of(timer);
-    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the slot's earliest
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the earliest of the slot
     LIST_INSERT_HEAD(&slot->timers, timer, node);
     timers->occupied[level] |= (uint64_t)1 << index;
     place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
@@ -117,28 +116,28 @@ static void unlink_timer(csched_timers *timers, csched_timer *timer) {
   }
 }
 
-static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // in ticks
-  unsigned shift = DIGIT_BITS * level;
+static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // Returns: its first tick
+  unsigned shift = DIGIT_BITS * level; // the digits of `base` above `level`, then `index`, then zeros
   return (timers->base >> shift & ~(uint64_t)(CSCHED_WHEEL_SLOTS - 1)) << shift | (uint64_t)index << shift;
 }
 
+// Returns: the lowest wheel level with an occupied slot; CSCHED_WHEEL_LEVELS: the wheel is empty.
 static unsigned first_level(const csched_timers *timers) {
   unsigned level = 0;
   while (level < CSCHED_WHEEL_LEVELS && timers->occupied[level] == 0) level++;
   return level;
 }
 
-// Does: empties the first occupied slot, if it begins at `tick` or before: its timers cascade. Returns: whether there was such a slot. If not,
-// `base` is now `tick` or later.
-static bool open_slot(csched_timers *timers, uint64_t tick) {
+// Does: if the first occupied slot begins at or before `tick`, cascades its timers and returns true. Else advances `base` to `tick`; returns false.
+static bool cascade_first_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
   uint64_t begin = level < CSCHED_WHEEL_LEVELS ? slot_begin(timers, level, index) : UINT64_MAX;
-  if (begin > tick) { // W3: `base` stays before that slot
+  if (begin > tick) { // W3: `base` stays before the first slot
     if (timers->base < tick) timers->base = tick;
     return false;
   }
-  timers->base = begin; // W3: the slot's timers cascade
+  timers->base = begin; // W3: relative to the new `base`, its timers belong to lower levels
   for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
     LIST_REMOVE(timer, node);
     link_timer(timers, timer);
@@ -149,7 +148,7 @@ static bool open_slot(csched_timers *timers, uint64_t tick) {
 
 // MARK: when to wake
 
-// Returns: the least deadline + leeway. It checks only timers and slots that begin before the result: the wake will pop these.
+// Returns: the least deadline + leeway. The search stops at deadlines and slots that begin after the best result so far.
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
@@ -158,7 +157,7 @@ static csched_time find_wake(csched_timers *timers) {
     timers->steps++;
   }
   for (unsigned level = 0; level < CSCHED_WHEEL_LEVELS; level++)
-    for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) {
+    for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) { // clears the lowest set bit
       unsigned index = (unsigned)__builtin_ctzll(left);
       if (slot_begin(timers, level, index) << TICK_BITS >= best) return best;
       if (timers->slots[level][index].wake < best) best = timers->slots[level][index].wake;
@@ -167,7 +166,7 @@ static csched_time find_wake(csched_timers *timers) {
   return best;
 }
 
-// Returns: the least deadline, or the begin of the slot with it.
+// Returns: the least deadline, or the beginning of the slot that contains it.
 static csched_time find_first(const csched_timers *timers) {
   csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near);
   if (timer != NULL) return timer->deadline;
@@ -176,13 +175,13 @@ static csched_time find_first(const csched_timers *timers) {
   return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
 }
 
-// Does: counts and links `timer`. Returns: whether `wake` has become earlier.
+// Does: links and counts `timer`; delays an overdue timer to `floor`. Returns: whether `wake` has become earlier.
 static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time deadline) {
-  csched_time floor = csched_load_relaxed(&timers->floor); // W9: only the loop's thread needs the latest value
+  csched_time floor = csched_load_relaxed(&timers->floor); // W9: only the loop's own thread must see its latest write
   timer->deadline = deadline;
-  if (CSCHED_UNLIKELY(deadline < floor)) {
+  if (CSCHED_UNLIKELY(deadline < floor)) { // W9: wait behind all earlier timers
     csched_time latest = wake_of(timer);
-    timer->leeway = latest > floor ? latest - floor : 0;
+    timer->leeway = latest > floor ? latest - floor : 0; // keeps deadline + leeway
     timer->deadline = deadline = timers->put_off = floor;
   }
   timer->order = ++timers->last_order;
@@ -197,7 +196,7 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
   return true;
 }
 
-// Does: unlinks and uncounts `timer`. It does not raise `wake`: reset_if_empty and csched_timers_pop_ do.
+// Does: unlinks and uncounts `timer`. It marks `wake` as possibly too early, and does not raise it.
 static void remove_timer(csched_timers *timers, csched_timer *timer) {
   unlink_timer(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return;
@@ -205,14 +204,14 @@ static void remove_timer(csched_timers *timers, csched_timer *timer) {
   if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
 }
 
-// Does: resets `first` and `wake` after the last timer was removed.
+// Does: resets `first` and `wake` if no timer with a finite deadline waits.
 static void reset_if_empty(csched_timers *timers) {
   if (timers->pending != 0) return;
   csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer waits
   set_wake(timers, CSCHED_FOREVER);
 }
 
-// Does: removes `timer`, which the caller owns from then on.
+// Does: ends the wait of `timer`; the caller runs, delivers or drops it.
 static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
   remove_timer(timers, timer);
   csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
@@ -224,7 +223,7 @@ static bool waits_in(const csched_timers *timers, const csched_timer *timer) {
   return csched_load_relaxed(&timer->owner) == timers; // W6: changed from or to `timers` only under this lock
 }
 
-// MARK: for loops
+// MARK: operations of the queue
 
 void csched_timers_init_(csched_timers *timers) {
   timers->wake = timers->first = CSCHED_FOREVER;
@@ -237,7 +236,7 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   bool is_cancelled = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
-    added = CSCHED_TIMER_LATE;                   // W9: becomes a plain job
+    added = CSCHED_TIMER_LATE;                   // W9: bypasses; the caller delivers it
   } else if (!timers->is_closed) {               // W7: else refused
     csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8: before the fence
     timer->leeway = leeway;
@@ -251,10 +250,10 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
-bool csched_timers_pass_(csched_timers *timers, csched_time deadline) {
+bool csched_timers_pass_(csched_timers *timers, csched_time deadline) { // W9: may an overdue timer bypass?
   csched_lock_lock(&timers->lock);
   csched_time first = csched_load_relaxed(&timers->first);     // W9: under the lock
-  bool passes = deadline < first && timers->put_off < first && // W9: no timer before it waits,
+  bool passes = deadline < first && timers->put_off < first && // W9: no preceding timer waits, put off or not,
                 csched_load_relaxed(&timers->telling) == 0;    // W9: or is being delivered
   if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
   csched_lock_unlock(&timers->lock);
@@ -266,7 +265,7 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (waits_in(timers, timer) && deadline < timers->passed) {
     remove_locked(timers, timer);
-    added = CSCHED_TIMER_LATE; // W9: becomes a plain job
+    added = CSCHED_TIMER_LATE; // W9: bypasses; the caller delivers it
   } else if (waits_in(timers, timer)) {
     remove_timer(timers, timer); // W8: the owner stays set
     added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
@@ -279,21 +278,21 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
-  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && open_slot(timers, now >> TICK_BITS)) {
-  } // W2: order
+  while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && cascade_first_slot(timers, now >> TICK_BITS)) {
+  } // W2: fill `near` with the timers up to `now`
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
   if (timer != NULL) remove_locked(timers, timer);          // W5: removed by the pop
-  csched_store_relaxed(&timers->first, find_first(timers)); // W4: `first` is raised
+  csched_store_relaxed(&timers->first, find_first(timers)); // W4: raises `first`
   if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
-    set_wake(timers, find_wake(timers)); // W4: `wake` is raised
+    set_wake(timers, find_wake(timers)); // W4: raises `wake`
   csched_lock_unlock(&timers->lock);
   return timer;
 }
 
 csched_time csched_timers_wake_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
-  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4: no missed wake
+  if (timers->is_wake_low) set_wake(timers, find_wake(timers)); // W4: raises a `wake` that is too early
   csched_time wake = csched_load_relaxed(&timers->wake);        // W4: under the lock
   csched_lock_unlock(&timers->lock);
   return wake;
@@ -306,14 +305,14 @@ size_t csched_timers_count_(csched_timers *timers, bool with_never) {
   return count;
 }
 
-// A count of the timers of `target`: at most `left` more timers are checked; `first` is the least deadline.
+// A search that counts the timers of `target`. `left`: how many more timers it may check; `first`: the least deadline found.
 typedef struct timer_search {
   const struct csched_target *target;
   size_t left, count;
   csched_time first;
 } timer_search;
 
-// Returns: false, without a check of `timer`, at the end of the search.
+// Does: checks `timer`. Returns: false, without the check, if the search may check no more timers.
 static bool search_timer(timer_search *search, const csched_timer *timer) {
   if (search->left == 0) return false;
   search->left--;
@@ -323,6 +322,7 @@ static bool search_timer(timer_search *search, const csched_timer *timer) {
   return true;
 }
 
+// Returns: whether it has checked all timers.
 static bool search_all_locked(csched_timers *timers, timer_search *search) {
   csched_timer *each;
   RB_FOREACH(each, csched_timer_tree, &timers->near)
@@ -357,7 +357,7 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timers->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timers->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // not unlocked: an unlock would wake sleepers, which are in the parent
+  timers->lock = (csched_lock)CSCHED_LOCK_INIT; // an unlock would wake sleepers, which are threads of the parent
   if (!are_orphaned) return;
   timers->is_closed = true;
   timers->first = timers->wake = CSCHED_FOREVER;
@@ -368,7 +368,7 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 // Requires: this thread has made the job DROPPING. Returns: whether `timer` waited, and this call has removed it.
 static bool withdraw(csched_timer *timer) {
   csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8: after the fence
-  if (timers == NULL) return false;                           // not added yet, being delivered, or a plain job (W9)
+  if (timers == NULL) return false;                           // not added yet, popped, or bypassing (W9)
   csched_lock_lock(&timers->lock);
   bool is_here = waits_in(timers, timer);
   if (is_here) remove_locked(timers, timer); // W5: removed by the canceller
@@ -382,17 +382,17 @@ void csched_timer_end_cancel_(csched_timer *timer) {
     csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
     is_out = withdraw(timer);
   }
-  csched_job_end_cancel_(&timer->job, is_out); // last: `drop` may release the timers' owner
+  csched_job_end_cancel_(&timer->job, is_out); // the final access: `drop` may free the queue
 }
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
   csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else its queue may be freed
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else the owner may be freed
   return result;
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // the run may have been unwound (job.c, J7)
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // job.c, J7: ends a run that was unwound
   csched_cancel_result result = csched_timer_cancel(timer);
   if (result == CSCHED_CANCEL_RUNNING) csched_job_wait_(&timer->job, "csched_timer_cancel_and_wait");
   return result;

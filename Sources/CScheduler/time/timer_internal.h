@@ -17,19 +17,19 @@ RB_HEAD(csched_timer_tree, csched_timer);
 /// The timers of one loop, clock or virtual time. `wake` and `first` may be read without the lock, with relaxed order:
 /// csched_mpsc_notify and csched_mpsc_park order them.
 struct csched_timers {
-  csched_time wake;  ///< no pop is needed before; CSCHED_FOREVER: no timer needs a wake
-  csched_time first; ///< no deadline is earlier; CSCHED_FOREVER: there is no deadline
+  csched_time wake;  ///< no pop is needed earlier; CSCHED_FOREVER: no timer needs a wake
+  csched_time first; ///< lower bound of the deadlines; CSCHED_FOREVER: there is no finite deadline
   csched_time floor; ///< minimum deadline of a new timer; 0: none. Only the loop's thread writes it
-  uint32_t telling;  ///< 1 while a due timer may be being delivered to its target, see loop.c
+  uint32_t telling;  ///< 1 while the loop may be delivering a popped timer to its target, see loop.c (LP9)
   csched_lock lock;
   bool is_closed;
-  bool is_wake_low;    ///< the timer that set `wake` was removed
-  csched_time passed;  ///< a new timer with an earlier deadline passes (W9): it does not wait here
-  csched_time put_off; ///< the latest `floor` that replaced a deadline
-  uint64_t last_order; ///< `order` of the latest submission
+  bool is_wake_low;    ///< `wake` may be too early: the timer that set it was removed
+  csched_time passed;  ///< a new timer with an earlier deadline bypasses the queue (W9)
+  csched_time put_off; ///< the latest `floor` that has replaced the deadline of an overdue timer
+  uint64_t last_order; ///< `order` of the most recent submission
   uint64_t base;       ///< in ticks: timers up to `base` are in `near`
-  size_t pending;      ///< timers in `near` and `slots`
-  size_t never_count;  ///< timers in `never`
+  size_t pending;      ///< number of timers in `near` and `slots`
+  size_t never_count;  ///< number of timers in `never`
   uint64_t steps;      ///< for tests: how many other timers and slots the operations have checked
   struct csched_timer_tree near;
   struct csched_timer_queue never;        ///< timers at CSCHED_FOREVER
@@ -41,29 +41,28 @@ struct csched_timers {
 };
 
 typedef enum csched_timer_added {
-  CSCHED_TIMER_REFUSED,     ///< closed
+  CSCHED_TIMER_REFUSED,     ///< the queue is closed; of a move: the timer does not wait here
   CSCHED_TIMER_LATE,        ///< overdue: the timer does not wait here, and the caller delivers it
-  CSCHED_TIMER_ADDED,       ///< `wake` is unchanged
-  CSCHED_TIMER_ADDED_FIRST, ///< `wake` has become earlier: the caller notifies the sleeping thread
+  CSCHED_TIMER_ADDED,       ///< the timer waits; `wake` is unchanged
+  CSCHED_TIMER_ADDED_FIRST, ///< the timer waits; `wake` has become earlier: the caller notifies the sleeping thread
 } csched_timer_added;
 
 /// Does: makes `timers`, all zero, empty and open. Thread: before they are shared.
 void csched_timers_init_(csched_timers *timers);
 
-/// Does: adds `timer`. Requires: the timer waits in no queue; its job is marked as submitted. Thread: any.
+/// Does: adds `timer`. Requires: the timer waits in no queue; its job is marked as submitted. Returns: see csched_timer_added. Thread: any.
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway);
 
-/// Does: moves `timer` to another deadline, behind the timers that have that deadline already. Returns: REFUSED when the timer does not wait here;
-/// LATE when the move has ended its wait. Thread: any.
+/// Does: moves `timer` to another deadline, behind the timers that have that deadline. Returns: see csched_timer_added. Thread: any.
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline);
 
-/// Does: checks whether a new timer, whose `deadline` is over, may pass (W9), so that the caller need not add it. It may not while a timer before it
-/// waits or is being delivered (`telling`). After a pass, new timers with that deadline or an earlier one pass. Returns: whether it may. Thread: any.
+/// Does: checks whether a new, overdue timer may bypass the queue (W9). It may not while a timer that precedes it waits or is being delivered.
+/// After a bypass, new timers with the same or an earlier deadline bypass, too. Returns: true: the caller delivers the timer. Thread: any.
 bool csched_timers_pass_(csched_timers *timers, csched_time deadline);
 
-/// Does: removes the first timer that is due at `now`; with CSCHED_FOREVER, the first of all. Returns: the timer; NULL when no timer is due: `wake`
-/// and `first` are then after `now`. Thread: any.
+/// Does: removes the first timer that is due at `now`; with CSCHED_FOREVER, the first of all. Returns: the timer; NULL: no timer is due, and `wake`
+/// and `first` are now after `now`. Thread: any.
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now);
 
 /// Returns: the least deadline + leeway of the waiting timers; CSCHED_FOREVER: no timer needs a wake. Thread: any.
@@ -72,8 +71,8 @@ csched_time csched_timers_wake_(csched_timers *timers);
 /// Returns: how many timers wait; timers at CSCHED_FOREVER count only `with_never`. Thread: any.
 size_t csched_timers_count_(csched_timers *timers, bool with_never);
 
-/// Does: counts the timers that wait here for `target`, and stores the least deadline, CSCHED_FOREVER for none. It checks at most `most` timers.
-/// Returns: whether it has checked all. Thread: any.
+/// Does: searches at most `most` waiting timers. Out: `*count`, how many are for `target`; `*first`, their least deadline, or CSCHED_FOREVER.
+/// Returns: whether it has checked all timers. Thread: any.
 bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
                              csched_time *first);
 

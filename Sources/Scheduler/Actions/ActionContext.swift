@@ -2,7 +2,7 @@
 // This file adds the scheduled actions and the memory.
 //
 // Invariants
-//   AX1  A handler is called as CN1 of cancellation.c says. Its closure is released after the call, or when the handler is removed.
+//   AX1  A handler is called at most once (CN1 of cancellation.c). Its closure is released after the call, or when the handler is removed.
 //   AX2  An action scheduled through a context never starts after a disposal of that context, or of an ancestor, has returned: the action checks
 //        before it starts. A handler in the action's own context disposes the action, which releases its captures.
 //   AX3  The tree retains an ended context only while it has children (CN4). A child of a context that has left the tree retains that context.
@@ -41,21 +41,20 @@ public final class ActionContext: Disposable {
     let context: Unmanaged<ActionContext>
   }
 
-  private let counted = CountedDisposable()  // for the diagnostic count of living disposables
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   // Owned by the C core, which any thread may call.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
   /// The disposable of the submitted action, until the action has ended.
   private let scheduled = Protected<(any Disposable)?>(nil)
-  /// The parent context, if it had left the tree before this context was made: it had ended, without children. Otherwise nil: the tree retains the
-  /// parent.
+  /// The parent context, if the parent had left the tree before this context was created. Otherwise nil, because the tree retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
   /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
     _ = Unmanaged.passRetained(self)  // the tree's reference, until the node leaves the tree
-    let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { gone in
-      let context = ActionContext.of(gone!)
+    let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in  // called when the node leaves the tree
+      let context = ActionContext.of(node!)
       context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
     }
@@ -84,14 +83,14 @@ public final class ActionContext: Disposable {
     dispose()
     var all: [ActionContext] = []
     withUnsafeMutablePointer(to: &all) { all in
-      csched_cancellation_visit_(
+      csched_cancellation_visit_(  // collects this context and its descendants that are still in the tree
         cancellation,
         { each, all in
           let context = ActionContext.of(each!).takeUnretainedValue()
           all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
         }, all)
     }
-    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4: also if another thread disposed it
+    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4: wait for the action, also if another thread disposed the context
   }
 
   /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers before `dispose()`
@@ -124,7 +123,7 @@ public final class ActionContext: Disposable {
   ///
   /// - Parameters:
   ///   - scheduler: where the child runs; it may differ from this action's scheduler.
-  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never runs.
   ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
   ///   - action: what to run. It is given its own context.
   @discardableResult
@@ -135,7 +134,8 @@ public final class ActionContext: Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
-  /// Calls `submit` with a closure that calls `action`. If the context is disposed during the submission, disposes the submitted closure.
+  /// Calls `submit` with a closure that runs `action` and ends the context. If the context is disposed during the submission, disposes the
+  /// disposable that `submit` returned.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
@@ -150,7 +150,7 @@ public final class ActionContext: Disposable {
         running.context.end()
       })
     disposeWhenCancelled()
-    withExtendedLifetime(running) {}  // AX3: a dropped closure ends the context here, not earlier
+    withExtendedLifetime(running) {}  // AX3: if the scheduler dropped the closure, the context ends here, after the handler was added
     return self
   }
 
@@ -168,8 +168,8 @@ public final class ActionContext: Disposable {
 
   /// Ends the context. Called after the action, and again when the submitted closure is released.
   fileprivate func end() {
-    let last = scheduled.exchange(nil)
-    withExtendedLifetime(last) { csched_cancellation_end(cancellation) }
+    let submitted = scheduled.exchange(nil)
+    withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }  // release `submitted` after the handlers are removed
   }
 
   /// An object that only the submitted closure retains. Its release ends the context, also when the closure is dropped.
@@ -184,7 +184,7 @@ public final class ActionContext: Disposable {
     // Unchecked: only the disposing thread calls `body`, and only `release`, once and after the call, clears it.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
-    private let counted = CountedDisposable()  // as above
+    private let counted = CountedDisposable()  // for the diagnostic count of disposables
 
     init(_ body: @escaping @Sendable () -> Void) {
       self.body = body
@@ -230,7 +230,7 @@ extension SchedulerType {
   /// Schedules `action` with a context for `delay` from now, or up to `tolerance` later: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
   ///
   /// - Parameters:
-  ///   - delay: how long from now. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never runs.
   ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
   ///   - action: what to run. It checks the context to see whether it should end.
   @discardableResult

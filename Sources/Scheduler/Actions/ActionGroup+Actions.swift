@@ -12,12 +12,11 @@ extension ActionGroup {
     admit(action) { scheduler.schedule($0) }
   }
 
-  /// Returns a scheduler whose actions run on `scheduler` as members of this group. It lets you count, wait for and cancel all actions of one
-  /// part of a program.
+  /// Returns a scheduler whose actions run on `scheduler` as members of this group, so that you can count them, wait for them and cancel them.
   ///
   /// ```swift
   /// let requests = ActionGroup()
-  /// let client = Client(on: requests.scheduler(on: network))   // it schedules as on any other
+  /// let client = Client(on: requests.scheduler(on: network))   // the client need not know of the group
   /// log("\(requests.pendingCount) under way")
   /// guard requests.wait(for: .seconds(5)) else { return requests.cancelAll() }
   /// ```
@@ -32,7 +31,7 @@ extension ActionGroup {
   public func scheduler(on scheduler: any SchedulerType) -> any SchedulerType {
     ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
       guard repeats else { return admit(action, submit) }
-      return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }
+      return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }  // a member until it is disposed or dropped
     }
   }
 

@@ -15,7 +15,7 @@ internal import CScheduler
 ///    already wait return all the same.
 /// 3. While a pool thread waits, another thread replaces it in the pool. On the thread of a ``ThreadScheduler`` and on the main thread, the wait
 ///    blocks the scheduler: the members must run elsewhere.
-/// 4. A leave without an enter stops the process with a message. So does the release of a group that has been entered and not left.
+/// 4. A leave without an enter stops the process with a message. So does the release of a group that is not empty.
 ///
 /// In a child process of fork, the count stays as it was, and no thread waits.
 public final class ActionGroup: Sendable {
@@ -50,7 +50,7 @@ public final class ActionGroup: Sendable {
   /// Enters the group. Each call needs one call of ``leave()``.
   public func enter() { csched_group_enter(group, 1) }
 
-  /// Leaves the group. The last leave wakes all waiters and schedules the actions to be notified.
+  /// Leaves the group. The leave that empties the group wakes all waiters, and schedules the actions of ``notify(on:_:)``.
   public func leave() { csched_group_leave(group) }
 
   /// The number of enters without a leave.
@@ -79,19 +79,19 @@ public final class ActionGroup: Sendable {
 
   /// Suspends the task until the group is empty.
   ///
-  /// - Parameter isolation: the caller's isolation, which is kept.
+  /// - Parameter isolation: the caller's isolation, in which this function runs.
   /// - Throws: `CancellationError` as soon as the task is cancelled. The work in the group continues.
   public func waitForAll(isolation: isolated (any Actor)? = #isolation) async throws {
     let resumption = Resumption<Void>()
     let notice = GroupNotice { resumption.finish(.success(())) }
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
-        notice.give(to: group)
-        if resumption.isOver { notice.takeBack(from: group) }  // cancelled before the notice was added
+        notice.add(to: group)
+        if resumption.isOver { notice.remove(from: group) }  // the task was cancelled before the notice was added
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
-      notice.takeBack(from: group)
+      notice.remove(from: group)
     }
   }
 
@@ -100,7 +100,7 @@ public final class ActionGroup: Sendable {
   /// - Parameters:
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. The work in the group continues.
   public func waitForAll<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
@@ -109,22 +109,22 @@ public final class ActionGroup: Sendable {
   }
 
   /// Schedules `action` on `scheduler` once, when the group is empty. If the group is empty already, this call schedules the action. Otherwise the
-  /// last call of ``leave()`` does. Several actions are scheduled in the order of the calls.
+  /// ``leave()`` that empties the group does. Several actions are scheduled in the order of the calls.
   ///
   /// - Parameters:
   ///   - scheduler: where `action` runs.
   ///   - action: what to run, once.
   public func notify(on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void) {
-    GroupNotice { scheduler.schedule(action) }.give(to: group)
+    GroupNotice { scheduler.schedule(action) }.add(to: group)
   }
 }
 
 /// A closure that a group calls once, when the group is empty, unless the notice is removed before.
 private final class GroupNotice: @unchecked Sendable {
-  // Unchecked: a lock of the C core guards the memory and its membership in the group.
+  // Unchecked: a lock of the C core guards `memory` and its link in the group's list of notices.
   private struct Memory {
     var core = csched_group_notice()  // first member: its address is the notice's address
-    var owner: Unmanaged<GroupNotice>?
+    var owner: Unmanaged<GroupNotice>?  // the reference that the group owns
   }
 
   private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
@@ -142,7 +142,7 @@ private final class GroupNotice: @unchecked Sendable {
   }
 
   /// Adds the notice to the group. Call this once. The group retains the notice until it has called or removed it.
-  func give(to group: UnsafeMutablePointer<csched_group>) {
+  func add(to group: UnsafeMutablePointer<csched_group>) {
     memory.pointee.owner = .passRetained(self)
     csched_group_call_(group, core) {
       let memory = UnsafeMutableRawPointer($0!).assumingMemoryBound(to: Memory.self)
@@ -151,8 +151,8 @@ private final class GroupNotice: @unchecked Sendable {
   }
 
   /// Removes the notice from the group, unless the group has called it.
-  func takeBack(from group: UnsafeMutablePointer<csched_group>) {
-    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }
+  func remove(from group: UnsafeMutablePointer<csched_group>) {
+    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }  // true: removed, so the group will not call the notice
   }
 }
 

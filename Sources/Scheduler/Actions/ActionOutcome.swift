@@ -14,14 +14,14 @@ package final class ActionOutcome: Sendable {
   private struct State {
     var phase = Phase.open
     var isSubmitted = false  // the submission has returned
-    /// The submission ran inside a drop, so the drop after a refusal may have been deferred until after the submission.
+    /// The submission ran inside the drop of another action. If the scheduler refused, this action's drop may come after the submission returned.
     var isSubmittedInDrop = false
     /// Called on a drop. Nil when a drop is no longer possible.
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
   private let state: Protected<State>
-  let note: @Sendable (Event) -> Void
+  let note: @Sendable (Event) -> Void  // receives each event
 
   package init(
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }
@@ -54,18 +54,19 @@ package final class ActionOutcome: Sendable {
   /// Returns whether the disposal came before the start. If so, the caller reports `.disposed` after the action has been released.
   func claimDisposal() -> Bool { claim(.disposed) }
 
-  /// Sets the phase if the action is open. Returns whether it was open: only one of start and disposal wins.
+  /// Sets `phase` if the action is open. Returns whether the action was open: either the start or the disposal wins, never both.
   private func claim(_ phase: Phase) -> Bool {
     var needless: (@Sendable (SchedulerError) -> Void)?  // released outside the lock
     return state.withLock { state in
       guard state.phase == .open else { return false }
       state.phase = phase
-      swap(&needless, &state.onDrop)
+      swap(&needless, &state.onDrop)  // the action can no longer be dropped
       return true
     }
   }
 
-  /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was disposed, reports a drop.
+  /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was disposed, reports a drop:
+  /// `.refused` if `schedule` itself dropped the action, else `.stopped`.
   func end() {
     var why = CSCHED_DROP_STOPPED
     let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED
@@ -80,7 +81,7 @@ package final class ActionOutcome: Sendable {
   }
 }
 
-/// Runs the action. Only the scheduler's closure retains this object, so its release means that the action has run or was dropped.
+/// Runs the action. Only the closure given to the scheduler retains this object, so its deinit means that the action has run or was dropped.
 package final class ReportingAction: Sendable {
   private let outcome: ActionOutcome
 
@@ -91,14 +92,14 @@ package final class ReportingAction: Sendable {
   /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
     guard outcome.claimRun() else { return }
-    withRefusalLine(body)
+    withRefusalLine(body)  // refusals of submissions that `body` makes are printed again
     outcome.end()
   }
 }
 
 /// Disposes the action, and reports `.disposed` if the action had not started.
 final class ReportingDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let outcome: ActionOutcome
   private let disposed = Protected(false)
   // Set until deinit, also after the disposal, so that every `disposeAndWait` can wait for the action.
@@ -110,8 +111,8 @@ final class ReportingDisposable: DisposalNode {
   }
 
   deinit {
-    if disposed.read() { return }  // a DisposalWalk may hold `inner` now, and dispose it
-    DisposalWalk.release { walk in
+    if disposed.read() { return }  // a DisposalWalk has its own reference to `inner`
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let inner = inner.take() { walk.push(inner) }
     }
   }
@@ -123,7 +124,7 @@ final class ReportingDisposable: DisposalNode {
   package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
-    guard outcome.claimDisposal() else { return walk.push(inner) }
-    walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })
+    guard outcome.claimDisposal() else { return walk.push(inner) }  // the action has started or is over: nothing to report
+    walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })  // the walk reports after it disposed `inner`
   }
 }

@@ -1,8 +1,8 @@
 internal import CScheduler
 
 /// The token of a closure that is queued in the C core, with or without a delay. Disposing the token cancels the closure.
-/// The closure is stored in the memory of a task of the core (`task.h` has the contract), so nothing is allocated besides the captures. If the
-/// closure returns a disposable, a ``ReturningAction`` holds the disposable.
+/// The closure is stored in the memory of a csched_task (contract: `task.h`), so nothing is allocated besides the captures. If the closure returns
+/// a disposable, a ``ReturningAction`` holds the disposable.
 struct ClosureTask: Disposable, @unchecked Sendable {
   // Unchecked: a pointer is not Sendable, but the core accepts the value on any thread.
   let task: csched_task
@@ -12,7 +12,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     private let work: HeldClosure
     private let origin: ActionOrigin
 
-    /// The core that a deferred drop must retain.
+    /// The TargetCore that a deferred drop must retain; nil if `origin` retains a marker instead.
     var unowned: UnsafeMutableRawPointer? { origin.unowned }
 
     init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
@@ -34,7 +34,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     /// Releases the closure without a call. Then notifies the drop observers, unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
       let origin = origin
-      _ = consume work  // release the captures before any notification
+      _ = consume work  // release the captures before the action and the observers are notified
       action?.drop()
       if DropObservers.areThere, reason != CSCHED_DROP_CANCELLED {
         origin.tell(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
@@ -56,7 +56,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     if action == nil { Held.tell(task.job, held) }
   }
 
-  /// Makes a task that can be delayed. The task retains `core`, and thereby the queue in which it waits, until it is over.
+  /// Makes a task that can be delayed. The task retains `core`, and thereby the queue in which it waits, until `timedType.release`.
   init(
     delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside marker: TargetCore?,
     of action: ReturningAction?
@@ -97,7 +97,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 }
 
 extension csched_task {
-  /// Makes a task. The caller initialises its room: the memory for the closure.
+  /// Makes a csched_task. The caller initialises the task's room, which is the memory for the closure.
   @inline(__always)
   static func made(
     _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
@@ -133,7 +133,8 @@ extension ClosureTask.Held {
 }
 
 private let plainType: JobType = {
-  // A plain task does not retain its core, so the C core retains it while a drop is deferred. (A timed task retains its core.)
+  // A plain task does not retain its TargetCore. While the drop of a plain task is deferred, the C core finds, retains and releases the TargetCore
+  // by these three callbacks.
   csched_swift_on_put_off_(
     { job in
       guard job!.pointee.type == plainType.pointer else { return nil }
@@ -146,7 +147,7 @@ private let plainType: JobType = {
       release: {
         Counted.jobs(-1)
         csched_task_free_($0, CSCHED_TASK_PLAIN)
-      }), closureAt: MemoryLayout<csched_job>.size)
+      }), closureAt: MemoryLayout<csched_job>.size)  // the closure follows the csched_job
 }()
 
 private let timedType = JobType(
@@ -155,15 +156,15 @@ private let timedType = JobType(
     drop: { ClosureTask.Held.drop(ClosureTask.Held.timed($0), of: $0) },
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
-/// The target core that an action was submitted to, and the scheduler marker that it runs inside, in one word.
-/// The marker is retained. The core is not: it drops its queued actions before it is freed, and only a drop reads the reference. Retaining it would
-/// cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
+/// The TargetCore that an action was submitted to, or the scheduler marker that the action runs inside, in one word.
+/// A marker is retained. A target core is not: it drops its queued actions before it is freed, and only a drop reads the reference. Retaining it
+/// would cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
 struct ActionOrigin: ~Copyable {
-  /// The address of the marker or the core. Bit 0: it is a marker. Bit 1: a refusal is not reported.
+  /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: a refusal is not reported.
   private let bits: UInt
 
   init(_ core: TargetCore?, marker: TargetCore?, reportsRefusal: Bool = true) {
-    let flag: UInt = reportsRefusal ? 0 : 2
+    let flag: UInt = reportsRefusal ? 0 : 2  // bit 1
     if let marker {
       bits = UInt(bitPattern: Unmanaged.passRetained(marker).toOpaque()) | 1 | flag
     } else {
@@ -173,7 +174,7 @@ struct ActionOrigin: ~Copyable {
 
   deinit { if isMarked { reference!.release() } }
 
-  /// The core, if this value does not retain it. A deferred drop must retain it.
+  /// The target core, which this value does not retain, so that a deferred drop must retain it. Nil for a marker.
   var unowned: UnsafeMutableRawPointer? { isMarked ? nil : reference?.toOpaque() }
 
   private var reference: Unmanaged<TargetCore>? {

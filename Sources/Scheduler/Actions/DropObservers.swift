@@ -19,7 +19,7 @@ enum DropObservers {
   private static let present = Atomic(false)
 
   /// Whether there are observers.
-  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: set if an observer was added
+  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: true if an observer was added before the drop
 
   static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
@@ -34,17 +34,17 @@ enum DropObservers {
     let before = all.withLock { observers in
       let before = observers
       body(&observers)
-      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: set if an observer was added
+      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: true from the first addition on
       return before
     }
-    _ = consume before
+    _ = consume before  // outside the lock
   }
 
   /// Notifies all observers that an action of `core` was dropped.
   static func tell(_ core: TargetCore, _ reason: SchedulerError) {
     let observers = all.read()
     if observers.isEmpty { return }
-    let scheduler = core.livingScheduler
+    let scheduler = core.livingScheduler  // nil if the scheduler has been released
     for observer in observers { observer.tell(scheduler, reason) }
   }
 }
@@ -56,12 +56,12 @@ private final class DropObserver: Disposable {
     var inside: [UInt] = []  // the threads that are inside the handler
   }
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let state: Protected<State>
 
   init(_ handler: @escaping DropObservers.Handler) {
     state = Protected(State(handler: handler))
-    Counted.closures(1)
+    Counted.closures(1)  // for the diagnostic count
   }
 
   deinit { if state.read({ $0.handler != nil }) { Counted.closures(-1) } }
@@ -69,14 +69,14 @@ private final class DropObserver: Disposable {
   func tell(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) {
     let thread = csched_swift_thread_()
     let handler = state.withLock { state -> DropObservers.Handler? in
-      guard let handler = state.handler, !state.inside.contains(thread) else { return nil }
+      guard let handler = state.handler, !state.inside.contains(thread) else { return nil }  // nil: do not call
       state.inside.append(thread)
       return handler
     }
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
-    csched_swift_discards_end_(outer)  // runs deferred drops while `inside`: the handler must not see them
+    csched_swift_discards_end_(outer)  // performs deferred drops while this thread is in `inside`, so the handler is not called for them
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 
@@ -86,6 +86,6 @@ private final class DropObserver: Disposable {
     guard let handler = state.withLock({ $0.handler.take() }) else { return }
     DropObservers.remove(self)
     _ = consume handler
-    Counted.closures(-1)
+    Counted.closures(-1)  // for the diagnostic count
   }
 }

@@ -19,8 +19,8 @@
 final class GroupMembers: @unchecked Sendable {
   // Unchecked: `lock` guards all changes here and in the members.
   private let lock = InlineLock()
-  @exclusivity(unchecked) private var first: Unmanaged<GroupMember>?
-  @exclusivity(unchecked) private var last: Unmanaged<GroupMember>?
+  @exclusivity(unchecked) private var first: Unmanaged<GroupMember>?  // the head of the list
+  @exclusivity(unchecked) private var last: Unmanaged<GroupMember>?  // the tail
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0  // the number of the newest member
 
   /// Appends `member`, unless it has ended.
@@ -45,25 +45,24 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Cancels the members that are in the list at the call. A cancelled member stays in the list until it has ended, so that a concurrent call
-  /// disposes it too.
+  /// Cancels the members that are in the list at the call. They stay listed until they have ended, so that a concurrent call disposes them too.
   func cancelAll() {
-    let last = lock.withLock { lastNumber }
+    let newest = lock.withLock { lastNumber }  // members added later are not cancelled
     var number: UInt64 = 0
-    while let (next, cancelable) = nextMember(after: number, upTo: last) {
-      cancelable.dispose()  // GM2: dispose it, even if another thread does
+    while let (next, cancelable) = nextMember(after: number, upTo: newest) {
+      cancelable.dispose()  // GM2: dispose each member, even if another thread does so too
       number = next
     }
   }
 
-  /// Returns the number and the disposable of the first member whose number is greater than `number` and at most `last`; nil if there is none.
-  private func nextMember(after number: UInt64, upTo last: UInt64) -> (UInt64, any Disposable)? {
+  /// Returns the number and the disposable of the first member whose number is greater than `number` and at most `newest`; nil if there is none.
+  private func nextMember(after number: UInt64, upTo newest: UInt64) -> (UInt64, any Disposable)? {
     lock.withLock {
       var each = first
       while let member = each {
-        let (its, cancelable, next) = member._withUnsafeGuaranteedRef { ($0.number, $0.cancelable, $0.next) }
-        if its > last { return nil }
-        if its > number { return cancelable.map { (its, $0) } }
+        let (memberNumber, cancelable, next) = member._withUnsafeGuaranteedRef { ($0.number, $0.cancelable, $0.next) }
+        if memberNumber > newest { return nil }
+        if memberNumber > number { return cancelable.map { (memberNumber, $0) } }
         each = next
       }
       return nil
@@ -80,13 +79,13 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An unfinished action in a group. Only the submitted closure retains this object, so dropping the closure also ends the member.
+/// An unfinished action in a group. Only the submitted closure retains this object, so releasing the closure without a run also ends the member.
 class GroupMember: @unchecked Sendable {
   // Unchecked: the lock of the group's list guards the changes.
   private let group: ActionGroup
   @exclusivity(unchecked) fileprivate var hasEnded = false
   @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?  // set while the member is in the list
-  @exclusivity(unchecked) fileprivate var number: UInt64 = 0
+  @exclusivity(unchecked) fileprivate var number: UInt64 = 0  // grows in the order of submission
   @exclusivity(unchecked) fileprivate var previous: Unmanaged<GroupMember>?
   @exclusivity(unchecked) fileprivate var next: Unmanaged<GroupMember>?
 
@@ -96,9 +95,9 @@ class GroupMember: @unchecked Sendable {
     group.enter()
   }
 
-  deinit { if !hasEnded { end() } }  // no lock needed: no other thread has a reference
+  deinit { if !hasEnded { end() } }  // the action was dropped; no lock needed, because no other thread has a reference
 
-  /// Leaves the group, once.
+  /// Unlinks the member and leaves the group. Call this once.
   final func end() {
     withExtendedLifetime(group.members.end(self)) { group.leave() }
   }
@@ -127,5 +126,5 @@ final class ActionMember: GroupMember, @unchecked Sendable {
 
   /// Not inlined, so that the captures are released when it returns.
   @inline(never)
-  private func callOnce() { action.take()!() }  // GM3: releases the captures at its end
+  private func callOnce() { action.take()!() }  // GM3: the captures are released when callOnce returns
 }

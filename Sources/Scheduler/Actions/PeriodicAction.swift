@@ -6,7 +6,7 @@
 //   suspensions  the number of calls of suspend() without a resume()
 // Invariants
 //   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
-//   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end, unless resume() comes first.
+//   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end, unless resume() is called first.
 //   PA3  While the action is suspended, the scheduler retains nothing of it. A drop that a suspension causes does not end the action.
 //   PA4  Any other drop or end of the series by the scheduler ends the action.
 // Orderings: the lock's.
@@ -27,15 +27,15 @@
 /// ```
 ///
 /// 1. While the action is suspended, no tick starts, and the scheduler has no timer and no wakeup for it. The closure stays retained.
-/// 2. A pause does not change when ticks are due. At ``resume()``, ticks whose time has passed are late, as if the last tick had run until then.
+/// 2. A pause does not change when ticks are due. At ``resume()``, ticks whose time has passed are late, as if the previous tick had run until then.
 ///    With ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With ``ActionTiming/Pace/catchingUp`` each of them runs. With
-///    ``ActionTiming/Pace/skipping`` none runs. With ``ActionTiming/Pace/fixedDelay`` at most one was missed, which runs at once.
+///    ``ActionTiming/Pace/skipping`` none runs. With ``ActionTiming/Pace/fixedDelay`` at most one tick was missed, and it runs at once.
 /// 3. ``dispose()`` releases the closure at once, suspended or not. Releasing a suspended action ends it.
 /// 4. The action retains its scheduler. A member of a group is outside its group while it is suspended.
 ///
 /// All operations may be called on any thread, also inside the action.
 public final class PeriodicAction: Disposable {
-  private struct Schedule {
+  private struct Schedule {  // the fields: see States
     var ticking: SingleAssignmentDisposable?
     var number = 0
     var suspensions = 0
@@ -47,10 +47,10 @@ public final class PeriodicAction: Disposable {
     /// When the first tick was due. Later ticks are due at multiples of the period after it: the grid.
     let first: MonotonicTime
     var count = 0  // how many ticks have run
-    var last: (begin: MonotonicTime, end: MonotonicTime)?  // when the last tick started and ended
+    var last: (begin: MonotonicTime, end: MonotonicTime)?  // when the most recent tick started and ended
   }
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let timing: ActionTiming
   private let scheduler: any SchedulerType
   private let action: RepeatedCall<@Sendable (PeriodicAction) -> Void, Schedule>
@@ -104,7 +104,7 @@ public final class PeriodicAction: Disposable {
     cancelled?.dispose()
   }
 
-  /// Calls the action. Returns false if the action is suspended or over, or if a new series has replaced `number`.
+  /// Calls the action. Returns false without a call if the action is suspended or over, or if a new series has replaced `number`.
   private func run(_ number: Int) -> Bool {
     // PA1: no tick while suspended
     guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }
@@ -112,8 +112,8 @@ public final class PeriodicAction: Disposable {
     return true
   }
 
-  /// Called when the scheduler has released a series. Ends the action, unless `takeTicks` has removed that series.
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: end if still current
+  /// Called when the scheduler has released the series `number`. Ends the action, unless `takeTicks` has removed that series.
+  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: end the action only if the series is current
 
   /// Removes the current series and returns its disposable, which the caller disposes outside the lock.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
@@ -135,7 +135,7 @@ public final class PeriodicAction: Disposable {
   /// Reverts one ``suspend()``. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
   public func resume() {
     let now = scheduler.now
-    var isSuspended = true
+    var isSuspended = true  // not changed if the action is over: then `submit` does not call the closure
     submit { schedule in
       isSuspended = schedule.suspensions > 0
       guard isSuspended else { return nil }
@@ -158,11 +158,11 @@ public final class PeriodicAction: Disposable {
     action.awaitOthers()
   }
 
-  /// Ends the action if `isMeant` returns true. Returns the disposable of the current series, for the caller to dispose.
-  private func finish(if isMeant: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
+  /// Ends the action if `condition` returns true. Returns the disposable of the current series, for the caller to dispose.
+  private func finish(if condition: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
     var ticks: SingleAssignmentDisposable?
     action.finish { schedule in
-      guard isMeant(schedule) else { return false }
+      guard condition(schedule) else { return false }
       ticks = Self.takeTicks(&schedule)
       return true
     }
@@ -170,7 +170,7 @@ public final class PeriodicAction: Disposable {
   }
 }
 
-/// One series of ticks. Only the scheduler's closure retains this object, so its release means that the series has ended.
+/// One series of ticks. Only the closure given to the scheduler retains this object, so its deinit means that the series has ended.
 private final class SubmittedTicks: Sendable {
   private let action: PeriodicAction
   private let number: Int
@@ -186,7 +186,7 @@ private final class SubmittedTicks: Sendable {
 }
 
 extension ActionTiming {
-  /// Returns the timing of the series that `resume` submits at `now`.
+  /// Returns the timing of the series that `resume` submits at `now`. A tick that runs once, after a delay, stays due at its first instant.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -199,19 +199,19 @@ extension ActionTiming {
 extension ActionTiming.Repetition {
   /// Returns when the first tick after a pause is due, by the pace. The result may be in the past.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
-    func onGrid(after instant: MonotonicTime) -> MonotonicTime {
+    func onGrid(after instant: MonotonicTime) -> MonotonicTime {  // the first multiple of the period that is later than `instant`
       ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
         ?? MonotonicTime(nanoseconds: .max)
     }
-    guard let last = past.last else {
+    guard let last = past.last else {  // no tick has run
       let isSkipped = pace == .skipping && past.first < now
-      return isSkipped ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first
+      return isSkipped ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first  // -1 ns: a tick that is due at `now` is not skipped
     }
     return switch pace {
     case .fixedDelay: last.end.advanced(by: max(.zero, period))
-    case .catchingUp: past.first.advanced(by: max(.zero, period) * past.count)
-    case .coalescing: onGrid(after: last.begin)
-    case .skipping: onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))
+    case .catchingUp: past.first.advanced(by: max(.zero, period) * past.count)  // the first tick that has not run
+    case .coalescing: onGrid(after: last.begin)  // the first missed tick; it replaces the others
+    case .skipping: onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))  // the first tick that was not missed
     }
   }
 }

@@ -1,9 +1,9 @@
 /// A periodic action that schedules each tick as a delayed action, for schedulers without periodic timers.
 final class PeriodicTicks: Disposable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let timing: ActionTiming  // has a repetition
   private let scheduler: any SchedulerType
-  private let pending = SerialDisposable()  // of the next tick
+  private let pending = SerialDisposable()  // holds the disposable of the next tick
   private let action: RepeatedCall<@Sendable () -> Void, Void>
 
   private init(_ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
@@ -24,8 +24,8 @@ final class PeriodicTicks: Disposable {
   /// Schedules the tick that is due at `due` for `time` from now, plus jitter.
   private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
-    let share = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-    let delay = time + .nanoseconds(Int64(clamping: share))
+    let jitter = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+    let delay = time + .nanoseconds(Int64(clamping: jitter))
     pending.disposable = next
     next.setDisposable(
       scheduler.schedule(.after(delay, tolerance: timing.tolerance)) { tick.run() })
@@ -38,8 +38,8 @@ final class PeriodicTicks: Disposable {
     let end = scheduler.now
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }
-    action.leave { _ in }
-    // The scheduler refuses only when it was stopped. A stop also ends a tick that waits, without a message. So this refusal is not printed.
+    action.leave { _ in }  // before the submission: the next tick may start inside it, or on another thread
+    // The scheduler refuses only when it was stopped. A stop drops a waiting tick without a message, so this refusal is not printed either.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
@@ -54,7 +54,7 @@ final class PeriodicTicks: Disposable {
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
-    while start.duration(to: .now) < .microseconds(1) {}
+    while start.duration(to: .now) < .microseconds(1) {}  // a clock that advances by itself shows another instant after 1 µs
     return scheduler.now == begin
   }
 
@@ -73,10 +73,10 @@ final class PeriodicTicks: Disposable {
   fileprivate func finish() { action.finish() }
 }
 
-/// A scheduled tick. Only the scheduler's closure retains this object, so `deinit` without `run` means that the tick was dropped.
+/// A scheduled tick. Only the closure given to the scheduler retains this object, so `deinit` without `run` means that the tick was dropped.
 private final class Tick: Sendable {
   private let due: MonotonicTime
-  // Cleared when the tick starts; a scheduler starts it once.
+  // Nil from the start of the tick, which a scheduler starts once.
   nonisolated(unsafe) private var ticks: PeriodicTicks?
 
   init(_ due: MonotonicTime, of ticks: PeriodicTicks) {

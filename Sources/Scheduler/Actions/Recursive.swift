@@ -37,33 +37,33 @@ extension ImmediateSchedulerType {
   }
 }
 
-/// The user's closure. A class of its own, so that `Recursion` is not generic: the caller's module cannot specialise code that is generic over the
-/// state, and the runtime would look up its metadata in each step (1 µs of 1.4).
+/// The user's closure. This class keeps `Recursion` non-generic: the caller's module cannot specialise code that is generic over the state, and the
+/// runtime would look up metadata in each step (1 µs of 1.4).
 private final class RecursiveBody<State: Sendable>: Sendable {
   let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// Returns a closure that runs one step with `state`. Its argument is the `RecursiveBody`.
-private func step<State: Sendable>(_ state: State, of life: RecursionLifetime) -> Recursion.Step {
+/// Returns a closure that runs one step with `state`. The closure's argument is the `RecursiveBody`.
+private func step<State: Sendable>(_ state: State, of owner: RecursionLifetime) -> Recursion.Step {
   { body in
-    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { life.recursion.schedule(step($0, of: life)) }
+    unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { owner.recursion.schedule(step($0, of: owner)) }
   }
 }
 
-/// Retained by each step, and by each closure that can schedule another step. Its release ends the recursion.
+/// Retained by each step, and by each closure that can schedule another step. Its deinit ends the recursion, because no step can follow.
 private final class RecursionLifetime: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
   deinit { recursion.dispose() }
 }
 
-/// A scheduled step. Only the scheduler's closure retains this object, so `deinit` without `begin` means that the step was dropped.
+/// A scheduled step. Only the closure given to the scheduler retains this object, so `deinit` without `begin` means that the step was dropped.
 private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
   // Accessed only by the thread that starts the step, and by deinit. Empty after the start.
-  // An array, not an optional: a captured closure that is consumed is released too often (Swift 6.3).
+  // An array, not an optional: Swift 6.3 releases a captured closure once too often when it is consumed.
   nonisolated(unsafe) private var step: [Recursion.Step]
 
   init(_ step: @escaping Recursion.Step, number: UInt64, of recursion: Recursion) {
@@ -73,7 +73,7 @@ private final class ScheduledStep: Sendable {
   deinit { if !step.isEmpty { recursion.removePending(number) } }
 
   func begin() {
-    guard recursion.removePending(number) else { return }
+    guard recursion.removePending(number) else { return }  // false: disposed
     var due: [Recursion.Step] = []
     swap(&due, &step)
     recursion.runSteps(&due)
@@ -82,7 +82,7 @@ private final class ScheduledStep: Sendable {
 
 /// A recursive action, with its pending steps: those that are scheduled and have not started.
 private final class Recursion: Disposable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   typealias Body = AnyObject & Sendable
   typealias Step = @Sendable (any Body) -> Void
 
@@ -97,7 +97,7 @@ private final class Recursion: Disposable {
     /// The disposable of each pending step, by number; `nil` until `schedule` has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
     var last: UInt64 = 0  // the number of the newest step
-    var inside: [Inside] = []
+    var inside: [Inside] = []  // the threads that `disposeAndWait` waits for
     var isDisposed = false
     var isAwaited = false  // another thread waits until no thread is inside
     var body: (any Body)?  // the user's closure; nil after the disposal
@@ -113,17 +113,17 @@ private final class Recursion: Disposable {
   private let scheduler: (any ImmediateSchedulerType)?
   /// Used in place of `scheduler` if a pending step must not retain the scheduler. Changed only by the runtime, when the scheduler is released.
   nonisolated(unsafe) private weak var unretainedScheduler: (any EndsByItself)?
-  /// The immediate scheduler would run a step nested. So a step scheduled inside another one is added to `next`, without a submission.
+  /// The immediate scheduler would run a step nested. So a step that is scheduled inside another step is added to `next`, without a submission.
   private let isImmediate: Bool
   private let steps: Protected<Steps>
-  private let ends = Occurrence()
+  private let ends = Occurrence()  // happens when the awaited thread has left `inside`
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
     unretainedScheduler = scheduler as? any EndsByItself
     self.scheduler = unretainedScheduler == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
     steps = Protected(Steps(body: body))
-    Counted.closures(1)
+    Counted.closures(1)  // for the diagnostic count
   }
 
   /// Schedules `step`, unless the recursion is disposed.
@@ -136,16 +136,16 @@ private final class Recursion: Disposable {
         return nil
       }
       $0.last += 1
-      $0.pending[$0.last] = .some(nil)
+      $0.pending[$0.last] = .some(nil)  // pending, without a disposable yet
       return $0.last
     }
     guard let number else { return }
     let token = submit(step, number)
-    let isLate = steps.withLock {
-      if $0.pending[number] != nil { $0.pending[number] = token }
+    let isDisposed = steps.withLock {
+      if $0.pending[number] != nil { $0.pending[number] = token }  // still pending: not started, not disposed
       return $0.isDisposed
     }
-    if isLate { token.dispose() }
+    if isDisposed { token.dispose() }  // disposed during the submission
   }
 
   private func submit(_ step: @escaping Step, _ number: UInt64) -> any Disposable {
@@ -159,8 +159,8 @@ private final class Recursion: Disposable {
     steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // its disposable is released outside the lock
   }
 
-  /// Runs the steps in `due`, then the steps that they scheduled nested. If this thread is inside a step already, defers `due` to the outer call.
-  /// Only `due` retains the steps, so their captures are released on this thread, before it leaves `inside`.
+  /// Runs the steps in `due`, then the steps that they scheduled nested. If this thread is inside a step already, moves `due` to the outer call.
+  /// Only `due` retains the steps, so this thread releases their captures before it leaves `inside`.
   fileprivate func runSteps(_ due: inout [Step]) {
     let thread = csched_swift_thread_()
     let isOutermost = steps.withLock {
@@ -193,7 +193,7 @@ private final class Recursion: Disposable {
     let thread = csched_swift_thread_()
     let (tokens, body) = steps.withLock {
       $0.isDisposed = true
-      $0.inside.append(Inside(thread: thread))
+      $0.inside.append(Inside(thread: thread))  // waiters wait until this thread has released the captures
       let pending = $0.pending
       $0.pending = [:]
       return (pending, $0.body.take())

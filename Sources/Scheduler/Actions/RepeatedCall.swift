@@ -27,18 +27,18 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   }
 
   private let state: Protected<State>
-  private let ends = Occurrence()
+  private let ends = Occurrence()  // happens when an awaited thread has left
 
   init(_ call: Call, _ owned: Owned) {
     state = Protected(State(call: call, owned: owned))
-    Counted.closures(1)
+    Counted.closures(1)  // for the diagnostic count
   }
 
   deinit { finish() }
 
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns nil instead.
+  /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns nil and does not call `body`.
   func change<Result>(_ body: (inout Owned, _ isInside: Bool) -> Result?) -> Result? {
     state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
   }
@@ -53,19 +53,19 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Leaves. Releases the closure if the call is over. Calls `last` under the lock as the last step, and returns its result. Requires: the caller
-  /// has released its reference to the closure.
+  /// Makes no thread `inside`. If the call is over, releases the closure first. Calls `finalStep` under the lock, and returns its
+  /// result. Requires: the caller has released its reference to the closure.
   @discardableResult
-  func leave<Result>(_ last: (inout Owned) -> Result) -> Result {
+  func leave<Result>(_ finalStep: (inout Owned) -> Result) -> Result {
     while true {
       let (call, result, isAwaited) = state.withLock { state -> (Call?, Result?, Bool) in
         if state.isOver, let call = state.call.take() { return (call, nil, false) }  // RC2: released outside the lock
         defer { (state.inside, state.isAwaited) = (0, false) }
-        return (nil, last(&state.owned), state.isAwaited)
+        return (nil, finalStep(&state.owned), state.isAwaited)
       }
       _ = consume call
-      guard let result else {
-        Counted.closures(-1)
+      guard let result else {  // the closure was released: check again, because the lock was released too
+        Counted.closures(-1)  // for the diagnostic count
         continue
       }
       if isAwaited { ends.happen() }
@@ -73,21 +73,21 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Ends the call for good, if `isMeant` returns true. Releases the closure here, or in `leave` if a thread is inside.
-  func finish(if isMeant: (inout Owned) -> Bool = { _ in true }) {
+  /// Ends the call for good, if `condition` returns true. Releases the closure here, or in `leave` if a thread is inside.
+  func finish(if condition: (inout Owned) -> Bool = { _ in true }) {
     let isInside = state.withLock { state in
-      guard !state.isOver, isMeant(&state.owned) else { return false }
+      guard !state.isOver, condition(&state.owned) else { return false }
       state.isOver = true
       guard state.inside == 0 else { return false }
       state.inside = csched_swift_thread_()
       return true
     }
-    if isInside { leave { _ in } }
+    if isInside { leave { _ in } }  // RC2: leave releases the closure
   }
 
   /// Waits until no other thread is inside.
   func awaitOthers() {
-    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: until no other is inside
+    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: until no other thread is inside
   }
 
   /// Returns the mark for `ends.wait`, or nil if no other thread is inside.

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A closure that runs repeatedly in one task of the core. Each run resubmits the task for the next tick (task.c, TK6).
+/// A closure that runs repeatedly in one csched_task. Each run resubmits the task for the next tick (task.c, TK6).
 struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held
   private let repetition: ActionTiming.Repetition
@@ -22,7 +22,7 @@ struct RepeatingTask: ~Copyable {
         held: ClosureTask.Held(work, ActionOrigin(core, marker: marker)), repetition: repetition, due: due,
         tolerance: tolerance))
     ClosureTask.Held.tell(task.job, UnsafeMutableRawPointer(of(task.job)))
-    core.beginKeeping()
+    core.beginKeeping()  // retained until repeatingType.release
     let token = ClosureTask(task)
     let first = core.timeline == nil ? repetition.jittered(due, of: task.job) : due
     return (token, token.submit(to: core.target, at: first, on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance))
@@ -51,7 +51,8 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? each.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, each.pointee.tolerance)
-    // After any other error the core has dropped the task, which destroys the content: the scheduler was stopped meanwhile.
+    // UNWANTED_: the task was cancelled during the tick, and its content remains. On any other error the scheduler was stopped: the core has
+    // dropped the task, which destroyed the content.
     if error == CSCHED_TASK_UNWANTED_ { each.deinitialize(count: 1) }
   }
 

@@ -8,7 +8,7 @@
 //   Y2  Let action A return action B. When both have run, A holds the disposable that B returned, and A has released B.
 //   Y3  An action that is over has no holder, so two actions never retain each other.
 //   Y4  A thread that sees the action disposed sees everything before that disposal.
-//   Y5  If an action is disposed while its body runs, a waiter that announced its wait (beginWait) before gets the disposable that the body returns.
+//   Y5  If an action is disposed while its body runs, a waiter that called beginWait before the disposal gets the disposable that the body returns.
 // Orderings: the task's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: neither of two locks is taken inside
 //   the other.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
@@ -20,7 +20,7 @@
 internal import CScheduler
 internal import Synchronization
 
-/// What a body returned: an action, which most bodies of a chain return, is stored and compared without the cost of an existential.
+/// The disposable that a body returned. Most bodies of a chain return an action: it is stored and compared without the cost of an existential.
 enum Returned {
   case nothing
   case action(ReturningAction)
@@ -51,16 +51,16 @@ enum Returned {
 
 /// The links of an action A: the disposable that A holds, and the action that holds A.
 struct ActionLinks {
-  // The held disposable, which the body returned or which has replaced that (Y2). One of the two is nil.
+  // The held disposable: the body returned it, or it replaced the returned one (Y2). At most one of `next` and `other` is set.
   var next: ReturningAction?
   var other: (any Disposable)?
-  /// The action whose `next` is this action. Cleared when this action is over, because the two actions retain each other.
+  /// The action whose `next` is this action. Cleared when this action is over, so that the two actions do not retain each other.
   var holder: ReturningAction?
   var isOver = false  // whether the body has run, or will never run
-  /// Passes a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
+  /// Transfers a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
   var late: LateReturn?
 
-  /// Stores the held disposable. Requires: there is no other one.
+  /// Stores the held disposable. Requires: none is held.
   @inline(__always)
   mutating func hold(_ returned: Returned) {
     switch returned {
@@ -92,12 +92,12 @@ struct ActionLinks {
 /// An action whose closure returns a disposable. Disposing it cancels the task and disposes what the closure returned.
 ///
 /// In a chain, each action schedules the next action and returns its disposable. The chain stays flat: when an action has run, its returned
-/// disposable moves to its holder. So the first action holds the last action, and the actions between them are released.
+/// disposable moves to its holder. So the first action holds the newest one, and the actions between them are released.
 ///
-/// The scheduler's closure retains the action, and ends with a call of ``settle(_:)``.
+/// The closure given to the scheduler retains the action. Its final call is ``settle(_:)``.
 package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // Unchecked: the compiler cannot see the access rules. `task` is written before it is submitted; `lock` guards `links`.
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   @exclusivity(unchecked) private var links = ActionLinks()
@@ -118,8 +118,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   deinit {
     guard links.next != nil || links.other != nil else { return }
-    // Speed only: an action that others retain, too, does not end with this one, so it needs no walk. In a chain that is each next action. If
-    // another thread releases it at this moment, it ends inside of this deinit: one frame of the stack for each such meeting.
+    // Speed only: if `next` has another reference, releasing it here does not free it, and no walk is needed. That is the usual case in a chain.
+    // If another thread releases that reference at this moment, this deinit frees `next`: one stack frame for each such race.
     if links.next != nil, !isKnownUniquelyReferenced(&links.next) { return }
     DisposalWalk.release { if let returned = links.take() { $0.push(returned) } }
   }
@@ -139,7 +139,7 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // MARK: Operations of the token
 
   package var isDisposed: Bool {
-    // Y4: acquire; pairs with detach
+    // Y4: acquire; pairs with the store in detach
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
@@ -147,8 +147,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   package func detachChildren(into walk: inout DisposalWalk) { if detach(), let held = take() { walk.push(held) } }
 
-  /// Marks the action as disposed and cancels the task. Returns whether this is the first call, and the action holds a disposable.
-  // Speed only: most actions hold none. A lock for those that do is cheaper than an optional existential for all.
+  /// Marks the action as disposed and cancels the task. Returns true if this is the first call and the action holds a disposable.
+  // Speed only: most actions hold no disposable. A second lock for the others is cheaper than an optional existential for all.
   private func detach() -> Bool {
     let (isFirst, isHolding) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
@@ -168,7 +168,7 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   /// disposed, disposes `result`.
   package func settle(_ result: any Disposable) {
     let returned = Returned(result)
-    let (isLate, holder) = withLinks { links, isDisposed in
+    let (isLate, holder) = withLinks { links, isDisposed in  // isLate: the action was disposed before its body returned
       let holder = links.end(), late = links.late.take()
       if isDisposed { late?.returned = returned.disposable } else { links.hold(returned) }
       return (isDisposed, holder)
@@ -181,8 +181,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     }
   }
 
-  /// If this action holds the finished action `old`, makes it hold `next` instead. Does nothing if this action was disposed: disposing it disposed
-  /// `old`, which disposed `next`.
+  /// If this action holds the finished action `old`, makes this action hold `next` instead. Does nothing if this action was disposed: its disposal
+  /// disposed `old`, which disposed `next`.
   private func replace(_ old: ReturningAction, by next: Returned) {
     let isReplaced = withLinks { links, _ in
       guard links.next === old else { return false }
@@ -193,10 +193,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if isReplaced { becomeHolder(of: next) }
   }
 
-  /// Sets the `holder` of `next`, if that is an action, to this action. If `next` has already run, holds the disposable that it returned instead.
+  /// If `returned` is an action that has not run, sets its `holder` to this action. If that action has run, holds its held disposable instead of it.
   private func becomeHolder(of returned: Returned) {
     guard case .action(let next) = returned else { return }
-    var other: ReturningAction? = self  // after the swap: the previous holder, released outside the lock
+    var other: ReturningAction? = self  // after the swap below: the previous holder, released outside the lock
     let (isOver, further) = next.withLinks { links, _ in
       if !links.isOver { swap(&links.holder, &other) }
       return (links.isOver, links.isOver ? links.held : .nothing)
@@ -227,7 +227,7 @@ private final class ForwardedTask: Sendable {
   init(_ token: any Disposable) { self.token = token }
 }
 
-/// The body of an action. Only the scheduler's closure retains this object, so its release ends the action, also after a drop.
+/// The body of an action. Only the closure given to the scheduler retains this object, so its deinit ends the action, also after a drop.
 private final class ReturningBody: Sendable {
   private let body: @Sendable () -> any Disposable
   private let action: ReturningAction
@@ -243,7 +243,7 @@ private final class ReturningBody: Sendable {
 
 /// Handle for an action that has already completed. Disposing it disposes the disposable that the action returned.
 final class EndedAction: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   // Accessed under the lock, and in init and deinit.
   nonisolated(unsafe) private var returned: (any Disposable)?
@@ -257,12 +257,12 @@ final class EndedAction: DisposalNode {
     return kind == EndedAction.self ? DisposalWalk.object(returned, as: EndedAction.self) : EndedAction(returned)
   }
 
-  /// The disposable that the action returned; nil after a disposal.
+  /// The disposable that the completed action returned; nil after a disposal.
   var end: (any Disposable)? { lock.withLock { returned } }
 
   deinit {
     guard returned != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let returned = returned.take() { walk.push(returned) }
     }
   }

@@ -23,11 +23,11 @@ internal import Synchronization
 ///
 /// The name is RxSwift's.
 public final class ScheduledDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Accessed only by init, by the thread that set `disposed`, and by deinit.
   nonisolated(unsafe) private var inner: (any Disposable)?
-  // Changed only by deinit.
+  // The scheduler. Only deinit changes it: an optional, so that deinit can release the scheduler in `outsideOfRelease`.
   nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
 
   /// Creates a disposable that disposes `disposable` on `scheduler`.
@@ -43,7 +43,7 @@ public final class ScheduledDisposable: DisposalNode {
   deinit {
     DisposalWalk.outsideOfRelease { held = nil }  // a scheduler's deinit may run user code
     guard inner != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let inner = inner.take() { walk.push(inner) }
     }
   }
@@ -62,17 +62,17 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }  // A1, A3: release
-    if Self.isHere(scheduler) {
+    guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }  // A1: one winner; A3: release
+    if Self.runsInline(scheduler) {
       walk.push(inner)
     } else {
       scheduler.schedule { DisposalWalk.disposeChild(inner) }
     }
   }
 
-  /// Returns whether an action of `scheduler` would run at once, with the same current scheduler. Then `inner` joins the caller's DisposalWalk,
-  /// which needs no action and does not recurse.
-  private static func isHere(_ scheduler: any ImmediateSchedulerType) -> Bool {
+  /// Returns whether an action of `scheduler` would run inside this call, with the same current scheduler. If so, the caller's DisposalWalk disposes
+  /// `inner`, without an action and without recursion.
+  private static func runsInline(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate
     case is SubscriptionScheduler: Schedulers.hasCurrent

@@ -109,17 +109,17 @@ public struct BlockingObservable<Element: Sendable> {
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> (elements: [Element], error: (any Error)?) {
-    if let needed, isHeldUp(needed) { return ([], SchedulerError.deadlock) }
+    if let needed, isHeldUp(needed) { return ([], SchedulerError.deadlock) }  // the wait would block the source
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
-    _ = lock.wait(
+    _ = lock.wait(  // discarded: the sink has the outcome
       beginningWith: { sink.subscription.setDisposable(begin(sink)) }, givesUp: { sink.giveUp() })
     sink.subscription.dispose()
     return sink.takeResult()
   }
 }
 
-/// Returns whether the caller's wait would block work of `scheduler`: this thread is inside an action of `scheduler`, if that is a serial queue,
-/// or of a serial queue that it targets.
+/// Returns whether the caller's wait would block work of `scheduler`: `scheduler` is a serial queue, and this thread is inside an action of that
+/// queue, or of a serial queue below it in its chain of targets.
 @usableFromInline
 func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core

@@ -38,8 +38,8 @@ final class BlockingSink<Element: Sendable>: Sendable {
     @inlinable init(predicate: Predicate?) { self.predicate = predicate }
   }
 
-  @usableFromInline let subscription = SingleAssignmentDisposable()
-  @usableFromInline let lock: RunLoopLock
+  @usableFromInline let subscription = SingleAssignmentDisposable()  // ends the source
+  @usableFromInline let lock: RunLoopLock  // the waiter blocks in its `wait`
   @usableFromInline let wanted: Wanted
   @usableFromInline let state: Protected<State>
 
@@ -50,7 +50,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     state = Protected(State(predicate: predicate))
   }
 
-  /// Receives an element. Returns whether more elements are wanted.
+  /// Receives an element from the source. Returns whether more elements are wanted.
   @inlinable @discardableResult
   func next(_ element: Element) -> Bool {
     let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
@@ -66,12 +66,12 @@ final class BlockingSink<Element: Sendable>: Sendable {
       guard state.outcome == nil else { return (false, false) }
       if wanted == .last { swap(&replaced, &state.elements) }
       state.elements.append(element)
-      guard case .first(state.elements.count) = wanted else { return (true, false) }
+      guard case .first(state.elements.count) = wanted else { return (true, false) }  // `first(n)` ends with the n-th element
       state.outcome = .completed
       swap(&oldPredicate, &state.predicate)
       return (false, true)
     }
-    (replaced, oldPredicate) = ([], nil)
+    (replaced, oldPredicate) = ([], nil)  // before the waiter is woken
     if isEnough { finish() }
     return isWanted
   }
@@ -89,11 +89,11 @@ final class BlockingSink<Element: Sendable>: Sendable {
     lock.stop()
   }
 
-  /// Sets the timeout as the outcome. Returns false if there is an outcome already: the wait then continues until `finish` has disposed the source.
+  /// Sets the timeout as the outcome. Returns false if an outcome is set already: the wait then continues until `finish` has disposed the source.
   @inlinable
   func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 
-  /// Sets the outcome. Returns false if there is an outcome already.
+  /// Sets the outcome, and releases the predicate. Returns false if an outcome is set already.
   @inlinable
   func settle(_ outcome: Outcome) -> Bool {
     var predicate: Predicate?  // released outside the lock

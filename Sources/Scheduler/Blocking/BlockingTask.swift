@@ -70,7 +70,7 @@ private final class PoolTaskExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
-    // A pool that is being shut down refuses. It is then no longer the shared pool, so the next attempt uses another one.
+    // A pool that is being shut down refuses the job. It is no longer the shared pool, so the next attempt submits to a new pool.
     while !PoolCore.shared(priority).submit(
       { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isReported: true
     ).isAccepted {}

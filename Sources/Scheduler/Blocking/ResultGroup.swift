@@ -20,7 +20,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private struct State: Sendable {
     var pending = 0  // the number of actions that have not ended
     var results: ArraySlice<Element> = []
-    /// Waiting tasks, first come, first served. Empty while there are results.
+    /// Waiting tasks, in order of arrival. Empty while there are results.
     var waiters = FairList<Waiter>()
   }
 
@@ -36,8 +36,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - scheduler: where it runs.
   ///   - action: what to run. Its return value or error is one result of the group.
-  /// - Returns: a disposable that cancels the action; ``cancelAll()`` cancels it too. An action that has started runs to its end, and produces
-  ///   its result.
+  /// - Returns: a disposable that cancels the action, as ``cancelAll()`` does. A started action runs to its end, and produces its result.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
@@ -50,8 +49,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions continue to their end. Actions scheduled
-  /// later are not cancelled.
+  /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions, and actions scheduled later, are not cancelled.
   public func cancelAll() { members.cancelAll() }
 
   /// The number of actions that have not ended.
@@ -60,24 +58,24 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// Whether all actions have ended and all results have been returned.
   public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
 
-  /// Ends one action. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. After the last action, resumes
-  /// all other waiters with nil.
+  /// Ends one action. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. If no action
+  /// is unfinished any more, resumes all other waiters with nil.
   fileprivate func end(with result: Element) {
     let (next, others, isLast) = state.withLock { state in
       state.pending -= 1
       var next: Waiter?
       while next == nil, let first = state.waiters.popFirst() {
-        if first.claim() { next = first }  // false: the task was cancelled
+        if first.claim() { next = first }  // claim returns false if the task was cancelled
       }
       if next == nil { state.results.append(result) }
-      let isLast = state.pending == 0
+      let isLast = state.pending == 0  // no action is unfinished
       var others: [Waiter] = []  // waiters for which no result remains
       while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
       return (next, others, isLast)
     }
     next?.finish(.success(result))
     for other in others { other.finish(.success(nil)) }
-    if isLast { changed.broadcast() } else if next == nil { changed.signal() }
+    if isLast { changed.broadcast() } else if next == nil { changed.signal() }  // no task received `result`: wake one thread
   }
 
   /// A task that waits in `next`.
@@ -87,17 +85,16 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     @exclusivity(unchecked) var entry: Int?  // the key in `waiters`, while listed
 
     var isOver: Bool { resumption.isOver }
-    func claim() -> Bool { resumption.claim() }
+    func claim() -> Bool { resumption.claim() }  // true for one caller: that caller must call `finish`
     func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void) async -> Element? {
       (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // it never ends with an error
     }
     func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
   }
 
-  // MARK: Taking results
+  // MARK: Receiving results
 
-  /// Waits for the next result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result remains. Blocks
-  /// the thread.
+  /// Blocks until there is a result; removes and returns it. Returns `nil` when no action is unfinished and no result remains.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next() -> Element? {
     state.withLock(on: changed, when: Self.canReturn) { $0.results.popFirst() }
@@ -124,7 +121,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// Whether `next` can return: there is a result, or no action is unfinished.
   private static func canReturn(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
 
-  /// Returns the result of a timed wait. Throws `timeout` if the wait timed out, which gives nil.
+  /// Unwraps the outcome of a timed wait: outer nil: the wait timed out, and this throws `timeout`; inner nil: no result remains.
   private func orTimeout(_ found: Element??) throws(SchedulerError) -> Element? {
     guard let found else { throw .timeout }
     return found
@@ -133,7 +130,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// Suspends the task until there is a result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result
   /// remains, and as soon as the task is cancelled. Cancelling the task does not cancel the actions.
   ///
-  /// - Parameter isolation: the caller's isolation, which is kept.
+  /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
@@ -146,19 +143,19 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Suspends the task until the next result, and takes it, or until `deadline`. Returns `nil` when no action is unfinished and no result is left.
+  /// Suspends the task until there is a result, at most until `deadline`; removes and returns it. Returns `nil` as ``next()`` does.
   ///
   /// - Parameters:
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
-  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. Then no result is taken.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. In both cases no result is removed.
   public func next<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
   ) async throws -> Element? {
     try await withDeadline(deadline, clock: clock, isolation: isolation) {
       let element = await next()
-      if element == nil { try Task.checkCancellation() }
+      if element == nil { try Task.checkCancellation() }  // nil: cancelled, or no result remains
       return element
     }
   }
@@ -167,7 +164,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private func enqueue(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
       guard Self.canReturn(state) else {
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // true: cancelled already
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // over: the task was cancelled already
         return nil
       }
       return waiter.claim() ? .some(state.results.popFirst()) : nil
@@ -206,7 +203,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   }
 
   deinit {
-    guard action.take() != nil else { return }
+    guard action.take() != nil else { return }  // nil: the action has run and its result was reported
     let isDisposed = token.isDisposed
     token.end()
     results.end(with: .failure(isDisposed ? CancellationError() : SchedulerError.stopped))

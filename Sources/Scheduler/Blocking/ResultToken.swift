@@ -14,16 +14,17 @@ internal import Synchronization
 
 /// Cancels an action of a ``ResultGroup``. It does not retain the member, because the member's release reports a drop.
 final class ResultToken: Disposable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let isOver = Atomic(false)
   /// The disposable of the scheduled action. Written once, before another thread has the token.
   nonisolated(unsafe) private var scheduled: (any Disposable)?
 
+  /// Sets the disposable of the scheduled action. Call this once.
   func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }
 
-  func end() { isOver.store(true, ordering: .releasing) }  // RT1: pairs with isDisposed's acquiring
+  func end() { isOver.store(true, ordering: .releasing) }  // RT1: release; pairs with isDisposed
 
-  var isDisposed: Bool { isOver.load(ordering: .acquiring) }  // RT1: pairs with end's releasing
+  var isDisposed: Bool { isOver.load(ordering: .acquiring) }  // RT1: acquire; pairs with end
 
   func dispose() {
     end()

@@ -8,7 +8,7 @@
 //   RL2  Accepted actions are performed before the run returns, in order; refused actions are released.
 //   RL3  Other threads use `loop` and `activation` under the lock only. Both are cleared before the loop and the activation are freed.
 //   RL4  The waiter sees everything before the stop.
-//   RL5  The timeout is never early. If stop() comes before the timeout, run() does not report a timeout.
+//   RL5  The timeout is never early. If stop() is called before the timeout, run() does not report a timeout.
 //   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
 // Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
@@ -29,7 +29,7 @@ internal import CScheduler
 ///    It does not run Dispatch's main queue, a `RunLoop`, or jobs of the main actor.
 /// 2. While a pool thread waits, another thread replaces it in the pool. On any other thread the wait runs only actions dispatched to this lock.
 /// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have ended. ``stop()`` ends the wait
-///    of its own lock and no other wait, however late it comes.
+///    of its own lock and no other wait, however late the call is.
 /// 4. Inside an action of ``CurrentThreadScheduler``, actions scheduled there during the wait run at once, as they do outside such an action.
 ///    Actions that were pending before the wait run after the wait.
 /// 5. An action of a ``SerialScheduler`` that waits blocks its queue: work of that queue cannot end the wait.
@@ -37,7 +37,7 @@ public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
-  /// An action, and the task that was submitted to the loop to wake it (nil: no loop ran).
+  /// A dispatched action, and the task that was submitted to wake the loop (nil: no loop ran yet, so none was submitted).
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
   // Unchecked, because of the pointers: see RL3.
@@ -46,22 +46,23 @@ public final class RunLoopLock: Sendable {
     var isStopped = false  // `stop` was called
     var isClosed = false  // the wait has ended, and accepts no more actions
     var enclosingTarget: UnsafeMutablePointer<csched_target>?  // the target whose job called `run`; `nil` if no job did
-    var loop: OpaquePointer?
-    var activation: UnsafeMutablePointer<csched_activation>?  // this lock's run of the loop: `stop` ends only this run
-    private var actions: [Dispatched?] = []
+    var loop: OpaquePointer?  // the loop that the waiting thread runs; nil before and after
+    var activation: UnsafeMutablePointer<csched_activation>?  // identifies this lock's run of the loop: `stop` ends only this run
+    private var actions: [Dispatched?] = []  // nil: performed
     private var next = 0  // the index of the first action in `actions` that has not been performed
 
     var count: Int { actions.count - next }
 
     mutating func add(_ action: @escaping @Sendable () -> Void, waking wake: ClosureTask?) {
       actions.append((action, wake))
-      Counted.closures(1)
+      Counted.closures(1)  // for the diagnostic count
     }
 
+    /// Removes and returns the first action that has not been performed, or nil if there is none.
     mutating func takeFirst() -> Dispatched? {
       guard next < actions.count else { return nil }
       let first = actions[next].take()
-      Counted.closures(-1)
+      Counted.closures(-1)  // for the diagnostic count
       next += 1
       if next == actions.count { (actions, next) = ([], 0) }
       return first
@@ -89,7 +90,7 @@ public final class RunLoopLock: Sendable {
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
-      state.add(action, waking: state.loop.map { submitNext(to: $0) })
+      state.add(action, waking: state.loop.map { submitNext(to: $0) })  // the task wakes the loop
       return true
     }
   }
@@ -113,8 +114,8 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Waiting
 
-  /// Performs `first` like a dispatched action, and waits. At the timeout, calls `givesUp`: true ends the wait, false continues it until the stop.
-  /// Returns whether the wait was stopped.
+  /// Performs `first` like a dispatched action, and waits. At the timeout, calls `givesUp`: if it returns true, the wait ends; if false, the wait
+  /// continues until the stop. Returns whether `stop` was called.
   @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
@@ -123,16 +124,16 @@ public final class RunLoopLock: Sendable {
     }
     if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
-    var savedTrampoline = csched_trampoline_aside()
+    var savedTrampoline = csched_trampoline_aside()  // actions that wait in this thread's trampoline do not run during the wait
     csched_trampoline_set_aside(&savedTrampoline)
     defer { csched_trampoline_put_back(&savedTrampoline) }
     state.withLock { $0.enclosingTarget = csched_target_current() }
     inTrampoline(first)
     var isOver = false
     if let loop = Self.loopHere() { isOver = wait(in: loop, until: deadline, givesUp: givesUp) }
-    if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }
+    if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }  // this thread has no loop, or its loop was closed
     state.withLock { $0.isClosed = true }
-    while performNext() {}
+    while performNext() {}  // RL2: accepted before the close
     return isStopped
   }
 
@@ -153,11 +154,11 @@ public final class RunLoopLock: Sendable {
       csched_activation_init(activation, loop)
       let dispatched = state.withLock { state in
         (state.loop, state.activation) = (loop, activation)
-        if state.isStopped { csched_activation_end_run(activation) }
+        if state.isStopped { csched_activation_end_run(activation) }  // RL1: stop() was called before the run
         return state.count
       }
       defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }
-      for _ in 0..<dispatched { perform(on: loop) }
+      for _ in 0..<dispatched { perform(on: loop) }  // `dispatch` submits later actions to the loop
       return run(loop, activation, until: deadline, givesUp: givesUp)
     }
   }
@@ -178,11 +179,11 @@ public final class RunLoopLock: Sendable {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        outerRunMustEnd = true  // csched_loop_end_run was called for the outer run: repeat the call after this wait
+        outerRunMustEnd = true  // csched_loop_end_run meant the enclosing run of this loop: repeat the call after this wait
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
-        deadline = csched_time.max
-      default: return false
+        deadline = csched_time.max  // wait for the stop without a limit
+      default: return false  // CSCHED_RUN_CLOSED
       }
     }
   }
@@ -199,7 +200,7 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Performing
 
-  /// Performs the next action inside `loop`: a wait that the action starts then runs the same loop.
+  /// Performs the next dispatched action as a job of `loop`, so that a nested wait in the action runs the same loop.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
@@ -222,12 +223,12 @@ public final class RunLoopLock: Sendable {
   private func performNext() -> Bool {
     guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
-    wake?.dispose()  // RL6: the task may still wait in the loop
+    wake?.dispose()  // RL6: the task that woke the loop may still be queued there
     return true
   }
 
-  /// Calls `body` with the current scheduler of the call of `run`; if there was none, with the thread's own scheduler. Then runs the actions that
-  /// `body` scheduled on ``CurrentThreadScheduler``.
+  /// Calls `body` inside the scheduler that was current at the call of `run`, or else inside the thread's own scheduler. Then runs the actions
+  /// that `body` scheduled on ``CurrentThreadScheduler``.
   private func inTrampoline(_ body: () -> Void) {
     let isOutermost = csched_trampoline_enter()
     let trampoline = CurrentThreadScheduler.instance.core
@@ -236,6 +237,6 @@ public final class RunLoopLock: Sendable {
     } else {
       (MainCore.isHere ? MainCore.shared : trampoline).run(body)
     }
-    if isOutermost { trampoline.run { csched_trampoline_leave() } }
+    if isOutermost { trampoline.run { csched_trampoline_leave() } }  // runs the waiting actions
   }
 }

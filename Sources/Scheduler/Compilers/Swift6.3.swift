@@ -1,10 +1,10 @@
-// Submits a job of a Swift task as a node of the core (node.h), stored inside the job itself.
+// Submits a job of a Swift task as a node of the C core (node.h), stored inside the job itself.
 //
-// Swift 6.3 reserves two words in each job for its executor. Other toolchains, and builds with SCHEDULER_WITHOUT_SPI, use a task of the core
+// Swift 6.3 reserves two words in each job for its executor. Other toolchains, and builds with SCHEDULER_WITHOUT_SPI, use a `csched_task`
 // (task.h) for each job.
 //
 // Invariants
-//   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second frees its own and uses the first.
+//   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one frees its own table.
 // Orderings
 //   entries: the release in `make`, which publishes the table, pairs with the acquire in `pointer`
 // Checked by: "jobs of many threads come to a scheduler that has had none".
@@ -16,11 +16,11 @@
   @_spi(ExperimentalCustomExecutors) import _Concurrency
 
   extension TaskJob {
-    /// The offset of the words in a job: after the object header.
+    /// The offset in bytes of the two words in a job: behind the object header.
     private static var offset: Int { 16 }
 
     /// Submits the job as a node to its scheduler's core. Returns false, and does nothing, if `core` is not the scheduler's own core, or if the
-    /// runtime's two words are not at the expected offset.
+    /// job's two words are not at the expected offset.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.pointer(of: self) else { return false }
@@ -31,7 +31,7 @@
       }
     }
 
-    /// Whether the runtime's two words are at the expected offset and large enough for a node.
+    /// Whether the job's two words are at the expected offset and large enough for a node.
     fileprivate var hasWordsInPlace: Bool {
       ExecutorJob(job).withUnsafeExecutorPrivateData {
         $0.baseAddress == Self.address(of: job) + Self.offset && $0.count >= MemoryLayout<csched_node>.size
@@ -57,7 +57,7 @@
       runInTag()
     }
 
-    /// Runs a job of kind ``Kind/ofAll``. These jobs are the most frequent, and need no lookup of the scheduler.
+    /// Runs a job of kind ``Kind/ofAll``: these are the most frequent, and the scheduler need not be read from the table.
     fileprivate static func runOfAll(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
       runOfAll(job(of: node))
@@ -81,13 +81,13 @@
 
     deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread reads the table now
 
-    /// Returns the node type of `job`, a job of this scheduler. Returns nil if the runtime's words are not at the expected offset (see `make`).
+    /// Returns the node type of `job`, a job of this scheduler. Returns nil if `hasWordsInPlace` is false.
     @inline(__always) fileprivate func pointer(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
       guard let made = entries.load(ordering: .acquiring) ?? make(for: job) else { return nil }  // JW1: pairs with make
       return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
     }
 
-    /// Makes and publishes the table. Returns nil if the runtime's words are not at the expected offset.
+    /// Makes and publishes the table. Returns nil if `hasWordsInPlace` is false.
     @inline(never) private func make(for job: TaskJob) -> UnsafeMutablePointer<Entry>? {
       guard job.hasWordsInPlace else { return nil }
       let made = UnsafeMutablePointer<Entry>.allocate(capacity: TaskJob.Kind.allCases.count)
@@ -101,7 +101,7 @@
       let (isFirst, found) = entries.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
       guard isFirst else {
         made.deallocate()
-        return found!
+        return found!  // the other thread's table
       }
       return made
     }

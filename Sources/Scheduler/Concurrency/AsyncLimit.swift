@@ -17,15 +17,15 @@
 /// saves.submit { await store.save(second) }    // starts when the first save has ended
 /// ```
 ///
-/// 1. A body that waits for another body of the same limit may wait for ever, as all places may be taken by such bodies.
-/// 2. A task that is cancelled before its body starts leaves the list at once, and its body is not called.
+/// 1. A body that waits for another body of the same limit may wait for ever: all running bodies may be such bodies.
+/// 2. A task that is cancelled before its body starts stops waiting at once, and its body is not called.
 /// 3. The limit may be released while bodies wait or run.
 public final class AsyncLimit: Sendable {
   /// How many bodies run at a time.
   public let most: Int
   /// Where bodies without an actor of their own run; `nil` for the executor of the calling task.
   public let scheduler: (any SchedulerType & TaskExecutor)?
-  private let places: AsyncUnits
+  private let permits: AsyncUnits  // one for each body that may run
 
   /// Creates a limit.
   ///
@@ -38,20 +38,20 @@ public final class AsyncLimit: Sendable {
     }
     self.most = most
     self.scheduler = scheduler
-    places = AsyncUnits(most)
+    permits = AsyncUnits(most)
   }
 
   /// Suspends the task until fewer than ``most`` bodies run, and calls `body`.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts.
   public func run<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    if try !places.takeFast(1) { try await places.outcome(of: places.request(1), isolation: isolation) }
+    if try !permits.takeFast(1) { try await permits.outcome(of: permits.request(1), isolation: isolation) }
     return try await call(isolation: isolation, body)
   }
 
@@ -60,7 +60,7 @@ public final class AsyncLimit: Sendable {
   /// - Parameters:
   ///   - deadline: when `body` must have started. It may run longer. A deadline in the past does not wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: what ``run(isolation:_:)`` throws; ``SchedulerError/timeout`` if `body` has not started by `deadline`.
@@ -68,8 +68,8 @@ public final class AsyncLimit: Sendable {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    if try !places.takeFast(1) {
-      try await places.outcome(of: places.request(1), Deadline(deadline, clock), isolation: isolation)
+    if try !permits.takeFast(1) {
+      try await permits.outcome(of: permits.request(1), Deadline(deadline, clock), isolation: isolation)
     }
     return try await call(isolation: isolation, body)
   }
@@ -86,29 +86,29 @@ public final class AsyncLimit: Sendable {
     priority: TaskPriority? = nil,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
-    let ticket = places.request(1)
-    return Task(executorPreference: scheduler, priority: priority) { [places] in
-      try await places.outcome(of: ticket, isolation: nil)
-      defer { places.give(1) }
+    let ticket = permits.request(1)
+    return Task(executorPreference: scheduler, priority: priority) { [permits] in
+      try await permits.outcome(of: ticket, isolation: nil)
+      defer { permits.give(1) }
       try Task.checkCancellation()
       return try await body()
     }
   }
 
   /// The number of bodies that run at this instant, for diagnostics.
-  public var runningCount: Int { most - places.counts.free }
+  public var runningCount: Int { most - permits.counts.free }
 
   /// The number of bodies that wait at this instant, for diagnostics.
-  public var waitingCount: Int { places.counts.waiters }
+  public var waitingCount: Int { permits.counts.waiters }
 
   private func call<Value>(
     isolation: isolated (any Actor)?, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    defer { places.give(1) }
+    defer { permits.give(1) }  // acquired by the caller
     try Task.checkCancellation()
     guard let scheduler else { return try await body() }
     nonisolated(unsafe) let value = try await withTaskExecutorPreference(scheduler, operation: body)
-    return value  // which `body` has sent
+    return value  // `body` returned it as `sending`
   }
 }
 
@@ -127,10 +127,10 @@ extension SchedulerType where Self: TaskExecutor {
 }
 
 extension AsyncLimit {
-  /// Calls `body` on the scheduler of the limit: ``run(isolation:_:)`` by the name that schedulers have for it.
+  /// Calls `body` on the scheduler of the limit: the same as ``run(isolation:_:)``, with the name that schedulers use.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts.

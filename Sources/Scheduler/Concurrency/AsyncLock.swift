@@ -8,20 +8,20 @@
 /// }
 /// ```
 ///
-/// An actor runs other calls while one of its functions is suspended. This lock does not: it is held until the closure returns.
+/// An actor runs other calls while one of its functions is suspended. An `AsyncLock` does not: the task holds it until the closure returns.
 ///
-/// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled leaves the list at once.
+/// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled stops waiting at once.
 /// 2. A task that gets the lock sees everything that was done under it.
-/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later). The priority is
-///    the one that the waiting task has when its wait begins.
-/// 4. The lock is not recursive. A task that waits for a lock that it has gets ``SchedulerError/deadlock``. A child task is another task: if
+/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later). It is
+///    the priority that the waiting task has when its wait begins.
+/// 4. The lock is not recursive. A task that waits for a lock that it holds gets ``SchedulerError/deadlock``. A child task is another task: if
 ///    the closure awaits a child that needs the lock, both wait for ever.
 ///
-/// The value need not be `Sendable` or copyable: it is sent in, and what leaves is sent out. Without `await` inside, ``Protected`` is faster.
+/// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Without `await` inside, ``Protected`` is faster.
 public final class AsyncLock<Value: ~Copyable> {
-  private let permit = AsyncUnits(1)
+  private let permit = AsyncUnits(1)  // the one unit is free while no task has the lock
   private let holder = LockHolder()
-  /// Not a stored property, so that an access may last across a suspension.
+  /// Allocated separately: the access to a stored property could not last across a suspension.
   private let value: UnsafeMutablePointer<Value>
 
   /// Creates a lock around `value`, to which no other code may have a reference.
@@ -40,7 +40,7 @@ public final class AsyncLock<Value: ~Copyable> {
   /// Suspends the task until it has the lock, calls `body` with the value, and releases the lock, also if `body` throws.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work on the value, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the lock; ``SchedulerError/deadlock`` if the task has
@@ -49,7 +49,7 @@ public final class AsyncLock<Value: ~Copyable> {
     isolation: isolated (any Actor)? = #isolation, _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
     if try !permit.takeFast(1) { try await permit.outcome(of: request(), isolation: isolation) }
-    holder.begin(hasWaiters: permit.hasWaiters)
+    holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
   }
@@ -59,7 +59,7 @@ public final class AsyncLock<Value: ~Copyable> {
   /// - Parameters:
   ///   - deadline: the end of the wait. `body` may run longer. A deadline in the past does not wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work on the value, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: what ``withLock(isolation:_:)`` throws; ``SchedulerError/timeout`` if the task has not got the lock by `deadline`.
@@ -70,7 +70,7 @@ public final class AsyncLock<Value: ~Copyable> {
     if try !permit.takeFast(1) {
       try await permit.outcome(of: request(), Deadline(deadline, clock), isolation: isolation)
     }
-    holder.begin(hasWaiters: permit.hasWaiters)
+    holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
   }
@@ -83,7 +83,7 @@ public final class AsyncLock<Value: ~Copyable> {
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
     guard permit.tryTake(1) else { return nil }
-    holder.begin(hasWaiters: permit.hasWaiters)
+    holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try body(&value.pointee)
   }
@@ -94,75 +94,75 @@ public final class AsyncLock<Value: ~Copyable> {
   /// The number of tasks that wait at this instant, for diagnostics.
   public var waiterCount: Int { permit.counts.waiters }
 
-  /// Requests the lock, which is not free, for the current task.
+  /// Makes the current task wait for the lock, which was not free. Throws `deadlock` if that task has the lock.
   private func request() throws -> AsyncUnits.Ticket {
-    if !holder.waitBegins() { throw SchedulerError.deadlock }
+    if !holder.willWait() { throw SchedulerError.deadlock }
     return permit.request(1)
   }
 
   private func unlock() {
-    holder.end()
+    holder.willUnlock()
     permit.give(1)
   }
 }
 
-// Unchecked, because the compiler does not know that one task at a time uses `value`. Unconditional, because the value is sent in and out.
+// Unchecked, because the compiler does not know that one task at a time uses `value`. `Value` need not be Sendable: it is sent in and out.
 extension AsyncLock: @unchecked Sendable where Value: ~Copyable {}
 
-/// The task that has an ``AsyncLock``, and its priority.
+/// Records the task that has an ``AsyncLock``, and raises its priority.
 private final class LockHolder: @unchecked Sendable {
   // Unchecked, because the compiler does not know that `lock` guards the fields.
   private let lock = UnfairLock()
-  /// The bits of the task, which does not end while it has the lock; 0 for none. An `UnsafeCurrentTask` would be retained by each access.
+  /// The address of the task that has the AsyncLock and so has not ended; 0: none. (Each access to an `UnsafeCurrentTask` would retain the task.)
   @exclusivity(unchecked) private var task: UInt = 0
-  /// The highest priority of the waiters, and 0 for none. It may be that of one that has left.
-  @exclusivity(unchecked) private var wanted: UInt8 = 0
-  /// How many threads escalate `task`.
+  /// The highest priority of the waiting tasks; 0: none. It may be that of a task that waits no longer.
+  @exclusivity(unchecked) private var waitersPriority: UInt8 = 0
+  /// The number of threads that are raising the priority of `task`.
   @exclusivity(unchecked) private var escalations = 0
-  private let escalated = UnfairLock.Condition()
+  private let escalated = UnfairLock.Condition()  // signalled when `escalations` decreases
 
-  /// The bits of the current task.
+  /// The address of the current task; 0 outside of tasks.
   private static var current: UInt { withUnsafeCurrentTask { unsafeBitCast($0, to: UInt.self) } }
 
-  /// Notes the current task, which has got the lock, and raises its priority to that of the tasks that wait.
-  @inline(never) func begin(hasWaiters: Bool) {
+  /// Called when the current task has got the AsyncLock. Raises the task's priority to that of the waiting tasks.
+  @inline(never) func didLock(hasWaiters: Bool) {
     let current = Self.current
     lock.lock()
     task = current
-    if !hasWaiters { wanted = 0 }
-    if wanted == 0 { lock.unlock() } else { escalateAndUnlock() }
+    if !hasWaiters { waitersPriority = 0 }
+    if waitersPriority == 0 { lock.unlock() } else { escalateAndUnlock() }
   }
 
-  /// Forgets the task, which is about to release the lock, once no other thread escalates it: it may end afterwards.
-  @inline(never) func end() {
+  /// Called before `task` releases the AsyncLock. Waits until no thread raises the priority of `task`, because the task may end after this call.
+  @inline(never) func willUnlock() {
     lock.lock()
     while escalations > 0 { escalated.wait(with: lock) }
     task = 0
     lock.unlock()
   }
 
-  /// Raises the priority of the task that has the lock, and of the next ones while there are waiters, to that of the current task. Returns false,
-  /// and does nothing, if the current task has the lock.
-  @inline(never) func waitBegins() -> Bool {
+  /// Called before the current task waits. Raises the priority of `task` to that of the current task; later tasks get it in `didLock`.
+  /// Returns false, without an effect, if the current task has the AsyncLock itself.
+  @inline(never) func willWait() -> Bool {
     let current = Self.current, priority = Task.currentPriority.rawValue
     lock.lock()
     if current != 0, task == current {
       lock.unlock()
       return false
     }
-    wanted = max(wanted, priority)
+    waitersPriority = max(waitersPriority, priority)
     escalateAndUnlock()
     return true
   }
 
-  /// Raises the priority of `task` to `wanted`. The runtime calls handlers of the user's then, so the lock is not held.
+  /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Not under `lock`, because the runtime calls user handlers.
   private func escalateAndUnlock() {
     #if compiler(>=6.2)
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
-        let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: wanted)
+        let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)
         if holder.priority < priority {
           escalations += 1
-          lock.unlock()
+          lock.unlock()  // `willUnlock` now waits for this thread, so the task stays valid
           holder.escalatePriority(to: priority)
           lock.lock()
           escalations -= 1

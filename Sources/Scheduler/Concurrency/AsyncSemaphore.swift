@@ -1,17 +1,17 @@
-/// A counting semaphore for tasks: it suspends the task that waits, and blocks no thread. Waiters get units in order of arrival.
+/// A counting semaphore for tasks: a task that waits is suspended, and no thread is blocked. Waiters get units in order of arrival.
 ///
 /// ```swift
 /// let connections = AsyncSemaphore(units: 4)
 /// let page = try await connections.withUnits { try await fetch(url) }
 /// ```
 ///
-/// 1. A free unit goes to the first waiter; no other task can take it. A first waiter that needs more units than are free holds up the others.
-/// 2. A task that is cancelled leaves the list at once, and takes nothing.
-/// 3. The task that gets a unit sees everything before its signal.
+/// 1. A free unit goes to the first waiter; no other task can take it. If it needs more units than are free, later waiters wait too.
+/// 2. A task that is cancelled stops waiting at once, and takes no unit.
+/// 3. The task that gets a unit sees everything that happened before the signal of that unit.
 /// 4. Any code may signal: a task, an action, a C callback. The waiting task continues on its own actor or executor.
-/// 5. It does not raise the priority of those that have units, because units have no owner. ``AsyncLock`` does.
+/// 5. The semaphore raises no task's priority, because units have no owner. ``AsyncLock`` does.
 ///
-/// To limit how many bodies run at a time, ``AsyncLimit`` is the shorter way. For threads use ``Semaphore``.
+/// To limit how many bodies run at a time, use ``AsyncLimit``. For threads use ``Semaphore``.
 public final class AsyncSemaphore: Sendable {
   private let units: AsyncUnits
 
@@ -24,7 +24,7 @@ public final class AsyncSemaphore: Sendable {
   ///
   /// - Parameters:
   ///   - count: how many units, all at once.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: `CancellationError` if the task is cancelled before it has the units.
   public func wait(_ count: Int = 1, isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
@@ -38,7 +38,7 @@ public final class AsyncSemaphore: Sendable {
   ///   - count: how many units, all at once.
   ///   - deadline: the end of the wait. A deadline in the past does not wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first; the clock's error if it cannot wait.
   public func wait<C: Clock>(
     _ count: Int = 1, deadline: C.Instant, clock: C = ContinuousClock(),
@@ -49,7 +49,7 @@ public final class AsyncSemaphore: Sendable {
     try await units.outcome(of: units.request(count), Deadline(deadline, clock), isolation: isolation)
   }
 
-  /// Takes units if they are free and no task waits, and returns whether it did. Never waits.
+  /// Takes units if they are free and no task waits, and returns whether it took them. Never waits.
   ///
   /// - Parameter count: how many units, all at once.
   public func tryWait(_ count: Int = 1) -> Bool {
@@ -65,11 +65,11 @@ public final class AsyncSemaphore: Sendable {
     }
   }
 
-  /// Takes units, calls `body`, and gives them back, also if `body` throws.
+  /// Takes units, calls `body`, and returns the units, also if `body` throws.
   ///
   /// - Parameters:
   ///   - count: how many units, all at once.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the units. Then `body` is not called.

@@ -5,12 +5,12 @@ final class AwaitedAction<Value>: @unchecked Sendable {
   // Unchecked, because only the thread that has claimed the resumption reads and clears `body`.
   private let resumption: Resumption<Value>
   private var body: (() throws -> Value)?
-  private let target: UnsafeMutablePointer<csched_target>?
+  private let target: UnsafeMutablePointer<csched_target>?  // of `scheduler` in `init`
 
   /// - Parameters:
   ///   - resumption: the resumption that receives the outcome of the action.
   ///   - body: the function that ``run()`` calls.
-  ///   - scheduler: the scheduler that the action is submitted to, if resuming the task is the last step of the scheduler's job.
+  ///   - scheduler: the scheduler that the action is submitted to, if resuming the task is the final step of the scheduler's job.
   init(
     _ resumption: Resumption<Value>, _ body: (() throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
   ) {
@@ -21,12 +21,12 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 
   deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }
 
-  /// Calls `body`, unless the task was cancelled first.
+  /// Calls `body`, unless the wait has already ended by a cancellation or the deadline.
   func run(_ body: () throws -> Value) {
     if resumption.claim() { resumption.finish(Result { try withRefusalLine(body) }) }
   }
 
-  /// Calls the initialiser's body, unless the task was cancelled first. The body and its captures are released before the task continues.
+  /// As `run(_:)`, with the initialiser's body. The body and its captures are released before the task continues.
   func run() {
     if resumption.claim() { resumption.finish(takeOutcome(), lastOf: target) }
   }
@@ -39,19 +39,19 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// Suspends the task until the action that `submit` schedules has run or was dropped, or the task is cancelled or `deadline` comes before the
-  /// action starts.
+  /// Suspends the task until the action that `submit` schedules has run or was dropped. Before the action starts, a cancellation of the task or
+  /// `deadline` also ends the wait.
   func awaiting<Value>(
     isolation: isolated (any Actor)?, deadline: Deadline? = nil, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
-    let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()
+    let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()  // token: cancels the action
     let timer = deadline?.start {
       if resumption.claim() { resumption.finish(.failure($0)) }
       token.dispose()
     }
     defer { timer?.cancel() }
-    // No frame of the task retains the action. So the thread that runs the action also releases its captures.
+    // `take` below moves the action out of this frame, so that the thread that runs the action also releases its captures.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
@@ -77,7 +77,7 @@ extension ImmediateSchedulerType {
   ///    The priority is the one that the task has when the wait begins.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the function to call, at most once.
   /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
   /// - Throws: the error of `body`; `CancellationError` if the task was cancelled before the action started; ``SchedulerError/stopped`` if the
@@ -99,7 +99,7 @@ extension ImmediateSchedulerType {
   /// - Parameters:
   ///   - deadline: when the action must have started. It may run longer. If the deadline has passed already, the action never starts.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the function to call, at most once.
   /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
   /// - Throws: what `perform { … }` throws; ``SchedulerError/timeout`` if the action has not started by `deadline`.
@@ -112,17 +112,17 @@ extension ImmediateSchedulerType {
       try Task.checkCancellation()
       throw SchedulerError.timeout
     }
-    let lent = PriorityDonation(to: self)
-    defer { lent?.takeBack() }
+    let donation = PriorityDonation(to: self)
+    defer { donation?.takeBack() }
     return try await awaiting(isolation: isolation, deadline: deadline, consume body) { action in
       schedule { action.run() }
     }
   }
 
-  /// Calls `body` as an action of this scheduler: the overload for a function value, which is not a closure expression, with a `Sendable` result.
+  /// Calls `body` as an action of this scheduler: the overload for a stored function, in place of a closure expression, with a `Sendable` result.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the function to call, at most once.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value

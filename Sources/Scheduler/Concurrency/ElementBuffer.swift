@@ -3,12 +3,12 @@
 final class ElementBuffer<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: ArraySlice<Element> = []
-    /// The waiting tasks, oldest first. Empty while there are elements.
+    /// The tasks in `next`, oldest first. Empty while there are elements.
     var waiters: ArraySlice<Resumption<Element?>> = []
     var isOver = false  // the source has ended
-    var error: (any Error)?  // the error that the next call throws after the last element
+    var error: (any Error)?  // thrown by one call of `next` after the stored elements
 
-    /// Returns the result of a call of `next`, or `nil` if the call must wait.
+    /// Returns the outcome of a call of `next`: an element, the error, or a nil element at the end. Returns `nil` if the call must wait.
     mutating func take() -> Result<Element?, any Error>? {
       if let first = elements.popFirst() { return .success(first) }
       guard isOver else { return nil }
@@ -19,11 +19,11 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   private let state = Protected(State())
   private let capacity: Int
   private let merge: @Sendable (_ last: inout Element, _ element: Element) -> Void
-  private let source = SingleAssignmentDisposable()
+  private let source = SingleAssignmentDisposable()  // of the elements: disposed at the end
 
   /// - Parameters:
   ///   - capacity: how many elements to store, at least 1.
-  ///   - merge: merges an element that arrives while the buffer is full into the last one that is stored. Called under the buffer's lock.
+  ///   - merge: merges an element that arrives while the buffer is full into `last`, the newest stored one. Called under the buffer's lock.
   init(capacity: Int, merge: @escaping @Sendable (_ last: inout Element, _ element: Element) -> Void) {
     self.capacity = capacity
     self.merge = merge
@@ -52,18 +52,18 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     let waiters: ArraySlice<Resumption<Element?>> = state.withLock { state in
       guard !state.isOver else { return [] }
       state.isOver = true
-      state.error = state.waiters.isEmpty ? error : nil
+      state.error = state.waiters.isEmpty ? error : nil  // a waiting task gets it now
       defer { state.waiters = [] }
       return state.waiters
     }
-    for (index, waiter) in waiters.enumerated() {
+    for (index, waiter) in waiters.enumerated() {  // only the first one gets the error
       waiter.finish(index == 0 ? error.map { .failure($0) } ?? .success(nil) : .success(nil))
     }
     source.dispose()
   }
 
-  /// Suspends the task until there is an element, removes it from the buffer, and returns it. Returns `nil` at the end. Cancelling the task ends the
-  /// sequence.
+  /// Suspends the task until there is an element, removes it from the buffer, and returns it. Returns `nil` at the end. A cancellation of the task
+  /// ends the sequence.
   func next(isolation: isolated (any Actor)? = #isolation) async throws -> Element? {
     if let taken = state.withLock({ $0.take() }) { return try taken.get() }
     let resumption = Resumption<Element?>()
@@ -82,7 +82,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   }
 }
 
-/// The consumer's side of a buffer. Releasing it ends the sequence.
+/// The consumer's reference to a buffer. Its release ends the sequence.
 final class ElementReader<Element: Sendable>: Sendable {
   let buffer: ElementBuffer<Element>
 

@@ -17,12 +17,12 @@ extension ThreadScheduler: SerialExecutor, TaskExecutor {
   /// Returns the executor for an actor's `unownedExecutor`.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
 
-  /// Returns whether both are the same scheduler.
+  /// Returns whether this scheduler and `other` are on the same thread.
   public func isSameExclusiveExecutionContext(other: ThreadScheduler) -> Bool {
     core.exclusiveRoot === other.core.exclusiveRoot
   }
 
-  /// Stops the process with a message unless the caller is isolated to this scheduler: on its thread, or in one of its late jobs.
+  /// Stops the process with a message unless ``isIsolatingCurrentContext()`` returns true.
   public func checkIsolated() { requireIsolated() }
 
   /// Returns whether the caller is on the thread, or in one of its late jobs.
@@ -46,7 +46,7 @@ extension SerialScheduler: SerialExecutor, TaskExecutor {
   /// 3. The job has the queue's priority; the task's priority is ignored. Enqueueing allocates nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .serial).submit() }
 
-  /// Returns the executor for an actor's `unownedExecutor`. It counts as the same executor as those of the queue's thread and of queues on it.
+  /// Returns the executor for an actor's `unownedExecutor`. Swift treats the executors of a thread and of the queues on it as one.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { actorExecutor.asUnownedSerialExecutor() }
 
   /// Returns whether work of the two queues never runs concurrently: both are on one thread, one targets the other, or both target a third queue.

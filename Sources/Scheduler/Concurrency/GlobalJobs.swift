@@ -1,8 +1,8 @@
 // Implements Swift's own executors with the shared pool and the main loop.
 //
 // Invariants
-//   GJ1  A thread that loads `currentPool` sees its schedulers complete. In a fork child, where the pool's threads do not exist, the first caller
-//        makes a new pool.
+//   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child, which lacks the pool's
+//        threads, the first caller makes a new pool.
 // Orderings
 //   currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
 // Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
@@ -72,16 +72,16 @@ package enum GlobalJobs {
   /// Whether another library's main loop runs this one.
   package static var isHosted: Bool { csched_main_loop_is_hosted_() }
 
-  private static let isStopped = Protected(false), isRunning = Protected(false)
+  private static let isStopRequested = Protected(false), hasRun = Protected(false)
 
-  /// Whether ``runMain()`` runs or has run. If so, no other library may host the main loop.
-  static var ownsMain: Bool { isRunning.read() }
+  /// Whether ``runMain()`` has been called. If so, no other library may host the main loop.
+  static var ownsMain: Bool { hasRun.read() }
 
-  /// Runs the main loop until ``stopMain()``. If a run ends for another reason, the loop runs again.
+  /// Runs the main loop until ``stopMain()``. If the C loop returns for another reason, it is run again.
   package static func runMain() {
     MainCore.shared.requireMain("run")
-    isRunning.write(true)
-    while !isStopped.exchange(false) {
+    hasRun.write(true)
+    while !isStopRequested.exchange(false) {
       if csched_loop_run(MainCore.shared.loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
     }
   }
@@ -89,12 +89,12 @@ package enum GlobalJobs {
   /// Runs the main loop until `condition` holds. The condition is checked first, and again after each job.
   package static func runMain(until condition: () -> Bool) {
     MainCore.shared.requireMain("run")
-    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }
+    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }  // waits for work
   }
 
-  /// Ends the current run of ``runMain()``, or the next one if there is none.
+  /// Ends the current call of ``runMain()``, or else the next one.
   package static func stopMain() {
-    isStopped.write(true)
+    isStopRequested.write(true)
     MainScheduler.stop()
   }
 
@@ -106,19 +106,18 @@ package enum GlobalJobs {
 
   // MARK: Pool
 
-  /// The shared pool's schedulers, one for each priority. They are never released, because weak references make their reference counts slow.
+  /// The shared pool's schedulers, one for each priority. Retained once, never released: weak references make both slow.
   private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
-    private let high = kept(.high), medium = kept(.default), low = kept(.low), background = kept(.background)
+    private let high = make(.high), medium = make(.default), low = make(.low), background = make(.background)
 
-    private static func kept(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
+    private static func make(_ priority: SchedulerPriority) -> Unmanaged<SchedulerTarget> {
       .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
     }
 
-    /// Whether this is a fork child in which the pool's threads do not exist.
     var isOrphaned: Bool { core.isOrphaned }
 
-    /// Returns the scheduler for a task's raw priority; 0 means none.
+    /// Returns the scheduler for a task's raw priority; 0: no priority.
     @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
       switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
       case .high: high
@@ -130,14 +129,13 @@ package enum GlobalJobs {
   }
 
   private static let currentPool = Atomic<Unmanaged<Pool>?>(nil)
-  /// Held while a pool is made.
-  private static let makingLock = Protected(())
+  private static let makingLock = Protected(())  // held while a pool is made
 
-  /// Returns the scheduler for a task's priority, by the table of `SchedulerPriority(_:)`. 0 means no priority. A fork child has its own pool.
+  /// Returns the scheduler for a task's priority, by the table of `SchedulerPriority(_:)`. 0: no priority.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
     let pool = currentPool.load(ordering: .acquiring) ?? makePool()  // GJ1: acquire; pairs with makePool
     return pool._withUnsafeGuaranteedRef {
-      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }
+      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }  // a fork child
       return $0[priority]
     }
   }

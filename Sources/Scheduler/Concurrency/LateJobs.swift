@@ -1,25 +1,25 @@
 // Late jobs: jobs of Swift tasks that a stopped target refused or dropped. They run later on the pool.
 //
-// States: the lists of LateJobs and `isOver`, under the core's lock; `isOver` is final, and the lists are then empty
+// States: the two lists of LateJobs, and `isOver`, under the TargetCore's lock. `isOver` stays true, and the lists are then empty.
 // Invariants
-//   LJ1  A job that was submitted to a scheduler runs exactly once, at whatever time, and by whatever thread, its target is stopped.
-//   LJ2  A job never runs concurrently with an action or job of the same exclusive root. In the job, its scheduler is current, and isolation holds.
+//   LJ1  A job that was submitted to a scheduler runs exactly once, no matter when, and by which thread, its target is stopped.
+//   LJ2  A job never runs concurrently with an action or job of the same exclusive root. During the job its scheduler is current and isolation holds.
 //   LJ3  The jobs that one thread submits to one scheduler run in the order of submission.
-//   LJ4  The target of a job lives until the submission has returned.
-// Orderings: the lock's, and those of the queues. Assumes: the core is notified once when a closed queue has dropped all jobs (serial.c, SQ6), and
-//   once at a thread's end (thread.c, TH3).
+//   LJ4  The target of a job is not freed until the submission of the job has returned.
+// Orderings: the lock's, and those of the queues. Assumes: the TargetCore is notified once when a closed queue has dropped all jobs (serial.c, SQ6),
+//   and once at a thread's end (thread.c, TH3).
 // Checked by: "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
 //   "late jobs of one submitter keep their order, those that were taken before the stop, too",
 //   "the last reference to a scheduler goes in its own job, while others resume it",
 //   "the pool and the main thread are shut down, before, under and after tasks of each kind".
-// Models: swift/executors/late_jobs.swift, with test jobs and a pool driven by hand. It lacks the main loop's end.
+// Models: swift/executors/late_jobs.swift, with test jobs, and a pool that the test drives. Not covered: the main loop's end.
 
 /// The late jobs of one target: jobs of Swift tasks that the target, which was stopped, refused or dropped. They must run, or their tasks would
 /// never end. Late jobs wait here until no work of the target runs. Then the target's late queue, a serial queue on the pool, runs them in order.
 /// Dropped jobs had been accepted, so they are older than refused jobs.
 struct LateJobs {
   private var dropped: [TaskJob] = [], refused: [TaskJob] = []
-  private var isOver = false  // true when no work of the target runs, now or later, and no late job waits here
+  private var isOver = false  // no work of the target runs, now or later, and no late job waits here
   var queue: SerialCore?  // the late queue, made for the first late job
 
   /// Stores `job`. Returns false, without storing it, if the late queue may run the job at once.
@@ -43,7 +43,7 @@ struct LateJobs {
 }
 
 extension TargetCore {
-  /// Receives a job that this target refused or dropped. Resubmits the job where its isolation holds: to the next pool, or as a late job.
+  /// Called with a job that this target refused or dropped. Resubmits the job where its isolation holds: to the next pool, or as a late job.
   ///
   /// - Parameters:
   ///   - job: the job, which has not run.
@@ -61,7 +61,7 @@ extension TargetCore {
     while let jobs = withLate({ $0.takeOrEnd() }) { submitLate(jobs) }
   }
 
-  /// Submits `jobs` to the late queue. If this target is a queue on an exclusive target, that target (the exclusive root) receives the jobs.
+  /// Submits `jobs` to the late queue. If this target is a queue on an exclusive target, the exclusive root receives `jobs` as its own late jobs.
   private func submitLate(_ jobs: [TaskJob]) {
     let root = exclusiveRoot
     if root !== self { return jobs.forEach { root.takeBack($0, wasRefused: true) } }

@@ -18,7 +18,7 @@ extension SchedulerPriority {
 }
 
 extension SchedulerPriority {
-  /// Converts the raw value of a task's priority. The values are literals, because reading those of `TaskPriority` is a function call.
+  /// Converts the raw value of a task's priority. The numbers are literals, because a static property of `TaskPriority` costs a function call.
   @inline(__always) init(raw: UInt8) {
     switch raw {
     case 25...: self = .high  // TaskPriority.high

@@ -42,10 +42,10 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     let scheduler: any SchedulerType
     let timing: ActionTiming
-    /// When the last tick was due, and when `next` returned it.
-    private var last: (due: MonotonicTime, came: MonotonicTime)?
+    /// When the previous tick was due, and when `next` returned it.
+    private var previous: (due: MonotonicTime, came: MonotonicTime)?
     private var isOver = false
-    /// Makes the jitter of this iteration different from the jitter of other iterations.
+    /// Distinguishes the random jitter of this iteration from that of other iterations. Not a real address.
     private let salt = UnsafeRawPointer(bitPattern: UInt.random(in: 1...UInt.max))
 
     init(scheduler: any SchedulerType, timing: ActionTiming) {
@@ -60,7 +60,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
       isOver = true  // reset at the tick; an error or a cancellation ends the iteration
       let now = scheduler.now
       let due =
-        last.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
+        previous.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
         ?? timing.first(from: now)
       guard let due else { return nil }
       do {
@@ -68,7 +68,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
       } catch is CancellationError {
         return nil
       }
-      last = (due, scheduler.now)
+      previous = (due, scheduler.now)
       isOver = false
       return due
     }

@@ -3,7 +3,7 @@ extension SchedulerType {
   func suspendTask(until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {
     try Task.checkCancellation()
     guard now < instant else { return }
-    if let target = self as? SchedulerTarget, target.core.timeline == nil {
+    if let target = self as? SchedulerTarget, target.core.timeline == nil {  // not in virtual time
       return try await awaiting(isolation: isolation) { action in
         schedule(.at(instant, tolerance: tolerance)) { action.run {} }
       }
@@ -13,23 +13,24 @@ extension SchedulerType {
     }
   }
 
-  /// Suspends the task until the action that `submit` schedules has run. Until then the task counts as asleep in virtual time.
+  /// Suspends the task until the action that `submit` schedules calls the given function. Until then the task counts as asleep in virtual time.
+  /// `isDue`: whether the clock has reached the action's instant.
   func asleep(
     isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) async throws {
-    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()
+    let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()  // waking: cancels the waking action
     let sleeper = Sleeper {
       let isFirst = resumption.claim()
       waking.dispose()
       if isFirst { resumption.finish(.failure(CancellationError())) }
     }
     try await withTaskCancellationHandler {
-      // This closure captures `isolation`, so it runs on that actor. Otherwise the actor's tasks would fall asleep in any order.
+      // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
         waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
-        // Another thread may have moved the clock past the instant before the action was submitted. Then the task does not sleep. A task that
-        // counts as asleep is woken by its action only: a test that waits for the sleeper, and then steps, steps to this action.
+        // If another thread has moved the clock past the instant before the submission, the task does not sleep. Only its action wakes a task
+        // that counts as asleep: so a test that waits for the sleeper, and then calls `step`, runs this action.
         guard isDue() else { return sleeper.begin() }
         guard resumption.claim() else { return }
         waking.dispose()
@@ -45,7 +46,7 @@ extension SchedulerType {
   /// - Parameters:
   ///   - instant: when to wake. If it has passed, the task is not suspended.
   ///   - tolerance: how much later the task may wake.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
   public func sleep(
     until instant: MonotonicTime, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
@@ -62,7 +63,7 @@ extension SchedulerType {
   /// - Parameters:
   ///   - duration: how long to sleep. If it is zero or negative, the task is not suspended.
   ///   - tolerance: how much longer the task may sleep.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
   public func sleep(
     for duration: Duration, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
@@ -100,7 +101,7 @@ public struct SchedulerClock: Clock {
   }
 }
 
-/// Wakes a sleeping task, once. Only the waking action retains this object, so `deinit` without `wake` means that the action was dropped.
+/// Wakes a sleeping task once. Only the waking action retains this object, so a `deinit` before `wake` means that the action was dropped.
 private final class Waker: Sendable {
   private let sleeper: Sleeper
   private let resumption: Resumption<Void>
@@ -110,12 +111,12 @@ private final class Waker: Sendable {
     self.resumption = resumption
   }
 
-  deinit { end(.failure(SchedulerError.stopped)) }
+  deinit { finish(.failure(SchedulerError.stopped)) }
 
-  func wake() { end(.success(())) }
+  func wake() { finish(.success(())) }
 
-  private func end(_ outcome: Result<Void, any Error>) {
-    guard resumption.claim() else { return }
+  private func finish(_ outcome: Result<Void, any Error>) {
+    guard resumption.claim() else { return }  // woken or cancelled before
     sleeper.wake()
     resumption.finish(outcome)
   }

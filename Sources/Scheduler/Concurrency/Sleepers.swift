@@ -5,7 +5,7 @@ final class Sleepers: Sendable {
   private struct State {
     /// Sleeping tasks. Keys increase in the order in which the tasks fell asleep.
     var asleep: [UInt64: Sleeper] = [:]
-    var nextNumber: UInt64 = 0  // the last key given out
+    var lastNumber: UInt64 = 0  // the most recent key
     var isOver = false  // sleeping in this virtual time has ended: new sleeps are cancelled
     var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
 
@@ -21,13 +21,13 @@ final class Sleepers: Sendable {
 
   var count: Int { state.withLock { $0.asleep.count } }
 
-  /// Adds `sleeper`, unless `accept` rejects its number because it has woken already. Returns false if sleeping here has ended.
+  /// Adds `sleeper` under a new key, unless `accept` rejects the key because the sleeper has woken already. Returns false if `isOver`.
   fileprivate func add(_ sleeper: Sleeper, _ accept: (UInt64) -> Bool) -> Bool {
     let (maySleep, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
       if $0.isOver { return (false, []) }
-      $0.nextNumber += 1
-      guard accept($0.nextNumber) else { return (true, []) }
-      $0.asleep[$0.nextNumber] = sleeper
+      $0.lastNumber += 1
+      guard accept($0.lastNumber) else { return (true, []) }
+      $0.asleep[$0.lastNumber] = sleeper
       return (true, $0.takeSatisfied())
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
@@ -36,7 +36,7 @@ final class Sleepers: Sendable {
 
   fileprivate func remove(_ number: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: number) } }
 
-  /// Ends sleeping here: cancels all sleeps, in the order in which they started, and each later sleep.
+  /// Ends sleeping in this virtual time: cancels all sleeps, in the order in which they started, and each later sleep.
   func end() {
     let asleep = state.withLock {
       $0.isOver = true
@@ -61,10 +61,10 @@ final class Sleepers: Sendable {
 }
 
 /// One sleep of a task. The task counts as asleep from `begin()` to `wake()`, and not at all if `wake()` comes first.
-/// The action that wakes the task is submitted inside ``noted(_:)``. Schedulers may forward that submission, but it reaches the virtual time on the
-/// same thread. There ``submitted(to:)`` records the virtual time in which the task sleeps.
+/// The action that wakes the task is submitted inside ``noted(_:)``. Schedulers may forward the submission, but it reaches its virtual time on the
+/// same thread. That virtual time calls ``submitted(to:)``, which stores its `Sleepers` in this sleeper.
 final class Sleeper: Sendable {
-  private enum Phase: Equatable { case early, asleep(UInt64), awake }
+  private enum Phase: Equatable { case early, asleep(UInt64), awake }  // early: before `begin`; asleep: with its key
   private let phase = Protected(Phase.early)
   private let sleepers = Protected<Sleepers?>(nil)  // where the task counts as asleep; nil: not in virtual time
   private let onCancel: @Sendable () -> Void
@@ -79,10 +79,10 @@ final class Sleeper: Sendable {
     return submit()
   }
 
-  /// Whether this thread is inside ``noted(_:)``, so that its next submission is a waking action.
+  /// Whether this thread is inside ``noted(_:)``: the next submission is a waking action.
   static var isNoted: Bool { csched_swift_sleeper_() != nil }
 
-  /// Makes the thread's noted sleeper, if there is one, count among `sleepers`.
+  /// If the thread has a noted sleeper, stores `sleepers` in it: the sleeping tasks of its virtual time.
   static func submitted(to sleepers: Sleepers) {
     guard let noted = csched_swift_sleeper_() else { return }
     Unmanaged<Sleeper>.fromOpaque(noted).takeUnretainedValue().sleepers.write(sleepers)
@@ -105,7 +105,7 @@ final class Sleeper: Sendable {
   func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.read()?.remove(number) } }
 
   func cancel() {
-    wake()
+    wake()  // no longer counted as asleep
     onCancel()
   }
 }

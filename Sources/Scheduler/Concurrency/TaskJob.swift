@@ -1,10 +1,11 @@
 internal import CScheduler
 
-/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing. Its queue entry is two words of the
-/// runtime's own job (Compilers/Swift6.3.swift), or a pooled task of the core (task.h). A job that a queue drops is resubmitted elsewhere: see ``LateJobs``.
+/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing: its queue entry is
+/// two words of the runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job that a queue drops is resubmitted
+/// elsewhere: see ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
   // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
-  /// The role in which the scheduler received the job. `ofActor`: an actor's executor. `thread` to `concurrent`: the executor that a task prefers.
+  /// What the scheduler is to the job. `ofActor`: its actor's executor. `thread` to `concurrent`: the executor that its task prefers.
   /// `ofAll`, `ofMainActor`: one of Swift's own executors, for tasks without a preference and for the main actor (``GlobalJobs``).
   enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofAll, ofMainActor }
 
@@ -23,13 +24,13 @@ struct TaskJob: @unchecked Sendable {
   }
 
   /// The job as stored in a `csched_task`: four words.
-  private struct Held {
+  private struct StoredJob {
     let job: TaskJob
-    /// The core that the job was submitted to, not retained. It lives until the job has been run or dropped.
+    /// The core that received the job. Not retained: it lives until the job has run or was dropped.
     let core: Unmanaged<TargetCore>
 
-    static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Held> {
-      csched_task_room_(job).assumingMemoryBound(to: Held.self)
+    static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<StoredJob> {
+      csched_task_room_(job).assumingMemoryBound(to: StoredJob.self)
     }
   }
 
@@ -48,10 +49,10 @@ struct TaskJob: @unchecked Sendable {
     if needsRetain { _ = reference.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }
     if needsRetain { reference.release() }
-    if isOnMain { MainCore.shared.submitted() }
+    if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// Submits a job of kind ``Kind/ofAll``: of the scheduler that all code shares. Its scheduler is on a pool and is never released, so its core needs no retain here.
+  /// As `submit()`, for a job of kind ``Kind/ofAll``. Its scheduler is never released, and so its core is not retained during the call.
   @inline(__always) func submitOfAll() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -59,11 +60,11 @@ struct TaskJob: @unchecked Sendable {
     }
   }
 
-  /// Submits the job inside a `csched_task`, for a runtime whose job has no spare words to hold a queue entry.
+  /// Submits the job inside a `csched_task`, because the runtime's job has no spare words for a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
-    Held.of(job).initialize(to: Held(job: self, core: .passUnretained(core)))
+    StoredJob.of(job).initialize(to: StoredJob(job: self, core: .passUnretained(core)))
     csched_task_submit_(core.target, task)
   }
 
@@ -75,10 +76,10 @@ struct TaskJob: @unchecked Sendable {
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
     Self.delayed(job).initialize(to: self)
     Counted.jobs(1)
-    core.beginKeeping()  // until the csched_task is released
+    core.beginKeeping()  // ended by the csched_task's release
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
       if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
-      // The refused csched_task has undone the count and the keeping.
+      // The csched_task's release has already undone `jobs(1)` and `beginKeeping`.
       let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
@@ -95,7 +96,7 @@ struct TaskJob: @unchecked Sendable {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer tasks at a time.")
   }
 
-  /// Runs the job with its scheduler as the current one, on a thread that serves another core.
+  /// Runs the job on a thread that runs another core's work. Makes the job's scheduler the current one.
   func runLate() {
     let core = scheduler.core
     core.run { runInTag() }
@@ -107,7 +108,7 @@ struct TaskJob: @unchecked Sendable {
     marker.run { resume() }
   }
 
-  /// Calls the runtime to run the job on the executor that its kind requires.
+  /// Makes Swift's runtime run the job, with the executor that the job's kind requires.
   private func resume() {
     executor._withUnsafeGuaranteedRef { scheduler in
       switch kind {
@@ -126,18 +127,18 @@ struct TaskJob: @unchecked Sendable {
 
   private func resume(on executor: some TaskExecutor) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
 
-  // MARK: Callbacks of the core
+  // MARK: Callbacks of the C core
 
   fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
-    let held = Held.of(job).move()
+    let held = StoredJob.of(job).move()
     let isOnOwnCore = held.job.executor._withUnsafeGuaranteedRef {
       held.core.toOpaque() == Unmanaged.passUnretained($0.core).toOpaque()
     }
-    if isOnOwnCore { held.job.runInTag() } else { held.job.runLate() }
+    if isOnOwnCore { held.job.runInTag() } else { held.job.runLate() }  // else: the job was resubmitted to another core
   }
 
   fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
-    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = Held.of(job).move()
+    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = StoredJob.of(job).move()
     held.core.takeUnretainedValue().takeBack(held.job, wasRefused: wasRefused)
   }
 
@@ -162,5 +163,5 @@ private let delayedType = JobType(
     run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
     release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
 
-/// The runtime's generic executor, for a job that is not isolated and whose task prefers no executor.
+/// The runtime's generic executor, which is two zero words: for a job without isolation whose task prefers no executor.
 private let noExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

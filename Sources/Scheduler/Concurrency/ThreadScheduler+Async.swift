@@ -1,28 +1,28 @@
 extension ThreadScheduler {
   /// Ends the thread as ``stop(_:)`` does, and suspends the task until it has ended.
   ///
-  /// It may be called on the thread itself. A task that is isolated to the thread frees it while it waits, and continues as a late job: see
+  /// It may be called on the thread itself. A task that is isolated to the thread does not block it while it waits, and continues as a late job: see
   /// ``ThreadScheduler/LateJobPolicy``. A cancelled task waits like any other.
   ///
   /// - Parameters:
   ///   - policy: whether outstanding actions run. Jobs of tasks run in any case.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   public func stopAndJoin(
     _ policy: Schedulers.StopPolicy = .runOutstanding, isolation: isolated (any Actor)? = #isolation
   ) async {
     stop(policy)
     // In a fork child the join below stops the process.
     if !thread.isOrphaned { await thread.end.wait(isolation: isolation) }
-    joinBlocking()  // returns soon: resuming this task was the thread's last step
+    joinBlocking()  // returns soon: resuming this task was the thread's final step
   }
 
-  /// Stops the thread, and suspends the task until it has ended, until `deadline` at the latest. The stop goes on after that.
+  /// Stops the thread, and suspends the task until it has ended, until `deadline` at the latest. After a timeout the stop continues.
   ///
   /// - Parameters:
   ///   - policy: how to treat actions that have not started.
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
   public func stopAndJoin<C: Clock>(
     _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),

@@ -8,7 +8,7 @@ extension ThreadScheduler {
   /// ```
   ///
   /// 1. The value is released on the thread: by an action when the last reference to this object is released, or at the thread's end, after the
-  ///    last action and the last job of a task. At the thread's end, the newest value is released first.
+  ///    final action and the final job of a task. At the thread's end, the newest value is released first.
   /// 2. A use after the release throws ``SchedulerError/stopped``.
   /// 3. This object retains the scheduler.
   /// 4. In a child of `fork` the value's thread does not exist. A use stops the process with a message. The value is not released in the child.
@@ -16,7 +16,7 @@ extension ThreadScheduler {
     /// The scheduler of the value's thread.
     public let scheduler: ThreadScheduler
     private let box: ConfinedBox<Value>
-    private let key: Int  // of the release in `ThreadEnd`
+    private let key: Int  // identifies the value's release in `ThreadEnd`
 
     init(to scheduler: ThreadScheduler, _ make: sending @escaping () throws -> Value) {
       let box = ConfinedBox(consume make)
@@ -37,7 +37,7 @@ extension ThreadScheduler {
     /// Calls `body` with the value on its thread, suspends the task until it has returned, and returns its result or throws its error.
     ///
     /// - Parameters:
-    ///   - isolation: the caller's isolation, which is kept.
+    ///   - isolation: the caller's isolation, in which this function runs.
     ///   - body: the function to call. The value itself must not escape from it. Its captures need not be `Sendable`, because they are
     ///     transferred to the thread.
     /// - Returns: the result of `body`.
@@ -86,23 +86,24 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that all callers are on the thread.
   private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
   private var make: (() throws -> Value)?  // nil after `fill`
-  private var isInUse = false
-  private var isReleased = false
+  private var isInUse = false  // `use` is calling its body
+  private var isReleased = false  // by `release`, perhaps during a use
 
   init(_ make: sending @escaping () throws -> Value) { self.make = make }
 
-  /// Makes the value, unless `release` came first.
+  /// Makes the value, unless `release` was called before.
   func fill() {
     if let make = make.take() { value = Result(catching: make) }
   }
 
+  /// Releases the value; later uses throw. During a use, the end of that use releases the value.
   func release() {
     isReleased = true
     make = nil
     value = .failure(SchedulerError.stopped)
   }
 
-  /// Calls `body` with the value. During the call the box is empty.
+  /// Calls `body` with the value, which is moved out of the box during the call.
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
@@ -110,7 +111,7 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
     isInUse = true
     defer {
       isInUse = false
-      if !isReleased { value = .success(taken) }  // a wait inside the use may have run `release`
+      if !isReleased { value = .success(taken) }  // `body` may have run `release` in a nested wait
     }
     return try body(&taken)
   }

@@ -1,7 +1,7 @@
 extension ThreadScheduler {
   /// What happens to a task's job that is submitted to a ``ThreadScheduler`` after its thread has ended.
   ///
-  /// An action is refused then. A job cannot be refused, because its task would never end.
+  /// The scheduler refuses actions then. It cannot refuse a job, because the job's task would never end.
   public enum LateJobPolicy: Hashable, Sendable {
     /// The job runs on the pool, after earlier late jobs: one at a time, in order, and isolated as on the thread. It does not run on the thread of
     /// ``ThreadScheduler/Confined`` values. Handlers of ``Schedulers/onLateJob(_:)`` are called.
@@ -26,9 +26,9 @@ extension Schedulers {
   public static func onLateJob(_ handler: @escaping @Sendable (_ scheduler: ThreadScheduler) -> Void) -> any Disposable
   {
     let key = lateHandlers.withLock { handlers in
-      handlers.last += 1
-      handlers.all[handlers.last] = handler
-      return handlers.last
+      handlers.lastKey += 1
+      handlers.all[handlers.lastKey] = handler
+      return handlers.lastKey
     }
     return AnonymousDisposable {
       let handler = lateHandlers.withLock { $0.all.removeValue(forKey: key) }
@@ -36,11 +36,11 @@ extension Schedulers {
     }
   }
 
-  /// Calls the handlers, in the order in which they were added.
+  /// Calls the handlers of late jobs with `scheduler`, in the order in which they were added.
   static func tellOfLateJob(on scheduler: ThreadScheduler) {
     for (_, handler) in lateHandlers.read().all.sorted(by: { $0.key < $1.key }) { handler(scheduler) }
   }
 }
 
-/// The handlers by key; `last` is the last key given out.
-private let lateHandlers = Protected((last: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]()))
+/// The handlers of late jobs, by key; `lastKey`: the most recent key.
+private let lateHandlers = Protected((lastKey: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]()))

@@ -7,18 +7,18 @@
 /// 1. `body` runs in a child task, with the caller's isolation, priority, task-local values and executor preference. The function returns when
 ///    `body` has returned: a `body` that ignores cancellation delays it.
 /// 2. At the deadline the child task is cancelled. If `body` then throws `CancellationError`, the function throws ``SchedulerError/timeout``.
-///    Every other error of `body`, and a result, is passed on.
+///    It rethrows every other error of `body`, and returns its result.
 /// 3. If the deadline has passed already, `body` starts cancelled.
-/// 4. If the calling task is cancelled, `body` is too, and its `CancellationError` is passed on.
-/// 5. If deadlines are nested, the earliest one counts.
+/// 4. If the calling task is cancelled, `body` is cancelled too, and its `CancellationError` is rethrown.
+/// 5. If calls are nested, the earliest deadline applies.
 ///
-/// The shape is that of SE-0526. Once the language has that function, this one gives way to it.
+/// The signature follows SE-0526. Once the language has that function, it replaces this one.
 ///
 /// - Parameters:
 ///   - deadline: when to cancel `body`.
 ///   - tolerance: how much later the cancellation may come. `nil` is the clock's own default.
 ///   - clock: the clock of `deadline`; for the time of a scheduler, also a virtual one, its ``SchedulerType/clock``.
-///   - isolation: the caller's isolation, which is kept.
+///   - isolation: the caller's isolation, in which this function runs.
 ///   - body: the work, called once.
 /// - Returns: the result of `body`.
 /// - Throws: the error of `body`; ``SchedulerError/timeout``; the clock's error if the clock cannot wait, such as ``SchedulerError/stopped`` of a
@@ -35,11 +35,12 @@ public func withDeadline<Value, C: Clock>(
       if hasPassed { group.cancelAll() }
       group.addTask { await work.run(isolation: isolation, body) }
       if !hasPassed { group.addTask { await sleep(until: deadline, tolerance, clock) } }
+      // A cancelled caller gets the CancellationError of `body`, not a timeout.
       var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .worked
       while let next = await group.next() {
         if case .failed = next { ending = next }
-        if case .cancelled = next { continue }  // the sleep, as the caller was cancelled: `body` decides when to end
-        group.cancelAll()
+        if case .cancelled = next { continue }  // the caller was cancelled, and so the sleep: wait for `body`
+        group.cancelAll()  // cancels the other child task: the sleep, or `body` at the deadline
       }
       return ending
     }
@@ -59,7 +60,7 @@ public func withDeadline<Value, C: Clock>(
 ///   - timeout: the time until `body` is cancelled. A timeout that is not positive starts `body` cancelled.
 ///   - tolerance: how much later the cancellation may come. `nil` is the clock's own default.
 ///   - clock: the clock that measures `timeout`.
-///   - isolation: the caller's isolation, which is kept.
+///   - isolation: the caller's isolation, in which this function runs.
 ///   - body: the work, called once.
 /// - Returns: the result of `body`.
 /// - Throws: what ``withDeadline(_:tolerance:clock:isolation:_:)`` throws.
@@ -72,17 +73,17 @@ public func withTimeout<Value, C: Clock>(
 }
 
 #if compiler(<6.4)
-  /// Runs `body` to its end although the calling task is or will be cancelled: inside, `Task.isCancelled` is false, and waits do not end early.
+  /// Runs `body` to its end even if the calling task is cancelled. Inside `body` `Task.isCancelled` is false, and waits do not end early.
   ///
   /// ```swift
   /// await withTaskCancellationShield { await connection.close() }
   /// ```
   ///
-  /// `body` runs in a task of its own, with the caller's isolation, priority and task-local values. The shape is that of SE-0504: with a compiler
-  /// that has it, this function is the language's.
+  /// `body` runs in a task of its own, with the caller's isolation, priority and task-local values. The signature follows SE-0504. A compiler
+  /// that has SE-0504 uses the language's own function.
   ///
   /// - Parameters:
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once.
   /// - Returns: the result of `body`.
   /// - Throws: the error of `body`.
@@ -99,7 +100,7 @@ public func withTimeout<Value, C: Clock>(
   }
 #endif
 
-/// How one of two child tasks ended.
+/// How a child task of `withDeadline` ended: the one that runs `body`, or the one that sleeps until the deadline.
 private enum Ending: Sendable {
   /// `body` has ended.
   case worked
@@ -109,9 +110,9 @@ private enum Ending: Sendable {
   case failed(any Error)
 }
 
-/// What `body` returned or threw.
+/// Runs `body` in a child task, and stores its outcome for the caller.
 private final class Work<Value>: @unchecked Sendable {
-  // Unchecked, because only the child task sets the outcome, and only the caller reads it, after that task.
+  // Unchecked, because only the child task sets the outcome, and only the caller reads it, after that task has ended.
   var outcome: Result<Value, any Error>?
 
   func run(isolation: isolated (any Actor)?, _ body: () async throws -> sending Value) async -> Ending {
@@ -120,6 +121,7 @@ private final class Work<Value>: @unchecked Sendable {
   }
 }
 
+/// Returns `.cancelled`, or `.failed` with ``SchedulerError/timeout`` at the deadline, or with the clock's error.
 private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async -> Ending {
   do {
     try await clock.sleep(until: deadline, tolerance: tolerance)
@@ -131,8 +133,8 @@ private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?
 struct Deadline {
   /// Whether the deadline has passed.
   let hasPassed: () -> Bool
-  /// Starts a task that calls the given function at the deadline, with ``SchedulerError/timeout``, or with the clock's error. Cancelling the task
-  /// prevents that.
+  /// Starts a task that calls the given function at the deadline with ``SchedulerError/timeout``, or before with the clock's error. Cancelling the
+  /// task prevents the call.
   let start: (@escaping @Sendable (any Error) -> Void) -> Task<Void, Never>
 
   init<C: Clock>(_ deadline: C.Instant, _ clock: C) {
@@ -143,11 +145,11 @@ struct Deadline {
   }
 }
 
-/// Calls `wait`, which cannot be cancelled, in a task of its own, and suspends the calling task until it has returned or `deadline` comes.
+/// Calls `wait`, which cannot be cancelled, in a separate task. Suspends the calling task until `wait` has returned; throws at `deadline`.
 func awaitEnd(
   _ deadline: Deadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
 ) async throws {
-  let ended = AsyncUnits(0)
+  let ended = AsyncUnits(0)  // gets one unit when `wait` has returned
   Task {
     await wait()
     ended.give(1)

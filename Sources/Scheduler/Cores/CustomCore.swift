@@ -1,11 +1,11 @@
 internal import CScheduler
 
-/// The core of a ``CustomScheduler``: a user's closure, `enqueue`, delivers its work.
+/// The core of a ``CustomScheduler``: passes each job to the user's closure `enqueue`, which must run it.
 final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
-  private let counted = CountedClosure()
-  private let pool = Protected<PoolCore?>(nil)
+  private let counted = CountedClosure()  // counts `enqueue`
+  private let pool = Protected<PoolCore?>(nil)  // made by `timekeeper`
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.enqueue = enqueue
@@ -66,7 +66,7 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
   var type = csched_target_type()
   type.deliver = { target, job in
     CustomCore.of(target).deliver(job!)
-    return 0
+    return 0  // never refused
   }
   // The pool's timer submits to this target at the deadline.
   type.deliver_at = { target, timer, deadline, tolerance in

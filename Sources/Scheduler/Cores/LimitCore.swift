@@ -1,13 +1,13 @@
 internal import CScheduler
 
-/// Owns a limited target of the C core (limit.c), which runs at most `most` actions of its base at a time. It retains this object while it has work.
+/// Owns a limited target of the C core (limit.c), which runs at most `most` actions at a time on its base. While it has work, it retains this object.
 final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The core that runs the actions.
   let base: TargetCore
   let most: Int
   private let limit: OpaquePointer
-  /// The core of the barriers, made at first use. Guarded by the lock.
+  /// Made by the first use of `barrier`. Guarded by `lock`.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
   init(name: String, on base: TargetCore, to most: Int) {
@@ -30,7 +30,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
 
   deinit { csched_limit_destroy(limit) }
 
-  /// The scheduler of its barriers.
+  /// The scheduler that submits barriers to this limited target.
   var barrier: BarrierScheduler {
     let core = lock.withLock {
       if let barrierCore { return barrierCore }
@@ -46,8 +46,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// The core of the C core's barrier target, which is part of a limited target. Its users retain the `LimitCore` to keep it alive; queued barriers
-/// are work of the limited target, which retains the `LimitCore` too.
+/// The core of the barrier target, which is part of a C limited target. Each user of this core retains the `LimitCore`. Queued barriers are work of
+/// the limited target, which then retains the `LimitCore` too.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   fileprivate unowned(unsafe) let limit: LimitCore

@@ -1,14 +1,14 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The core of the main thread's schedulers, with the main loop. Another library's main loop may be the host: then it runs this loop on request.
+/// The core of the main thread's schedulers: owns the main loop. Another library's main loop, the host, may run the main loop on request.
 final class MainCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   static let shared = MainCore()
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
-  private let hasHost = Atomic(false)
-  private let requestedRuns = Atomic(0)  // the number of runs that were requested from the host and have not started
+  private let hasHost = Atomic(false)  // set once, after `host`
+  private let requestedRuns = Atomic(0)  // from the host, not started yet
 
   private init() {
     guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
@@ -62,7 +62,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Called after a run of the loop that left no work. If the loop is closed, no action can run there any more, so its late jobs may run elsewhere.
+  /// Called after a run of the loop after which no work remains. If the loop is closed, no action runs there again, so late jobs may run elsewhere.
   @inline(__always)
   static func endIfClosed() {
     let target = shared.target
@@ -90,15 +90,15 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   /// Requests a run of the loop from the host, if there is one. Called after each submission to the main loop.
-  /// Each submission is followed by a marker job, and its run ends at that marker. So work of the host that was submitted between two actions also
-  /// runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
+  /// Submits a marker job behind the submitted action; the requested run ends at that marker. So host work that was submitted between two actions
+  /// also runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
   func submitted() {
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = HostMark(), isMarked = mark.submit(to: target)
     requestedRuns.add(1, ordering: .relaxed)
-    host {
+    host {  // the host calls this closure on its thread
       let core = MainCore.shared, hasLaterRun = core.requestedRuns.subtract(1, ordering: .relaxed).newValue > 0
-      let hasMore = core.inHost { loop in
+      let hasMore = core.inHost { loop in  // without a marker: at most 64 jobs; 64 means that more may wait
         isMarked ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
       }
       if !hasMore { MainCore.endIfClosed() } else if !isMarked { core.submitted() }
@@ -109,10 +109,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
   func runDue() {
     let hasMore = inHost { loop in
       let hasMore = csched_loop_run_through_(loop, nil, false)
-      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request, which must not end a later run
+      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request; it must not end a later run
       return hasMore
     }
-    if hasMore { submitted() }  // C code, or a queue on the loop, submits without requesting a run
+    if hasMore { submitted() }  // C code and queues on the loop submit without requesting a run
   }
 
   /// Calls `body` with the loop attached to the host's main thread, which is the caller.
@@ -123,10 +123,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A marker: a job that does nothing, submitted behind an action. The host's run owns a reference, because it checks the job after the job may have
-/// run.
+/// A marker: a job that does nothing, submitted behind an action. The host's closure retains it, because the closure compares its address later.
 private final class HostMark: @unchecked Sendable {
-  // Unchecked, because of the pointer. Only the core changes the job.
+  // Unchecked, because of the pointer. Only the C core changes the job.
   private let storage = JobStorage()
   var job: UnsafeMutablePointer<csched_job> { storage.job }
 

@@ -4,7 +4,7 @@ internal import CScheduler
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
-  /// Retained, so that the C pool is not freed while a submission may use it: after a shutdown it refuses submissions.
+  /// Retained, so that the C pool is not freed while a submission may use it. After a shutdown the C pool refuses submissions.
   private let pool: OwnedPool
 
   fileprivate init(_ priority: SchedulerPriority, of pool: OwnedPool) {
@@ -13,7 +13,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     super.init(csched_pool_target(pool.pool, priority.core))
   }
 
-  /// How many actions of the pool run at a time, at most.
+  /// The maximum number of actions of the pool that run at a time.
   var workers: Int { csched_pool_worker_count(pool.pool) }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
@@ -22,7 +22,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   override var isShared: Bool { pool.isShared }
 
-  /// Returns the core for another priority of the same pool. For the shared pool, returns that of the present shared pool.
+  /// Returns the core for `priority` of the same pool; if this pool is shared, of the present shared pool.
   func sibling(_ priority: SchedulerPriority) -> PoolCore {
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
@@ -47,7 +47,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   private static let pools = Protected(Pools())
 
   /// Returns the core for `priority` of the present pool. Starts a pool if there is none, as in a child of `fork`.
-  private static func started(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
+  private static func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
     try pools.withLock { pools throws(SchedulerError) in
       if pools.current() == nil {
         pools.present = try OwnedPool(name: "scheduler", isShared: true)
@@ -56,15 +56,15 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  /// Starts the pool if it has not been started.
-  static func prepare() throws(SchedulerError) { _ = try started(.default) }
+  /// Starts the shared pool if there is none.
+  static func prepare() throws(SchedulerError) { _ = try startIfNeeded(.default) }
 
   /// Returns the core for `priority` of the present pool. If the system has no thread, retries with pauses, then stops the process with a message.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
-    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
+    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {  // nanoseconds
       csched_swift_sleep_until_(csched_now() + pause)
-      do { return try started(priority) } catch { refusal = error }
+      do { return try startIfNeeded(priority) } catch { refusal = error }
     }
     misuse(
       "ConcurrentScheduler.init",
@@ -72,7 +72,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     )
   }
 
-  /// The number of threads of the present pool.
+  /// The number of threads of the present shared pool.
   static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
   /// Stops the present pool, and waits until its threads have ended. A later call of `shared` starts a new pool.
@@ -87,15 +87,15 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until `join` has seen all threads of
-/// the pool end. So a target's unretained `owner` stays valid for those threads, and no thread of the pool releases the last reference.
+/// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until `join` has waited for the
+/// pool's threads. So a target's unretained `owner` stays valid for these threads, and none of them releases the final reference.
 final class OwnedPool: @unchecked Sendable {
   // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer
   let isShared: Bool
-  private let cores = Protected<[PoolCore]>([])
+  private let cores = Protected<[PoolCore]>([])  // empty after `join`
 
-  /// Creates a pool and starts its first thread. 0 means the default of the C core (pool.h).
+  /// Creates a pool and starts its first thread. A number of 0 means the C core's default (pool.h).
   init(
     name: String, workers: Int = 0, maxThreads: Int = 0, stackSize: Int = 0, isShared: Bool = false
   ) throws(SchedulerError) {
@@ -123,7 +123,7 @@ final class OwnedPool: @unchecked Sendable {
   /// Waits until the threads of a stopped pool have ended. Returns an errno value: `EDEADLK` on a thread of the pool.
   func join() -> Int32 {
     let error = csched_pool_join(pool)
-    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // no pool thread is inside a core any more
+    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // the pool's threads no longer use the cores
     return error
   }
 

@@ -6,7 +6,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   let serial: OpaquePointer
   /// The core on which the queue runs its work.
   let base: TargetCore
-  /// The scheduler of `base`, retained because its release may end the thread or pool of `base`.
+  /// The scheduler of `base`. Retained, because its release may stop the thread or pool of `base`.
   private let baseScheduler: AnyObject?
 
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
@@ -23,7 +23,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
-    csched_serial_on_closed_(serial) {
+    csched_serial_on_closed_(serial) {  // `base` has closed, and the queue has dropped its jobs
       Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() }
     }
   }

@@ -1,8 +1,8 @@
 internal import CScheduler
 
 /// The Swift owner of a target of the C core, to which schedulers submit their actions. `Schedulers.current` uses it to find the scheduler.
-/// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads the
-/// current scheduler, the core makes a new one.
+/// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads
+/// `Schedulers.current`, the core makes a new scheduler.
 class TargetCore: @unchecked Sendable {
   // Unchecked, because of `target`, which any thread may use. `lock` guards mutable state.
   let target: UnsafeMutablePointer<csched_target>
@@ -14,12 +14,12 @@ class TargetCore: @unchecked Sendable {
   /// The scheduler's name, for messages.
   final let name: String
   #if DEBUG
-    @exclusivity(unchecked) private final var hasRefused = false
+    @exclusivity(unchecked) private final var hasRefused = false  // a line was printed: see `noteRefusal`
   #endif
-  @exclusivity(unchecked) private final var late = LateJobs()
+  @exclusivity(unchecked) private final var late = LateJobs()  // of a stopped target
   @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
 
-  /// Creates the core of `target`. The target's `owner` points to it unretained.
+  /// Creates the core of `target`, whose `owner` then points to the core unretained.
   init(
     _ target: UnsafeMutablePointer<csched_target>, name: String = "", isOnMain: Bool = false, timeline: Timeline? = nil
   ) {
@@ -30,7 +30,7 @@ class TargetCore: @unchecked Sendable {
     target.pointee.owner = Unmanaged.passUnretained(self).toOpaque()
   }
 
-  /// Whether this process is a fork child, and the core's threads exist only in the parent. A submission then stops the process.
+  /// Whether this process is a fork child without the core's threads. A submission then stops the process.
   var isOrphaned: Bool { false }
 
   /// Makes a new scheduler on this core. Each kind of core overrides it.
@@ -38,7 +38,7 @@ class TargetCore: @unchecked Sendable {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at zero. Each call needs one call of
+  /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at zero. Each call must be ended by
   /// ``letGo()``. A delayed action does not retain the scheduler, because weak references make the scheduler's reference count slow (60 of 280 ns
   /// for a timer and its cancellation).
   func use() {}
@@ -52,10 +52,10 @@ class TargetCore: @unchecked Sendable {
   /// Whether the whole process shares this core, so that it outlives its schedulers.
   var isShared: Bool { false }
 
-  /// Whether its actions never run concurrently.
+  /// Whether actions of this target never run concurrently.
   var isExclusive: Bool { false }
 
-  /// The last exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
+  /// The final exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
   var exclusiveRoot: TargetCore { self }
 
   /// Whether the caller is isolated to this target.
@@ -64,9 +64,10 @@ class TargetCore: @unchecked Sendable {
   /// Called before each late job (a task's job that a stopped target did not run) is submitted to the late queue.
   func noteLate(_ job: TaskJob) {}
 
+  /// Calls `body` with the late jobs, under the lock.
   final func withLate<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
 
-  /// Makes `scheduler` the public scheduler of this core, which ``Schedulers/current`` returns, unless there is one. Returns the public scheduler.
+  /// Makes `scheduler` the scheduler that ``Schedulers/current`` returns for this core, unless there is one. Returns the public scheduler.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
@@ -76,7 +77,7 @@ class TargetCore: @unchecked Sendable {
     }
   }
 
-  /// The public scheduler of this core, if it has not been released.
+  /// The public scheduler of this core; nil if it was released.
   final var livingScheduler: (any ImmediateSchedulerType & AnyObject)? { lock.withLock { publicScheduler } }
 
   /// The public scheduler of this core. Makes a new one if the previous one was released.
@@ -84,18 +85,18 @@ class TargetCore: @unchecked Sendable {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Retains the core and counts a user of it, for a task that may be delayed, until ``endKeeping(_:_:)``.
+  /// Retains the core and counts a user, for a `csched_task` that may wait, until ``endKeeping(_:_:)``.
   final func beginKeeping() {
     use()
     _ = Unmanaged.passRetained(self)
   }
 
-  /// Returns the core that `job` retains.
+  /// Returns the core that `job` retains by ``beginKeeping()``.
   static func kept(by job: UnsafeMutablePointer<csched_job>?) -> TargetCore {
     Unmanaged.fromOpaque(csched_task_target_(job).pointee.owner).takeUnretainedValue()
   }
 
-  /// The `release` callback of a job that retains a core. `size` is the job's memory.
+  /// The `release` callback of a job that retains a core. `size`: the size class of the csched_task's memory.
   static func endKeeping(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
     let core = Unmanaged.passUnretained(kept(by: job))
     Counted.jobs(-1)
@@ -116,7 +117,7 @@ class TargetCore: @unchecked Sendable {
     action?.task = task
     let isAccepted = task.submit(to: target)
     if !isAccepted, !isReported { noteRefusal() }
-    if isOnMain { MainCore.shared.submitted() }
+    if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
     return (task, isAccepted)
   }
 
@@ -127,7 +128,6 @@ class TargetCore: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }
   }
 
-  /// Submits `work`, to run at `deadline` of `clock`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
@@ -148,6 +148,7 @@ class TargetCore: @unchecked Sendable {
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
     of action: ReturningAction? = nil
   ) -> ClosureTask {
+    // `work` wakes a task: records in which virtual time the task sleeps.
     if Sleeper.isNoted, let timeline { Sleeper.submitted(to: timeline.sleepers) }
     guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: marker, of: action) }
     return submit(
@@ -157,7 +158,6 @@ class TargetCore: @unchecked Sendable {
       }, at: instant.tick, inside: marker, of: action)
   }
 
-  /// Submits `work` with `timing`: once or repeatedly.
   final func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside marker: TargetCore?
   ) -> ClosureTask {
@@ -177,7 +177,6 @@ class TargetCore: @unchecked Sendable {
     }
   }
 
-  /// Submits `work`, to run after `delay`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
@@ -190,7 +189,6 @@ class TargetCore: @unchecked Sendable {
     return submit(work, at: timeline.instant(after: delay), inside: marker, of: action)
   }
 
-  /// Submits `work` to run repeatedly.
   private func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
     inside marker: TargetCore?
@@ -219,7 +217,7 @@ class TargetCore: @unchecked Sendable {
   /// Calls `body` with this core's scheduler as the current one.
   final func run<Result>(_ body: () -> Result) -> Result { Self.run(body, inside: target) }
 
-  /// Calls `body` with the scheduler of `target` as the current one. The target must outlive the call.
+  /// Calls `body` with the scheduler of `target` as the current one. Requires: the target outlives the call.
   static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
     var inside = csched_target_inside()
     return withUnsafeMutablePointer(to: &inside) { inside in

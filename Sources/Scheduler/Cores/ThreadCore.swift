@@ -5,21 +5,21 @@ internal import Synchronization
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
-  private let users = Atomic<Int>(0)  // the number of schedulers and delayed actions that use the thread: see `use`
+  private let users = Atomic<Int>(0)  // the number of schedulers and delayed actions: see `use`
   private let lateJobs: ThreadScheduler.LateJobPolicy
   let end = ThreadEnd()
-  /// The thread's identity during `threadEnds`, when its loop no longer identifies it; otherwise 0.
+  /// The thread's identity during `threadEnds`, when csched_thread_is_current is false; otherwise 0.
   private let ending = Atomic<UInt>(0)
 
-  /// The thread's reference to this object, which its `at_end` callback releases.
-  private typealias Held = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
+  /// Where the thread stores its reference to this object. Its `at_end` callback releases the reference and frees the memory.
+  private typealias ThreadReference = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   init(
     name: String, stackSize: Int, lateJobs: ThreadScheduler.LateJobPolicy, processors: [Int],
     priority: ThreadScheduler.Priority
   ) throws(SchedulerError) {
     self.lateJobs = lateJobs
-    let held = Held.allocate(capacity: 1)
+    let held = ThreadReference.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
     let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // .max: invalid, which csched_thread_start reports
@@ -43,7 +43,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     }
     self.thread = thread
     super.init(csched_loop_target(csched_thread_loop(thread)), name: name)
-    held.pointee = .passRetained(self)
+    held.pointee = .passRetained(self)  // in time: without this object, nothing can stop the thread
   }
 
   deinit { csched_thread_destroy(thread) }
@@ -52,20 +52,20 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
 
   override func use() { users.add(1, ordering: .relaxed) }  // relaxed: the caller is a user, or retains the core
 
-  /// Ends one ``use()``. The last one stops the thread, which runs its outstanding work.
+  /// Ends one ``use()``. With the final user the thread stops, after its outstanding work.
   override func letGo() {
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
   /// Whether the caller is on the thread.
   var isHere: Bool {
-    // Relaxed: only this thread itself stores its identity, so no other thread can read an equal value.
+    // Relaxed: only the thread itself stores its identity, so the comparison is false on every other thread.
     csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
   }
 
   override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
 
-  /// Does the last work on the thread: runs late jobs, then releases the values confined to the thread. The number of rounds is bounded, because late
+  /// The final work on the thread: runs late jobs, then releases the values confined to the thread. The number of rounds is bounded, because late
   /// jobs may submit more late jobs for ever.
   private func threadEnds() {
     ending.store(csched_swift_thread_(), ordering: .relaxed)
@@ -78,7 +78,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
       end.releaseValues()
     }
     ending.store(0, ordering: .relaxed)
-    endExclusion()
+    endExclusion()  // from now on late jobs run on the pool
     end.finish()
   }
 

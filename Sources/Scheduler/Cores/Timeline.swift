@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and the queues on it share the clock. Subclasses convert times to ticks.
+/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and its queues share it. ``InstantTimeline`` converts times to ticks.
 class Timeline: @unchecked Sendable {
   // Unchecked, because of `pointer`, which any thread may use.
   let pointer: OpaquePointer
@@ -32,7 +32,7 @@ class Timeline: @unchecked Sendable {
   /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not advance the clock.
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }
 
-  /// Returns when the repetition is due next, after it was due at `due`; nil if it is never due again.
+  /// Returns the repetition's next tick, after the one that was due at `due` and started at `begun`; nil if there is none.
   final func next(_ repetition: ActionTiming.Repetition, after due: csched_time, begunAt begun: csched_time)
     -> csched_time?
   {

@@ -9,8 +9,8 @@ internal import CScheduler
 /// for path in paths { reading.schedule { read(path) } }
 /// ```
 ///
-/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If all of these are blocked, queued
-///    work waits until a thread continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
+/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If all threads are blocked,
+///    queued work waits until one continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
 /// 2. The pool's schedulers, and queues on them, retain the pool. When the last reference is released, the pool stops as by ``stop(_:)``, and runs
 ///    its outstanding actions.
 /// 3. In a child of `fork` the pool has no threads. Scheduling on it there stops the process with a message.
@@ -42,7 +42,7 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }
-    // Joining blocks, so a thread of the shared pool does it.
+    // `join` blocks, so a thread of the shared pool calls it.
     PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
@@ -60,10 +60,10 @@ public final class WorkerPool: Sendable {
     return ConcurrentScheduler(name: name, on: self, core: core, marker: marker)
   }
 
-  /// How many actions run at a time.
+  /// The maximum number of actions that run at a time.
   public var workerCount: Int { csched_pool_worker_count(pool.pool) }
 
-  /// How many threads it has now, including blocked and idle ones.
+  /// The present number of threads, including blocked and idle ones.
   public var threadCount: Int { csched_pool_thread_count(pool.pool) }
 
   /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have run or been dropped, by `policy`. Does not wait.
@@ -72,7 +72,7 @@ public final class WorkerPool: Sendable {
   /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
-  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait could never end, so the process stops with a message.
+  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait would never end, so it stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin")
   public func join() {
     if ConcurrentScheduler.withReplacementThread({ pool.join() }) != 0 {
@@ -88,13 +88,13 @@ public final class WorkerPool: Sendable {
     await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }
   }
 
-  /// Stops the pool, and suspends the task until its threads have ended, until `deadline` at the latest. The stop goes on after that.
+  /// Stops the pool, and suspends the task until its threads have ended, until `deadline` at the latest. After a timeout the stop continues.
   ///
   /// - Parameters:
   ///   - policy: how to treat actions that have not started.
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`.
-  ///   - isolation: the caller's isolation, which is kept.
+  ///   - isolation: the caller's isolation, in which this function runs.
   /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
   public func stopAndJoin<C: Clock>(
     _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),

@@ -1,9 +1,9 @@
 internal import CScheduler
 
-// The descriptions that a debugger and `String(reflecting:)` show. Each is one line for people; its form may change with any version.
+// The descriptions that a debugger and `String(reflecting:)` show. Each is one line of text; its form may change with any version.
 
 extension SchedulerTarget: CustomDebugStringConvertible {
-  /// The kind of the scheduler, its name, target and state, the number of pending and delayed actions, and the thread inside it: see
+  /// The kind of the scheduler, its name, target and state, the number of pending and delayed actions, and the thread that runs them: see
   /// ``Schedulers/dump(to:)``.
   public var debugDescription: String {
     let name = (self as? ConcurrentScheduler)?.name ?? core.name

@@ -9,7 +9,7 @@ internal import CScheduler
 /// ```
 ///
 /// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. While other threads create
-/// and release objects, a count may be off by the changes during the reading.
+/// and release objects, a count may be wrong by their number of changes during the read.
 public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Submitted actions that wait or run, and disposed actions that are still in a queue. In virtual time, only actions that wait.
   public var jobs = 0
@@ -21,7 +21,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a trace, of the watchdog and
   /// of dumps by a signal are not counted, so that observing does not change the count.
   public var threads = 0
-  /// How many of ``threads`` are shared: the pool's and the clocks'. They start and end automatically. Some stay until ``Schedulers/shutdown(_:)``.
+  /// How many of ``threads`` are shared: the pool's and the clocks'. They start and end automatically. Some run until ``Schedulers/shutdown(_:)``.
   public var sharedThreads = 0
 
   /// Creates a value whose counts are 0.
@@ -56,10 +56,10 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Whether all counts are 0, except those of shared threads.
   public var isEmpty: Bool { jobs == 0 && closures == 0 && disposables == 0 && threads == sharedThreads }
 
-  /// Waits until everything created since `earlier` is gone, for at most `timeout`. Returns the remaining counts.
+  /// Waits, for at most `timeout`, until all objects created since `earlier` are released. Returns the remaining counts.
   ///
-  /// Some objects end shortly after the call that ends them: a thread that is not joined, an action disposed in a queue, or an object that Dispatch
-  /// or a task still holds. It blocks the calling thread, and checks every millisecond.
+  /// Some objects are released shortly after the call that ends them: a thread that is not joined, an action disposed in a queue, or an object that
+  /// Dispatch or a task still retains. This function blocks the calling thread, and checks every millisecond.
   public static func waitUntilEmpty(
     since earlier: Diagnostics = Diagnostics(), timeout: Duration = .seconds(10)
   ) -> Diagnostics {

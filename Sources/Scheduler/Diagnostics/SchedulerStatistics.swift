@@ -32,7 +32,7 @@ public struct SchedulerStatistics: Hashable, Sendable {
     public let depth: UInt64
     /// The number of submissions that had to wake a thread.
     public let wakes: UInt64
-    /// The number of parts of ``ConcurrentScheduler/concurrentPerform(iterations:_:)`` calls of its actions that another thread took.
+    /// The number of parts of its actions' ``ConcurrentScheduler/concurrentPerform(iterations:_:)`` calls that other threads ran.
     public let steals: UInt64
     /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
     public let systemCalls: UInt64
@@ -46,7 +46,7 @@ public struct SchedulerStatistics: Hashable, Sendable {
   public struct Loop: Hashable, Sendable {
     /// The number of actions that the loop has run or found disposed.
     ///
-    /// Actions of serial schedulers on it, ticks and source handlers are included. The last batch, of 48 at most, is added when the next one starts.
+    /// Actions of serial schedulers on it, ticks and source handlers are included. A batch, of 48 at most, is added when the next one starts.
     public let actions: UInt64
     /// The number of sleeps.
     public let sleeps: UInt64
@@ -54,15 +54,14 @@ public struct SchedulerStatistics: Hashable, Sendable {
     public let idle: Duration
   }
 
-  /// The work since ``Schedulers/startCounting()`` that was submitted to this scheduler itself, without schedulers that target it. `nil` if there
-  /// was none.
+  /// The work submitted to this scheduler since ``Schedulers/startCounting()``, without work of schedulers that target it. `nil` if there was none.
   public let work: Work?
-  /// The event loop, of a ``ThreadScheduler`` and of ``MainScheduler``. `nil` for other schedulers.
+  /// The event loop of a ``ThreadScheduler`` or of ``MainScheduler``. `nil` for other schedulers.
   public let loop: Loop?
 }
 
 extension SchedulerTarget {
-  /// The figures of this scheduler, read one after the other while work continues. Thread: any.
+  /// The figures of this scheduler. They are read one after the other while work continues, so they may not match. Thread: any.
   ///
   /// A loop is always counted: it reads the clock before and after each sleep, and never for an action. Work is counted after
   /// ``Schedulers/startCounting()``.

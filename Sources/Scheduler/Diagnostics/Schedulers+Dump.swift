@@ -1,9 +1,9 @@
 internal import CScheduler
 
 extension Schedulers {
-  /// Writes the state of the library as text for people. It lists threads that have run work here, with the work and what they wait for. It lists
-  /// loops, pools, virtual times, queues and limits with their pending work. It lists contended locks with their owners, and the threads that wait
-  /// for a condition, semaphore, latch, group or read-write lock.
+  /// Writes the state of the library as text. The dump lists threads that have run work of this library, with their work and the object that they
+  /// wait for. It lists loops, pools, virtual times, queues and limits with their pending work; contended locks with their owners; and the threads
+  /// that wait for a condition, semaphore, latch, group or read-write lock.
   ///
   /// ```swift
   /// Schedulers.dump()   // why does my action not run?
@@ -17,15 +17,15 @@ extension Schedulers {
   @discardableResult
   public static func dump(to descriptor: Int32 = 2) -> Int32 { csched_dump(descriptor) }
 
-  /// Writes a dump at each such signal from now on. The signal's handler writes a table of threads and loops at once, whatever is locked. A
+  /// Writes a dump at each `signal` from now on. The signal's handler writes a table of threads and loops at once, even if locks are held. A
   /// separate thread writes the whole dump within a second.
   ///
   /// ```swift
   /// try Schedulers.dump(onSignal: SIGUSR1)   // then: kill -USR1 PID
   /// ```
   ///
-  /// It replaces the signal's previous handler. A later call replaces signal and descriptor. In a child of `fork` only the table is written, until
-  /// this function is called again there. Thread: any.
+  /// `dump` replaces the previous handler of `signal`. A later call replaces signal and descriptor. In a child of `fork` only the table is written,
+  /// until this function is called again there. Thread: any.
   ///
   /// - Parameters:
   ///   - signal: the signal's number. 0 ends the dumps: the previous handler is restored, and the thread ends.

@@ -9,9 +9,9 @@ extension Schedulers {
   /// try Schedulers.stopTrace()
   /// ```
   ///
-  /// The file has a track for each thread and each scheduler, and a slice for each run with the name of its closure. An arrow leads from each
-  /// submission to its run. A counter shows the waiting work of each scheduler. Instants mark each disposal, drop, wake, and long wait for a lock.
-  /// Work that waits already is not in the file.
+  /// The file has a track for each thread and each scheduler, and a slice for each run of an action, with the name of its closure. An arrow leads
+  /// from each submission to its run. A counter shows the waiting work of each scheduler. Instants mark each disposal, drop, wake, and long wait for
+  /// a lock. Work that was submitted before the start is not in the file.
   ///
   /// To trace an unchanged program from its start to its exit, set `SCHEDULER_TRACE=FILE` in its environment. A `%p` in the name is replaced by the
   /// process number.
@@ -36,16 +36,16 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Adds the last events to what ``writeRecord(to:)``, a watchdog without a closure, and a message that stops the process write: submissions, starts
-  /// and ends, disposals, drops, wakes and waits, with their times.
+  /// Starts to record events with their times: submissions, starts and ends, disposals, drops, wakes and waits. Writers of them
+  /// are ``writeRecord(to:)``, a watchdog without a closure, and a message that stops the process.
   ///
   /// ```swift
   /// try Schedulers.startRecording()
   /// defer { Schedulers.stopRecording() }
   /// ```
   ///
-  /// Recorded are the last 1024 events of each thread; a report has 2000, of 64 threads. The cost is about 200 ns for each action, and 90 KB for each
-  /// thread. With `SCHEDULER_RECORD=1` in its environment a program records from its start. Thread: any.
+  /// The record has the latest 1024 events of each thread; a report has the latest 2000, of 64 threads. Each action costs about 200 ns, and each
+  /// thread 90 KB. With `SCHEDULER_RECORD=1` in its environment a program records from its start. Thread: any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startRecording() throws(SchedulerError) {
@@ -56,8 +56,9 @@ extension Schedulers {
   /// Ends ``startRecording()``. Thread: any.
   public static func stopRecording() { csched_events_end() }
 
-  /// Writes the latest runs of each thread, the newest last, ten thousand runs in all: the closure's code and its scheduler's address. Runs are
-  /// always recorded. After ``startRecording()``, all last events follow. The record also follows each message that stops the process. Thread: any; it blocks as the descriptor does.
+  /// Writes the latest runs of each thread, the newest at the end, ten thousand runs in all: the closure's code and its scheduler's address. Runs are
+  /// always recorded. After ``startRecording()``, the latest events follow. A message that stops the process includes the record. Thread: any;
+  /// it blocks as the descriptor does.
   ///
   /// - Parameter descriptor: the file descriptor to write to; by default the standard error.
   /// - Returns: 0, or the system's error number of the first write that failed.

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A run or wait that has taken too long so far: see ``Schedulers/watch(longerThan:stackSignal:_:)``.
+/// A run of an action, or a wait, that has taken too long so far: see ``Schedulers/watch(longerThan:stackSignal:_:)``.
 public struct WatchReport: Sendable {
   /// The kind of event.
   public enum Kind: Hashable, Sendable {
@@ -15,7 +15,7 @@ public struct WatchReport: Sendable {
   }
 
   public let kind: Kind
-  /// The duration so far; of a deadlock since it is complete.
+  /// The duration so far; of a deadlock, the time since the circle is complete.
   public let duration: Duration
   /// The system's number of the thread; 0 if an action waits.
   public let thread: UInt32
@@ -25,8 +25,8 @@ public struct WatchReport: Sendable {
   public let code: String
   /// How many actions wait on the scheduler.
   public let depth: UInt64
-  /// Lines that each end with a newline: those of a dump for the thread, for the scheduler, and for what the thread waits for. For a deadlock: each
-  /// thread, and what it waits for. Then the calls of each thread, if `stackSignal` was given. May be empty.
+  /// Lines, each with a newline: a dump's lines for the thread, the scheduler, and the object that the thread waits for. For a deadlock they
+  /// list each thread and its object. Then follow the calls of each thread, if `stackSignal` was given. May be empty.
   public let details: String
 }
 
@@ -42,13 +42,13 @@ extension WatchReport: CustomStringConvertible {
 }
 
 extension Schedulers {
-  /// Calls `report` for each action or wait that takes longer than `duration`. It reports running actions, schedulers whose next action is due and
-  /// waits, waits in this module that block a thread, and deadlocks. Each event is reported once, late by up to a quarter of `duration`, and by 1 s at
-  /// most; a deadlock up to twice that.
+  /// Calls `report` for each action or wait that takes longer than `duration`: for running actions, for schedulers whose next action is due and
+  /// waits, for waits in this module that block a thread, and for deadlocks. Each event is reported once, with a delay of at most a quarter of
+  /// `duration`, and of 1 s at most. The delay for a deadlock is up to twice as long.
   ///
   /// ```swift
   /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)\n\(report.details)") }
-  /// try Schedulers.watch(longerThan: .milliseconds(250))   // writes to standard error, with what each thread has run last
+  /// try Schedulers.watch(longerThan: .milliseconds(250))   // writes to standard error, with the latest runs of each thread
   /// try Schedulers.watch(longerThan: .seconds(1), stackSignal: SIGPROF)   // with the stack of the thread
   /// ```
   ///
@@ -59,9 +59,9 @@ extension Schedulers {
   ///
   /// - Parameters:
   ///   - duration: the threshold; more than zero.
-  ///   - stackSignal: a signal that the program does not use: best `SIGPROF`, because threads of Dispatch block most others, and threads that they
-  ///     make inherit that. The thread of a report then lists its calls in a handler of this signal, which stays installed. A system call that it
-  ///     interrupts is restarted, except those that never are: `sleep`, `poll`, `epoll_wait` and others end early, with `EINTR`. `nil`: no stacks.
+  ///   - stackSignal: a signal that the program does not use: best `SIGPROF`, because Dispatch's threads block most others, and threads that they
+  ///     create inherit the mask. A handler of this signal, which stays installed, then lists the calls of the reported thread. The system restarts
+  ///     a system call that the signal interrupts, except `sleep`, `poll`, `epoll_wait` and others: these end early, with `EINTR`. `nil`: no stacks.
   ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the standard error, with the
   ///     flight recorder's events (``writeRecord(to:)``).
   /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, or a signal that cannot be handled; `EBUSY` if the
@@ -75,13 +75,13 @@ extension Schedulers {
     try watching.begin(span, report)
   }
 
-  /// Ends ``watch(longerThan:stackSignal:_:)``. When it has returned, no event is reported. If `report` calls it, that report is the last. Thread: any.
+  /// Ends ``watch(longerThan:stackSignal:_:)``. After the return, no event is reported. If `report` calls it, no call follows. Thread: any.
   public static func stopWatching() { csched_watch_end() }
 
   private static let watching = Watching()
 }
 
-/// Holds the closure that the C core's watchdog calls.
+/// Stores the closure that the C core's watchdog calls.
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
 
@@ -92,7 +92,7 @@ private final class Watching: Sendable {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// The C watchdog's callback: calls the present closure.
+  /// The C watchdog's callback: calls the stored closure.
   private let forward: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<csched_watch_report>?) -> Void = {
     guard let context = $0, let found = $1?.pointee else { return }
     Unmanaged<Watching>.fromOpaque(context).takeUnretainedValue().report.read()?(WatchReport(found))

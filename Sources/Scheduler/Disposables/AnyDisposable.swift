@@ -18,11 +18,11 @@ internal import Synchronization
 /// Unlike Combine's `AnyCancellable`, it does not cancel when it is released, unless it was stored in a set by `store(in:)`. The idea is from
 /// ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
-  private let counted = CountedDisposable()  // for the diagnostic count of living disposables
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed: Atomic<Bool>
-  // Only the thread that won `disposed`, and init and deinit, access it.
+  // Accessed by init, by deinit, and by the thread that set `disposed`.
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
-  // Accessed as `action` is. At most one of `action` and `child` is set.
+  // Same access rule as `action`. At most one of `action` and `child` is set.
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
   private let disposesOnRelease: Bool
 
@@ -53,7 +53,7 @@ public final class AnyDisposable: DisposalNode {
     if action != nil { DisposalWalk.outsideOfRelease { action = nil } }  // the captures' deinits may run user code
     guard child != nil else { return }
     let runWalk = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
-    runWalk { walk in
+    runWalk { walk in  // frees a chain of any length without recursion
       if let child = child.take() { walk.push(child) }
     }
   }
@@ -72,7 +72,7 @@ public final class AnyDisposable: DisposalNode {
     if let child = detach() { walk.push(child) }
   }
 
-  /// Marks this as disposed. Then runs the closure, or returns the wrapped disposable.
+  /// Marks this as disposed. Then runs the closure, or returns the wrapped disposable for the caller to dispose.
   private func detach() -> (any Disposable)? {
     guard !disposed.exchange(true, ordering: .releasing) else { return nil }  // A1: one winner; A3: release
     guard let action = action.take() else { return child.take() }  // A2: released at the end of this scope

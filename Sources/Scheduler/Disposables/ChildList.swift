@@ -2,8 +2,8 @@
 ///
 /// Keys grow, so the entries are always sorted, and a binary search finds a key. Removing a child leaves a hole. Holes at the end are removed at
 /// once, other holes when they outnumber the children. So an operation costs amortised constant time plus a binary search, and memory is
-/// proportional to the number of children. The list itself stores the first child, because most lists have one child: only a second child
-/// allocates. The list is not synchronised: its owner must do that. No operation disposes or releases a child.
+/// proportional to the number of children. Most lists have one child, so that child is stored in the struct: only a second child allocates.
+/// The list has no lock: its owner synchronises. No operation disposes or releases a child.
 package struct ChildList {
   private struct Entry {
     let key: UInt64
@@ -15,7 +15,7 @@ package struct ChildList {
   private var firstKey: UInt64 = 0
   private var entries: [Entry] = []
   private var head = 0  // the index in `entries` from which popFirst continues
-  private var lastKey: UInt64 = 0
+  private var lastKey: UInt64 = 0  // the most recent key
   /// The number of children.
   private(set) var count = 0
 
@@ -46,7 +46,7 @@ package struct ChildList {
     for child in children { append(child) }
   }
 
-  /// Removes and returns the child with `key`; returns nil if it is gone.
+  /// Removes and returns the child with `key`; returns nil if the list no longer has it.
   package mutating func take(_ key: UInt64) -> (any Disposable)? {
     if key == firstKey {
       let child = first.take()
@@ -94,6 +94,6 @@ package struct ChildList {
 
   private mutating func dropHoles() {
     while let last = entries.last, last.child == nil { entries.removeLast() }
-    if entries.count > 16, entries.count > 2 * count { entries.removeAll { $0.child == nil } }  // Speed only: 16
+    if entries.count > 16, entries.count > 2 * count { entries.removeAll { $0.child == nil } }  // 16: Speed only
   }
 }

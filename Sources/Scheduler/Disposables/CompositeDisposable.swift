@@ -18,13 +18,13 @@ internal import Synchronization
 /// let key = all.insert(download)
 /// all.insert(upload)
 /// if let key { all.remove(for: key) }  // ends the download
-/// all.dispose()                        // ends the upload, and each one inserted from now on
+/// all.dispose()                        // ends the upload, and each disposable inserted later
 /// ```
 ///
 /// Children are disposed in insertion order. Each child is disposed exactly once, or returned by ``take(for:)``, however many threads insert,
 /// remove and dispose. An insertion allocates only when the list grows. The idea is from Rx.NET and RxSwift.
 public final class CompositeDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Accessed under the lock, and in init and deinit.
@@ -42,7 +42,7 @@ public final class CompositeDisposable: DisposalNode {
 
   deinit {
     guard !children.isEmpty else { return }
-    DisposalWalk.release { $0.push(children.takeAll()) }
+    DisposalWalk.release { $0.push(children.takeAll()) }  // frees nested containers without recursion
   }
 
   /// Whether it has been disposed.
@@ -70,12 +70,12 @@ public final class CompositeDisposable: DisposalNode {
     return DisposeKey(owner: ObjectIdentifier(self), id: id)
   }
 
-  /// Removes the child with `key`, and disposes it. Does nothing if the child is gone.
+  /// Removes the child with `key`, and disposes it. Does nothing if the child was removed before.
   public func remove(for key: CompositeDisposable.DisposeKey) {
     take(for: key)?.dispose()
   }
 
-  /// Removes the child with `key`, and returns it undisposed; returns nil if the child is gone.
+  /// Removes the child with `key`, and returns it undisposed; returns nil if the child was removed before.
   @discardableResult
   public func take(for key: CompositeDisposable.DisposeKey) -> (any Disposable)? {
     guard key.owner == ObjectIdentifier(self) else { return nil }
@@ -102,7 +102,7 @@ public final class CompositeDisposable: DisposalNode {
 extension CompositeDisposable {
   /// The key of one child of one composite, as returned by ``insert(_:)-(Disposable)``.
   ///
-  /// A key is never reused. Another composite has no child with it.
+  /// A key is never reused, and other composites do not accept it.
   public struct DisposeKey: Hashable, Sendable {
     let owner: ObjectIdentifier
     let id: UInt64

@@ -30,10 +30,9 @@ public func withTaskCancellationHandler<Value>(
 extension Disposable {
   /// Disposes this disposable as ``disposeAndWait()`` does, while the task is suspended. A cancelled task waits too.
   ///
-  /// A thread of the shared pool does the disposal. A task that runs on a scheduler may wait for an action of the same scheduler, which continues
-  /// meanwhile.
+  /// A thread of the shared pool disposes and blocks. So a task on a scheduler may wait for an action of the same scheduler.
   ///
-  /// - Parameter isolation: the caller's isolation, which is kept.
+  /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
     await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
   }

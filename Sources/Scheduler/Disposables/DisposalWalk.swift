@@ -3,20 +3,20 @@ internal import CScheduler
 /// Walks a tree of disposables with a list instead of the stack, to dispose it or to release it.
 ///
 /// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls `dispose()` on every other
-/// disposable. The order is that of a recursion: depth first, children in order. Nothing is deferred past the call. If the walk calls user code that
-/// disposes something, that starts another walk, which is over when the inner call returns. Only edges from container to container are flattened.
+/// disposable. The order is that of a recursion: depth first, children in order. Nothing is deferred past the call. If user code that the walk calls
+/// disposes another node, a nested walk starts, and ends before that call returns. Only edges from container to container are flattened.
 ///
-/// *Release.* A container that is released undisposed gets only its `deinit`. So `deinit` moves the children to the walk that is releasing the
-/// container, found through a thread-local slot. The slot is set only while the walk releases a node, whose `deinit` runs no user code. Everything
-/// else is released with the slot empty. So user code cannot notice that a release was deferred. (Checking `isKnownUniquelyReferenced` and emptying
-/// the node instead would race with a thread that turns a weak reference into a strong one.)
+/// *Release.* For a container that is released undisposed, only `deinit` runs. That `deinit` moves the children to the walk that is releasing the
+/// container, which it finds through a thread-local slot. The slot is set only while the walk releases a node, whose `deinit` runs no user code. All
+/// other objects are released with the slot empty, so user code cannot notice that a release was deferred. (Rejected: to empty a node that
+/// `isKnownUniquelyReferenced`, because that races with a thread that turns a weak reference into a strong one.)
 ///
 /// One walk disposes and releases, because each can cause the other. The release of a scoped disposable disposes its child. The disposal of a
 /// dependent may release the last reference to its parent.
 ///
 /// The walk allocates only when a container that has younger siblings holds a container.
 package struct DisposalWalk {
-  /// The children of one container that the walk has not reached: `one`, then `rest`. `disposes`: dispose them, not only release.
+  /// The children of one container that the walk has not reached: `one`, then `rest`. `disposes`: whether to dispose them before the release.
   private struct Frame {
     var one: (any Disposable)?
     var rest = ChildList()
@@ -31,9 +31,9 @@ package struct DisposalWalk {
     case release(Unmanaged<AnyObject>)
   }
 
-  private var next: (any Disposable)?  // the next child, before `frame`: an only child needs no frame
-  private var nextDisposes = false
-  private var frame = Frame()
+  private var next: (any Disposable)?  // the next child, visited before `frame`: an only child needs no frame
+  private var nextDisposes = false  // whether `next` is to be disposed
+  private var frame = Frame()  // the innermost container with unvisited children
   private var outer: [Frame] = []  // the frames of enclosing containers
   /// Whether pushed children are to be disposed; otherwise they are released.
   private var disposes: Bool
@@ -48,7 +48,7 @@ package struct DisposalWalk {
     dispose { root.detachChildren(into: &$0) }
   }
 
-  /// Disposes `child`, taken out of a container, and all its descendants. Starts no walk if `child` is not a node.
+  /// Disposes `child`, which its container has removed, and all its descendants. Starts no walk if `child` is not a node.
   package static func disposeChild(_ child: any Disposable) {
     if node(child) == nil {
       child.dispose()
@@ -61,7 +61,7 @@ package struct DisposalWalk {
   static func disposeAndWait(_ root: any DisposalNode) {
     var awaited = disposed(root)
     var next = 0
-    while next < awaited.count {
+    while next < awaited.count {  // a wait may append to `awaited`
       let (disposable, late) = awaited[next]
       next += 1
       guard let late, let node = disposable as? any AwaitedNode else {
@@ -118,15 +118,15 @@ package struct DisposalWalk {
         case .over: return walk.pointee.awaited
         case .release(let reference):
           slot.pointee = UnsafeMutableRawPointer(walk)
-          reference.release()  // if it was the last reference, deinit pushes to `walk`
+          reference.release()  // if this was the only reference, deinit pushes the children to `walk`
           slot.pointee = nil
         }
       }
     }
   }
 
-  /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed before it
-  /// returns: they do not join the walk that may be releasing the node.
+  /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed before `body` returns: they do
+  /// not join the walk that may be releasing the node.
   package static func outsideOfRelease(_ body: () -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
     let active = slot.pointee
@@ -154,8 +154,7 @@ package struct DisposalWalk {
     push(first)
   }
 
-  /// Adds the children of a container. The caller must keep no copy: a shared list would be copied, and its children would
-  /// live until the end of the walk.
+  /// Adds the children of a container. Requires: the caller has no copy of the list. Otherwise the children would live until that copy is released.
   package mutating func push(_ children: consuming ChildList) {
     switch children.count {
     case 0: return
@@ -166,7 +165,7 @@ package struct DisposalWalk {
     }
   }
 
-  /// Starts an empty frame; the present one continues after it.
+  /// Pushes an empty frame. The walk continues with the present frame when the new frame is empty again.
   private mutating func pushFrame() {
     if !frame.isEmpty { outer.append(frame) }
     frame = Frame(disposes: disposes)
@@ -183,26 +182,27 @@ package struct DisposalWalk {
     }
   }
 
-  /// Disposes or releases the next child. If it is a node, the caller releases the returned reference, which may be the last.
+  /// Disposes or releases the next child. If the child is a node, the caller must release the returned reference, which may be the only one.
   private mutating func step() -> Step {
     guard let (child, isToDispose) = pop() else { return .over }
     guard let node = Self.node(child) else {
       if isToDispose {
         child.dispose()
-        awaited?.append((child, nil))
+        awaited?.append((child, nil))  // `disposeAndWait` then calls its disposeAndWait
       }
       return .next
     }
     if isToDispose {
       disposes = true
       if awaited != nil, let action = node as? any AwaitedNode { awaited!.append((action, action.beginWait())) }
-      node.detachChildren(into: &self)
+      node.detachChildren(into: &self)  // marks the node as disposed, and pushes its children
     }
-    return .release(.passRetained(node))
+    return .release(.passRetained(node))  // released by `run`, after the local references here
   }
 
+  /// Returns `child` as a node, or nil if it is none.
   private static func node(_ child: any Disposable) -> (any DisposalNode)? {
-    // Speed only: the most common kinds are recognised by their type. A dynamic check of a conformance costs 25 ns.
+    // Speed only: the two most common types are compared first. A dynamic check of a conformance costs 25 ns.
     let kind = type(of: child)
     if kind == AnonymousDisposable.self { return nil }
     if kind == SingleAssignmentDisposable.self { return object(child, as: SingleAssignmentDisposable.self) }
@@ -210,7 +210,7 @@ package struct DisposalWalk {
     return child as? any DisposalNode
   }
 
-  /// Whether `child` may be an object. The struct that `schedule` returns is larger.
+  /// Whether `child` may be an object. False for the larger struct that `schedule` returns, which spares the dynamic check.
   private static func isOneWord<Child>(_ child: Child) -> Bool {
     MemoryLayout<Child>.size == MemoryLayout<AnyObject>.size
   }
@@ -237,14 +237,14 @@ package protocol DisposalNode: AnyObject, Disposable {
 
 /// A node whose work may be running when it is disposed.
 protocol AwaitedNode: DisposalNode {
-  /// Announces a wait, before the disposal. The work stores in the result the disposable that it returns after its disposal.
+  /// Announces a wait, before the disposal. If the work returns a disposable after the disposal, the node stores it in the returned object.
   func beginWait() -> LateReturn
   /// Waits for the end of the work, unless this thread is inside it. Returns a disposable that must be waited for too, if there is one.
   func endWait(_ late: LateReturn) -> (any Disposable)?
 }
 
-/// Holds the disposable that the work returned after its disposal, because waiters for the work wait for that disposable too.
-// Unchecked, because the compiler does not see that the lock of the node guards it.
+/// Holds the disposable that running work returned after the work's disposal. Waiters for the work wait for that disposable too.
+// Unchecked, because the compiler cannot see that the node's lock guards `returned`.
 final class LateReturn: @unchecked Sendable {
   var returned: (any Disposable)?
 }

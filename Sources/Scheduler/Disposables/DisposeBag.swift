@@ -4,13 +4,13 @@
 /// final class Screen {
 ///   private let bag = DisposeBag()
 ///   func show() { source.subscribe(draw).disposed(by: bag) }
-/// }  // a screen that dies ends its subscriptions
+/// }  // the deinit of a screen ends its subscriptions
 /// ```
 ///
 /// Contents are disposed in insertion order, on the thread that releases the last reference. There is no `dispose()`: to dispose
 /// everything earlier, replace the bag with a new one. The idea is from RxSwift, which has it from Objective-C's autorelease pools.
 public final class DisposeBag: Sendable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   // Accessed under the lock, and in init and deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
@@ -37,12 +37,12 @@ public final class DisposeBag: Sendable {
     lock.unlock()
   }
 
-  /// Adds `disposables` in order. Disposables from other threads are added before or after all of them.
+  /// Adds `disposables` in order, in one critical section.
   public func insert(_ disposables: any Disposable...) {
     insert(disposables)
   }
 
-  /// Adds `disposables` in order. Disposables from other threads are added before or after all of them.
+  /// Adds `disposables` in order, in one critical section.
   public func insert(_ disposables: [any Disposable]) {
     lock.lock()
     children.append(contentsOf: disposables)

@@ -19,19 +19,19 @@ internal import Synchronization
 /// let latest = SerialDisposable()
 /// latest.disposable = search("sch")   // begins a search
 /// latest.disposable = search("sche")  // ends it, and begins the next
-/// latest.dispose()                    // ends that one, and each one set from now on
+/// latest.dispose()                    // ends that search, and each one that is set later
 /// ```
 ///
 /// Each disposable that is set is disposed exactly once, or returned by ``swap(_:)``, however many threads set, swap and dispose. If two are set
-/// at the same time, either may be the last. The idea is from Rx.NET and RxSwift.
+/// at the same time, either may remain. The idea is from Rx.NET and RxSwift.
 public final class SerialDisposable: DisposalNode {
-  private let counted = CountedDisposable()
-  // A lock, because a reader must retain a reference that another thread may be about to release. Rejected: an atomic, which needs a box per value.
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
+  // A lock: a reader must retain a reference that another thread may release at that moment. Rejected: an atomic, which needs a box per value.
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Accessed under the lock, and in deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
-  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0  // the last number given
+  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0  // the number of the most recent swap or replace
   @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0  // the number of `current`
 
   /// Creates a holder without a disposable.
@@ -39,7 +39,7 @@ public final class SerialDisposable: DisposalNode {
 
   deinit {
     guard current != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let current = current.take() { walk.push(current) }
     }
   }
@@ -54,8 +54,8 @@ public final class SerialDisposable: DisposalNode {
   /// Setting it disposes the old disposable after the new one is in place, before the assignment returns. After the disposal it disposes the
   /// new one at once. Setting the disposable that is already held disposes it.
   ///
-  /// The new value is evaluated before it is set. The evaluation may itself set this disposable, if the work runs at once and starts the next.
-  /// Then this assignment still takes effect last, and disposes the newer work. Use ``replace(_:)`` in this case.
+  /// The new value is evaluated before it is set. If the work runs at once, the evaluation may itself set this disposable to newer work. This
+  /// assignment still takes effect last, and disposes that newer work. Use ``replace(_:)`` in this case.
   public var disposable: (any Disposable)? {
     get {
       lock.lock()
@@ -71,12 +71,12 @@ public final class SerialDisposable: DisposalNode {
   /// ```swift
   /// let pending = SerialDisposable()
   /// func poll() {
-  ///   pending.replace { scheduler.schedule { if !isReady() { poll() } } }  // the newest poll stays, also where each runs at once
+  ///   pending.replace { scheduler.schedule { if !isReady() { poll() } } }  // the newest poll is held, even if each runs at once
   /// }
   /// ```
   ///
   /// The old disposable is disposed once the new one is in place. A newer value is one that `begin` or another thread has set since this call
-  /// began, nil included, or the result of a replace that began later. A newer value stays, and the result of `begin` is disposed. After a
+  /// began, nil included, or the result of a replace that began later. A newer value remains, and the result of `begin` is disposed. After a
   /// disposal, the result of `begin` is disposed too.
   ///
   /// - Parameter begin: starts the work, on the caller's thread, before this method returns, and without a lock. If it throws, the error is
@@ -89,7 +89,7 @@ public final class SerialDisposable: DisposalNode {
     let replacement = try begin()
     lock.lock()
     // ordered by the lock
-    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // SD4: no newer call
+    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // SD4: no later call has set `current`
     let old = isNewest ? setCurrent(replacement, number) : replacement
     lock.unlock()
     old?.dispose()
@@ -113,7 +113,7 @@ public final class SerialDisposable: DisposalNode {
     return old
   }
 
-  /// Replaces the held disposable, set by the call with `number`, and returns the old one. Requires the lock.
+  /// Sets `replacement` as the held disposable, by the call with `number`, and returns the old disposable. Requires: the lock is held.
   private func setCurrent(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement

@@ -7,13 +7,13 @@
 //               stays set while there are holds. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell to 0 stays 0.
 // Invariants
 //   SA1  At most one set claims. Every later set stops the process, also after disposal.
-//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that ends the last hold.
+//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that ends the final hold.
 //   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds DISPOSED.
 //   SA4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings
 //   claim: relaxed, it only orders the sets · publish: release, pairs with detach and readers, carries `child`
 //   detach: acquire, pairs with publish; release, for isDisposed
-//   endHold: release, pairs with the last endHold, carries the end of the read; acquire, for the last endHold
+//   endHold: release, pairs with the final endHold, carries the end of the read; acquire, for the final endHold
 // Assumes: fewer than 2^60 readers at a time.
 // Source: own design; the count of readers beside the flags is that of split reference counts.
 // Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
@@ -34,14 +34,14 @@ internal import Synchronization
 /// It costs one allocation, and none for setting. It never blocks. A child set after the disposal is disposed at once, by the call that sets
 /// it. The idea is from Rx.NET and RxSwift.
 public final class SingleAssignmentDisposable: DisposalNode {
-  private static let claimed: UInt = 1
-  private static let published: UInt = 2
-  private static let disposed: UInt = 4
-  private static let hold: UInt = 8
+  private static let claimed: UInt = 1  // a set has begun
+  private static let published: UInt = 2  // `child` was written
+  private static let disposed: UInt = 4  // final
+  private static let hold: UInt = 8  // the unit of the number of holds
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let word = Atomic<UInt>(0)
-  // Access: see SA2. Speed only: `word` decides the owner, so the runtime need not check it (25 of 124 ns for a set and a disposal).
+  // Access: see SA2. Speed only: `word` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child: (any Disposable)?
 
   /// Creates a holder without a disposable.
@@ -49,7 +49,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   deinit {
     guard child != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let child = child.take() { walk.push(child) }
     }
   }
@@ -65,13 +65,13 @@ public final class SingleAssignmentDisposable: DisposalNode {
     set { if let newValue { setDisposable(newValue) } }
   }
 
-  /// Returns the child, or nil: takes a hold, so that no other thread empties `child` during the read.
+  /// Returns the child, or nil if it is not set or disposed. Takes a hold, so that no other thread empties `child` during the read.
   private func currentChild() -> (any Disposable)? {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with publish
+        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with the publication in setDisposable
       if won { break }
       old = seen
     }
@@ -80,10 +80,10 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Sets the disposable that the disposal disposes. After the disposal, disposes it at once.
+  /// Stores `disposable`, which the holder's disposal disposes. If the holder is disposed already, disposes `disposable` at once.
   ///
-  /// A second call stops the process, also after the disposal. To set several disposables, use ``SerialDisposable`` (the last one counts) or
-  /// ``CompositeDisposable`` (all count).
+  /// A second call stops the process, also after the disposal. To set several disposables, use ``SerialDisposable`` (holds the newest) or
+  /// ``CompositeDisposable`` (holds all).
   ///
   /// - Parameter disposable: the disposable to set.
   public func setDisposable(_ disposable: any Disposable) {
@@ -98,9 +98,9 @@ public final class SingleAssignmentDisposable: DisposalNode {
     child = disposable
     let before = word.wrappingAdd(
       Self.published | Self.hold, ordering: .releasing
-    ).oldValue  // SA2, SA3: release; pairs with detach and readers; carries child
+    ).oldValue  // SA2, SA3: release; pairs with detach and currentChild; publishes `child`
     guard before & Self.disposed != 0 else { return }
-    // A disposal came first: detach saw no child, and no reader can start.
+    // SA3: the disposal came first. Its detach saw no child, and no reader can start, so this call disposes the child.
     child.take()?.dispose()
   }
 
@@ -118,11 +118,11 @@ public final class SingleAssignmentDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
-      // Without readers, this exchange also ends the container's hold.
+      // Below two holds there is only the container's: without readers, this exchange also ends that hold.
       let hasNoReader = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (hasNoReader ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: acquire; pairs with publish
+        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: acquire; pairs with setDisposable
       if won { break }
       old = seen
     }
@@ -133,11 +133,11 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Ends a hold; the last end empties `child`. The caller has its own reference to the child, so nothing is destroyed here.
+  /// Ends a hold. The end of the final hold empties `child`. The caller has its own reference to the child, so the child is not destroyed here.
   private func endHold() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // SA2: release and acquire; pairs with the other endHolds; carries the end of the read
+    ).oldValue  // SA2: release and acquire; pairs with endHold of other readers: their reads end before `child` is emptied
     if old < 2 * Self.hold { child = nil }
   }
 }

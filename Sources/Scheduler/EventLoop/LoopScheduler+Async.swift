@@ -1,7 +1,7 @@
 extension LoopScheduler {
   /// Returns a sequence with an element each time `descriptor` can be read.
   ///
-  /// An iteration watches the descriptor only while its task waits, so a slow reader is not flooded. It ends when its task is cancelled.
+  /// An iteration watches the descriptor only while its task waits, so no elements accumulate. It ends when its task is cancelled.
   public func readable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
   }
@@ -11,7 +11,7 @@ extension LoopScheduler {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: false)
   }
 
-  /// Returns a stream of how often `signal` has arrived since the last element, from this call on: see ``onSignal(_:_:onDrop:)``.
+  /// Returns a stream of how often `signal` has arrived since the previous element, from this call on: see ``onSignal(_:_:onDrop:)``.
   ///
   /// Signals that arrive while the task is busy become one element, the sum of their counts.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
@@ -23,7 +23,7 @@ extension LoopScheduler {
   /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``.
   ///
   /// Changes that arrive while the task is busy are buffered. When `capacity` of them are unread, the newest becomes one change of the kind
-  /// ``FileChange/Kinds/lost``, which stands for itself and all that follow until it is read.
+  /// ``FileChange/Kinds/lost``, which also replaces all further changes until the task reads it.
   ///
   /// - Parameters:
   ///   - path: the path of the file or directory that exists now.
@@ -32,8 +32,8 @@ extension LoopScheduler {
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, capacity: Int = 1_024
   ) -> AsyncThrowingStream<FileChange, any Error> {
-    let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { last, change in
-      last = FileChange(kinds: last.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
+    let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { newest, change in  // keeps `gone` of either
+      newest = FileChange(kinds: newest.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
     }
     return stream(buffer) { buffer in
       onChange(ofFileAt: path, kinds: kinds, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
@@ -52,7 +52,7 @@ extension LoopScheduler {
     }
   }
 
-  /// Returns a stream of the events that the source, started by `begin`, puts into `buffer`. The end of the stream disposes the source.
+  /// Calls `begin`, which starts a source that appends its events to `buffer`. Returns a stream of these events. Its end disposes the source.
   private func stream<Event: Sendable>(
     _ buffer: ElementBuffer<Event>, _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {

@@ -35,7 +35,7 @@ extension LoopScheduler {
   ///
   /// - Parameters:
   ///   - signal: a signal such as `SIGTERM`. It is refused if it has a handler already, from another source or other code.
-  ///   - handler: called with the number of signals since the last call.
+  ///   - handler: called with the number of signals since the previous call.
   ///   - onDrop: called when the source ends on its own.
   /// - Returns: a disposable that ends the source, and restores the signal's action.
   public func onSignal(
@@ -83,7 +83,7 @@ extension LoopScheduler {
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { hook(isBefore: true, handler, onDrop) }
 
-  /// Calls `handler` when the thread has woken, or has found work instead of a sleep, before the work runs: see ``onBeforeSleep(_:onDrop:)``.
+  /// Calls `handler` when the thread has woken, or work has arrived before it slept. The call precedes that work: see ``onBeforeSleep(_:onDrop:)``.
   ///
   /// - Parameters:
   ///   - handler: the function to call.

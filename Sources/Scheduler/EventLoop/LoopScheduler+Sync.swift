@@ -1,6 +1,6 @@
 extension LoopScheduler {
-  /// Calls `body` as an action of the scheduler, on its thread and in order with its other actions. Waits until it has returned, and returns its
-  /// result or throws its error.
+  /// Calls `body` as an action of the scheduler, on its thread and in order with its other actions. Waits until `body` has returned, and
+  /// returns its result or throws its error.
   ///
   /// ```swift
   /// let count = database.sync { connection.count }
@@ -39,10 +39,10 @@ extension LoopScheduler {
     return try result!.get()
   }
 
-  /// Calls `body` as an action, and waits. Returns an error if it was not called.
+  /// Calls `body` as an action, and waits. Returns an error if `body` was not called.
   private func call(_ body: () -> Void) -> SchedulerError? {
     if core.isolatesHere { return .deadlock }
-    // A queue of one action: its wait detects threads and queues that wait for each other.
+    // Uses a queue with one action, because `sync` of a queue detects threads and queues that wait for each other.
     let queue = SerialCore(name: core.name, on: core)
     queue.publish(self)
     do { try SerialScheduler(core: queue).trySync(body) } catch { return error as? SchedulerError ?? .stopped }

@@ -15,7 +15,7 @@
 ///    build also reports that the scheduler was stopped.
 /// 4. Like a delayed action, a source keeps the scheduler's thread running until the source is over. Releasing the returned disposable does not end
 ///    the source.
-/// 5. The sequences end when their task is cancelled. They throw the error that `onDrop` would receive.
+/// 5. An `AsyncSequence` of events ends when its task is cancelled. It throws the error that `onDrop` would receive.
 public class LoopScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
 }

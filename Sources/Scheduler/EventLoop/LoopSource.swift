@@ -1,12 +1,12 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
-// States, under the lock: `isOver`, final; `runs`, the running handler calls and ends on the loop's thread; `handler` and `onDrop`, until the end.
+// States, under the lock: `isOver`, final; `runs`: handler calls and ends in progress on the loop's thread; `handler`, `onDrop`: nil when over.
 // Invariants
-//   LS1  A handler starts only after it has found the source not over, under the lock. A disposal sets `isOver` under the same lock, so no handler
+//   LS1  A handler call starts only if the source is not over, checked under the lock. A disposal sets `isOver` under the lock. So no handler call
 //        starts after a disposal has returned, on any thread.
 //   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread submits an action that removes the source; a
-//        closed loop has already removed it. `silence` unregisters the source from the system before, so another loop can use its descriptor.
-//   LS3  The loop retains the object from its addition to its removal.
+//        closed loop has already removed it. Before that, `silence` unregisters the source from the system, so another loop can use its descriptor.
+//   LS3  The loop retains the LoopSource from its addition to its removal.
 //   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
 //        and their captures. The caller sees the effects of both.
 //   LS5  A source ends once: one end or disposal releases the handler, `onDrop` and the use of the scheduler. `onDrop` reports an end at most
@@ -18,8 +18,7 @@
 internal import CScheduler
 
 /// A source of a scheduler's loop. The subclass determines its events.
-///
-/// Two parties can end a source: the loop, on its own thread, and a disposal, on any thread. The first one to set `state.isOver` wins.
+/// The loop can end a source on the loop's thread; a disposal can end it on any thread. The first one to set `state.isOver` wins.
 class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // Unchecked, because a class with subclasses cannot be checked: mutable state is guarded by `state`, or belongs to the loop's thread.
   typealias Handler = @Sendable (Event) -> Void
@@ -28,14 +27,14 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private struct State {
     var handler: Handler?
     var onDrop: OnDrop?
-    var isOver = false
-    var runs = 0
+    var isOver = false  // the source has ended
+    var runs = 0  // `disposeAndWait` waits until it is 0
   }
 
   private let counted = CountedDisposable()
   private let state: Protected<State>
-  private let runEnded = UnfairLock.Condition()  // `disposeAndWait` waits for it
-  private let core: TargetCore, marker: TargetCore?  // marker: set if several schedulers share the core
+  private let runEnded = UnfairLock.Condition()  // signalled when `runs` decreases
+  private let core: TargetCore, marker: TargetCore?  // marker: the scheduler's, if several share the core
   /// Whether the loop has registered the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
 
@@ -45,7 +44,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     state = Protected(State(handler: handler, onDrop: onDrop))
   }
 
-  /// Adds the source to the loop. Returns the core's error.
+  /// Adds the source to the loop. Returns 0, or the C core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
   /// Unregisters the source from the system at once. Any thread. The loop must still remove the source.
@@ -56,9 +55,9 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   private final var loop: OpaquePointer { OpaquePointer(core.target) }  // a loop's first member is its target
 
-  /// Adds the source to the loop: at once on the loop's thread, otherwise by an action.
+  /// Adds the source to the loop: at once if the caller is on the loop's thread, otherwise in an action.
   final func begin() {
-    core.use()
+    core.use()  // until the end of the source
     let isReported = state.withLock { $0.onDrop != nil }
     guard csched_loop_is_on_thread(loop) else {
       _ = core.scheduler.schedule({ _ = self.addHere() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
@@ -67,7 +66,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if addHere() == .stopped, !isReported { core.noteRefusal() }
   }
 
-  /// Adds the source to the loop, on the loop's thread. Returns the error if that failed.
+  /// Adds the source to the loop, on the loop's thread. Returns nil, or the error, which has ended the source.
   private final func addHere() -> SchedulerError? {
     guard !isDisposed else { return nil }
     let error = add(to: loop)
@@ -77,18 +76,18 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       return error
     }
     isAdded = true
-    _ = Unmanaged.passRetained(self)
+    _ = Unmanaged.passRetained(self)  // LS3: until the removal
     return nil
   }
 
-  // MARK: Called by the core, on the loop's thread
+  // MARK: Called by the C core, on the loop's thread
 
   /// Calls the handler, unless the source is over.
   final func tell(_ event: Event) {  // LS1: no call after a disposal
     if callHandler(event) { endRun() }
   }
 
-  /// Ends one handler call, or one end of the source, and wakes the threads in `disposeAndWait`.
+  /// Decrements `runs`, after a handler call or a call of `end`. If the source is over, wakes the threads in `disposeAndWait`.
   private final func endRun() {
     let isAwaited = state.withLock { state in
       state.runs -= 1
@@ -97,7 +96,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if isAwaited { runEnded.broadcast() }
   }
 
-  /// Returns whether the handler was called. A separate function, so that its reference to the closure is released before `endRun` wakes waiters.
+  /// Calls the handler, and returns whether there was one. A separate function, so that its closure is released before `endRun` wakes waiters.
   @inline(never)
   private final func callHandler(_ event: Event) -> Bool {
     let handler = state.withLock { state -> Handler? in
@@ -109,7 +108,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     return true
   }
 
-  /// The core calls it after it has removed the source. `error`: why, if the source ended on its own.
+  /// Called after the C core has removed the source. `error`: the cause, if the source ended by itself.
   final func removedByCore(_ error: Int32?) {  // LS3: the loop's reference
     guard isAdded else { return }
     isAdded = false
@@ -117,6 +116,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     Unmanaged.passUnretained(self).release()
   }
 
+  /// Removes the source, on the loop's thread.
   private final func removeHere() {
     guard isAdded else { return }
     isAdded = false
@@ -126,8 +126,8 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   // MARK: End
 
-  /// Marks the source as over. With `isRun`, `disposeAndWait` also waits until the caller calls `endRun`. Returns the closures, which the caller
-  /// must release outside the lock; nil if the source was over.
+  /// Marks the source as over. Returns its closures, which the caller must release outside the lock; nil if the source was over already.
+  /// `isRun`: increments `runs`, so `disposeAndWait` also waits until the caller calls `endRun`.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
       guard !state.isOver else { return nil }  // LS5: first end wins
@@ -139,11 +139,11 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Ends the source, and reports `error` if there is one. A concurrent `disposeAndWait` returns after the report and the release of the captures.
   private final func end(_ error: SchedulerError?) {
-    let isOnLoop = csched_loop_is_on_thread(loop)  // there captures may call disposeAndWait, which then does not wait
+    let isOnLoop = csched_loop_is_on_thread(loop)  // elsewhere a capture's `disposeAndWait` would wait for this call
     if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: wake waiters after the release
   }
 
-  /// Returns false if the source was over. A separate function, so that the closures are released before `endRun` wakes waiters.
+  /// Returns false if the source was over already. A separate function, so that its closures are released before `endRun` wakes waiters.
   @inline(never)
   private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
     guard let closures = close(isRun: isRun) else { return false }
@@ -154,7 +154,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       onDrop(error)
       return true
     }
-    // Without onDrop, a stop is not reported: the program stopped the scheduler itself.
+    // Without onDrop, `stopped` is not reported: the program has stopped the scheduler itself.
     if error != .stopped {
       reportLine("\(type(of: self))", of: core.name, "it ends: \(error). Give onDrop to be notified.")
     }

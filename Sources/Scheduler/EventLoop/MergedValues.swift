@@ -12,10 +12,10 @@ extension MergingEvent {
   public static func sequence(_ rule: Rule) -> (
     event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
   ) {
-    let news = ElementBuffer<Void>(capacity: 1) { _, _ in }, value = Protected<UInt64>(0), end = EndOfValues(news)
+    let news = ElementBuffer<Void>(capacity: 1) { _, _ in }, value = Protected<UInt64>(0), ending = EndOfValues(news)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
-      end.news.put(())
+      ending.news.put(())  // wakes the task; `ending` is released with this handler
     }
     news.follow(AnonymousDisposable { [weak event] in event?.dispose() })
     return (event, MergedValues(news: ElementReader(news), value: value))
@@ -27,7 +27,7 @@ private struct MergedValues: AsyncSequence, Sendable {
   typealias Element = UInt64
   typealias Failure = Never
 
-  let news: ElementReader<Void>  // at most one element: it wakes the task
+  let news: ElementReader<Void>  // its only element wakes the task
   let value: Protected<UInt64>  // merged, and not returned by `next` yet
 
   /// Waits for the next value.
@@ -35,7 +35,7 @@ private struct MergedValues: AsyncSequence, Sendable {
     let news: ElementReader<Void>
     let value: Protected<UInt64>
 
-    /// Suspends the task until a value was merged. Returns the values merged since the last call, never 0, or `nil` at the end.
+    /// Suspends the task until a value was merged. Returns the values merged since the previous call, never 0, or `nil` at the end.
     mutating func next() async -> UInt64? {
       while (try? await news.buffer.next()) != nil {
         let taken = value.withLock { value in
@@ -51,7 +51,7 @@ private struct MergedValues: AsyncSequence, Sendable {
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
 }
 
-/// Ends the sequence in its deinit. The event's handler retains it, so it is released with the event.
+/// Ends the sequence in its `deinit`. Only the event's handler retains this object, so it is released with the event.
 private final class EndOfValues: Sendable {
   let news: ElementBuffer<Void>
   init(_ news: ElementBuffer<Void>) { self.news = news }

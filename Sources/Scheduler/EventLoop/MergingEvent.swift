@@ -1,13 +1,13 @@
-/// An event that any thread can raise, and one scheduler handles. Values that arrive while the scheduler is busy are merged into one call.
+/// An event that any thread can raise, and one scheduler handles. Values that arrive while the scheduler is busy are merged for one call.
 ///
 /// ```swift
 /// let progress = MergingEvent(on: MainScheduler.asyncInstance, .sum) { show(bytes: $0) }
-/// progress.merge(4_096)  // from any thread, as often as it likes
+/// progress.merge(4_096)  // from any thread, any number of times
 /// ```
 ///
-/// 1. The handler is an action of the scheduler. It gets the values merged since the last call, never 0. It never runs on two threads at a time.
+/// 1. The handler is an action of the scheduler. It gets the values merged since the previous call, never 0. It never runs on two threads at a time.
 /// 2. Once ``dispose()`` has returned, the handler does not start any more.
-/// 3. When the scheduler is stopped, the merged value is lost, as its actions are.
+/// 3. When the scheduler is stopped, it drops the merged value, like its actions.
 ///
 /// For a task, use ``sequence(_:)``. The idea comes from Dispatch's data-add and data-or sources.
 public final class MergingEvent: Disposable, @unchecked Sendable {
@@ -29,7 +29,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0  // merged, and not delivered yet
     var isQueued = false  // an action that calls `deliver` waits or runs
-    /// Whether `deliver` is resubmitting itself; `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` loops in its place.
+    /// Whether `deliver` is resubmitting itself. `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` must loop.
     var isSubmitting = false, runsAgain = false
   }
 
@@ -65,14 +65,14 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
 
   private func submit() {
     _ = scheduler.schedule(
-      { self.deliver() }, isReported: false,
+      { self.deliver() }, isReported: false,  // a drop also discards the merged value
       onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
   /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs the
   /// resubmission at once, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
   private func deliver() {
-    let isSubmitting = state.withLock { state in
+    let isSubmitting = state.withLock { state in  // true in an inner call, inside the outer call's `submit`
       if state.isSubmitting { state.runsAgain = true }
       return state.isSubmitting
     }
@@ -83,7 +83,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       }
       if value != 0 { handler?(value) }
       let hasMore = state.withLock { state in
-        state.isQueued = state.value != 0
+        state.isQueued = state.value != 0  // values were merged during the call
         state.isSubmitting = state.isQueued
         state.runsAgain = false
         return state.isQueued
@@ -94,7 +94,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
         state.isSubmitting = false
         return state.runsAgain
       }
-      guard runsAgain else { return }
+      guard runsAgain else { return }  // the submitted action calls `deliver` later
     }
   }
 

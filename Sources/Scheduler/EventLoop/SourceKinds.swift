@@ -1,7 +1,7 @@
 internal import CScheduler
 
 extension LoopSource {
-  /// Returns the Swift object of a C source, for its callbacks: the object stores its own address as the C source's `context`.
+  /// Returns the Swift object of a C source, from the C source's `context`: called by the C callbacks.
   fileprivate static func of(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }
@@ -25,7 +25,7 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
       Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in
       let ended = DescriptorSource.of(source!.pointee.context)
-      csched_swift_end_fd_(source, ended.descriptor)
+      csched_swift_end_fd_(source, ended.descriptor)  // closes the source's copy, if it has one
       ended.removedByCore(error)
     }
   }
@@ -81,7 +81,7 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
         case CSCHED_CHILD_SIGNALED: ended.tell(.terminated(signal: status))
         default: ended.tell(.reapedElsewhere)
         }
-        ended.removedByCore(nil)
+        ended.removedByCore(nil)  // the C core has already removed the source
       }, Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in ChildSource.of(source!.pointee.context).removedByCore(error) }
   }

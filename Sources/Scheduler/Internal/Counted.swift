@@ -1,9 +1,9 @@
 internal import CScheduler
 
 /// Counters of live objects, for `Diagnostics`.
-/// The token types below have no size. An object with a token as a field is counted from its `init` to its `deinit`, without other code.
+/// The two `Counted…` types below have no size. A field of such a type counts its object from `init` to `deinit`, without other code.
 package enum Counted {
-  /// Whether objects are counted. It never changes, so each increment is followed by a decrement.
+  /// Whether objects are counted. It never changes, so each increment has its decrement.
   @inline(__always) static var isOn: Bool {
     #if DEBUG
       true
@@ -12,10 +12,10 @@ package enum Counted {
     #endif
   }
 
-  /// Adds `change` to the number of actions that wait or run.
+  /// Adds `change` to the number of jobs: submitted actions and jobs of tasks that wait or run.
   @inline(__always) static func jobs(_ change: Int) { count(CSCHED_COUNTED_JOBS_, change) }
 
-  /// Adds `change` to the number of held closures.
+  /// Adds `change` to the number of user closures that objects hold.
   @inline(__always) static func closures(_ change: Int) { count(CSCHED_COUNTED_CLOSURES_, change) }
 
   /// Adds `change` to the number of disposables.

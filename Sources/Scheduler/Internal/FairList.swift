@@ -11,11 +11,12 @@ struct FairList<Element> {
     return next
   }
 
+  /// Removes the element with the key `entry`, if it is in the list.
   mutating func remove(_ entry: Int) { elements[entry] = nil }
 
   mutating func popFirst() -> Element? {
     guard !elements.isEmpty else { return nil }
-    while true {
+    while true {  // skips keys of removed elements
       defer { first += 1 }
       if let element = elements.removeValue(forKey: first) { return element }
     }

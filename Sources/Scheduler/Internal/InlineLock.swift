@@ -1,9 +1,9 @@
-// Public, because `Protected`'s fast path is inlined into its callers (benchmark row MN2, see below). No C type is in a public signature.
+// Imported publicly, because `Protected`'s fast path is inlined into its callers (benchmark row MN2). No C type is in a public signature.
 public import CScheduler
 public import Synchronization
 
 /// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
-/// `Atomic` is only storage here: its address stays the same during its lifetime, as the lock requires.
+/// `Atomic` is only storage here: its address never changes, as the lock requires.
 /// Inlined, because `Protected.withLock` is benchmark row MN2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline

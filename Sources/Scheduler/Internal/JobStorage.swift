@@ -1,12 +1,12 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here: its address stays the same during its lifetime,
-/// as the core requires. The storage is made of words, because a larger alignment would make the object's allocation slower.
+/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here: its address never changes, as the C core
+/// requires. The storage consists of words, because a larger alignment would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
-  /// Creates zeroed storage. Stops the process if a job of the core does not fit.
+  /// Creates zeroed storage. Stops the process if a `csched_job` does not fit.
   init() {
     if MemoryLayout<csched_job>.size > MemoryLayout<FourWords>.size { misuse("JobStorage.init", "add words") }
   }
@@ -20,14 +20,14 @@ private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }
 
-/// The core's function table for one kind of job.
+/// The C core's function table for one kind of job.
 struct JobType: @unchecked Sendable {
   // Unchecked, because of the pointer. The table never changes, and is never freed.
   let pointer: UnsafePointer<csched_job_type>
 
   /// - Parameters:
   ///   - type: the contents of the table.
-  ///   - closure: the offset, in each job, of the closure that is reported to observers; `nil` if there is none.
+  ///   - closure: the offset in a job of the user's closure, which observers name; `nil` if a job has none.
   init(_ type: csched_job_type, closureAt closure: Int? = nil) {
     pointer = constantTable(type)
     if let closure { csched_swift_observe_(pointer, closure) }
@@ -35,9 +35,9 @@ struct JobType: @unchecked Sendable {
 }
 
 /// A one-word struct of the C core, stored inline in the class that owns it. Initially all zero.
-/// `Atomic` is only storage here: its address stays the same during its lifetime, as the core requires.
+/// `Atomic` is only storage here: its address never changes, as the C core requires.
 struct InlineStruct<Struct, Word: AtomicRepresentable & FixedWidthInteger>: ~Copyable, @unchecked Sendable {
-  // Unchecked: the struct belongs to the core, whose functions any thread may call on it.
+  // Unchecked: any thread may call the C core's functions on the struct.
   private let word = Atomic<Word>(0)
 
   var pointer: UnsafeMutablePointer<Struct> {

@@ -9,7 +9,6 @@ internal import CScheduler
 #endif
 
 /// Stops the process because of a misuse. Release builds print the message too, unlike that of `precondition`.
-///
 /// The message is "Scheduler: FUNCTION: "NAME": ADVICE".
 ///
 /// - Parameters:
@@ -41,7 +40,7 @@ func atEndOfProcess(_ body: @escaping @convention(c) () -> Void) { atexit(body) 
 func systemText(of error: Int32) -> String { String(cString: strerror(error)) }
 
 /// Calls `submit`. If a scheduler refuses its submission, ``TargetCore/noteRefusal()`` prints no line.
-/// Use this if an error or a handler reports the refusal to the submitter, or if the submitter's own stop causes the refusal.
+/// For a submitter that learns of the refusal by an error or a handler, or that has stopped the scheduler itself.
 @inline(__always)
 func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Result {
   #if DEBUG
@@ -51,8 +50,8 @@ func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Resul
   return try submit()
 }
 
-/// Calls `action`, with refusal lines printed again. An action may run inside a submission by ``withoutRefusalLine(_:)``, but that submitter does not
-/// learn of refusals of the action's own submissions.
+/// Calls `action`, with refusal lines printed again. ``withoutRefusalLine(_:)`` may run an action inside its submission. Its caller is not notified
+/// of refusals of what that action submits.
 @inline(__always)
 func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   #if DEBUG
@@ -63,7 +62,7 @@ func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   return try action()
 }
 
-/// Returns `number` as a `UInt32`, for the C core. Stops the process with a message if it is not in 0 to 2^31 - 1.
+/// Returns `number` as a `UInt32`. Stops the process with a message, in which `what` names the unit, if it is not in 0 to 2^31 - 1.
 func checked(_ number: Int, _ function: String, _ what: String) -> UInt32 {
   guard let fitting = UInt32(exactly: number), fitting <= Int32.max else {
     misuse(function, "\(number) \(what) cannot be. Give 0 up to 2147483647.")

@@ -1,9 +1,9 @@
-// A recurring event that threads wait for, under a lock of the event's owner.
+// A recurring event that threads wait for. The event's owner has a lock that guards the waiters' condition.
 // States of `count`: how often the event has happened.
 // Invariants
 //   OC1  No lost wakeup. A waiter checks its condition and reads `mark` under the owner's lock. A thread that changes the condition does so under the
-//        lock, then increments the count, then wakes. So a waiter finds a count other than its mark and does not sleep, or is woken.
-// Orderings: the lock's; the waiter checks its condition again under it.
+//        lock, then increments the count, then wakes. So a waiter reads a count other than its mark and does not sleep, or it is woken.
+// Orderings: those of the owner's lock, under which the waiter checks its condition again.
 // Assumes: fewer than 2^32 events between the check and the sleep.
 // Checked by: "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
 //   "disposeAndWait waits for the step of a recursion".
@@ -15,7 +15,7 @@ internal import Synchronization
 struct Occurrence: ~Copyable {
   private let count = Atomic<UInt32>(0)
 
-  /// The number of events until now. Requires: the caller holds the owner's lock.
+  /// The number of events so far. Requires: the caller holds the owner's lock.
   var mark: UInt32 { count.load(ordering: .relaxed) }  // OC1: under the lock
 
   /// Sleeps until an event follows the events counted in `mark`. May return early.

@@ -30,7 +30,7 @@ extension ActionTiming {
     }
   }
 
-  /// Submits the action at the instant: the thread that waits for the boot and the wall clock calls `scheduler.schedule`.
+  /// Submits `action` at the instant: this module's thread for the boot clock and the wall clock calls `scheduler.schedule`.
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler

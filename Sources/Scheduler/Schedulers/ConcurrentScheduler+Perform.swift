@@ -10,8 +10,7 @@ extension ConcurrentScheduler {
   /// ```
   ///
   /// 1. The calling thread takes part, and it does not wait for another thread to start. So the call ends on one processor, in an action of any
-  ///    scheduler, nested, and on a scheduler that was shut down. Inside an action of the pool the caller waits as for forked jobs: it runs other
-  ///    forked jobs meanwhile.
+  ///    scheduler, nested, and on a scheduler that was shut down. Inside an action of the pool the caller runs other forked jobs while it waits.
   /// 2. On a scheduler with a limit, the other threads count toward the limit. The calling thread does not.
   /// 3. ``Schedulers/current`` is this scheduler in each call.
   /// 4. A thread claims many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
@@ -48,7 +47,8 @@ extension ConcurrentScheduler {
     }
   }
 
-  /// How many threads may take part, the caller included: as many as the pool has, or the limit allows besides the caller.
+  /// How many threads may take part, the caller included. Without a limit: the number of the pool's threads. With a limit: the caller, and as many
+  /// other threads as the limit allows.
   private var threadsToPerform: Int {
     let limit = core as? LimitCore
     let workers = ((limit?.base ?? core) as? PoolCore)?.workers ?? 1

@@ -15,7 +15,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The scheduler's name.
   public let name: String
-  /// What keeps the core's target alive: a ``WorkerPool``, or the virtual time that the scheduler was made in. `nil` on the shared pool.
+  /// Retains the owner of the core's target: a ``WorkerPool``, or the virtual time in which the scheduler was created. `nil` on the shared pool.
   private let owner: AnyObject?
 
   /// Creates a scheduler with the given priority.
@@ -37,7 +37,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// ```swift
   /// let downloads = ConcurrentScheduler(name: "downloads", limit: 4)
-  /// for page in pages { downloads.schedule { page.fetch() } }   // four threads at the most, though all of them block
+  /// for page in pages { downloads.schedule { page.fetch() } }   // at most four threads, even while all four block
   /// ```
   ///
   /// The limit counts actions, and jobs of tasks from one suspension to the next. A suspended async function does not count.
@@ -48,8 +48,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// - Parameters:
   ///   - name: the value of ``name``, of any length.
   ///   - priority: the priority of the actions among all work on the pool.
-  ///   - limit: how many actions run at a time. Less than 1 stops the process with a message. A limit above the number of the pool's threads has no
-  ///     effect.
+  ///   - limit: how many actions run at a time. Less than 1 stops the process with a message. More than the pool has threads has no effect.
   public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
     self.name = name
     let virtual = SharedPool.replacement
@@ -58,12 +57,12 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   /// A scheduler whose actions are barriers among the actions of this scheduler, which must have a limit. A barrier starts when all actions
-  /// submitted before it, here or there, have ended. It runs alone. Actions submitted later start when it has ended.
+  /// submitted before it to either scheduler have ended. It runs alone. Actions submitted later start when the barrier has ended.
   ///
   /// ```swift
   /// let cache = ConcurrentScheduler(name: "cache", limit: 8)
   /// cache.schedule { show(entries[key]) }            // up to eight at a time
-  /// cache.barrier.schedule { entries[key] = value }  // none beside it
+  /// cache.barrier.schedule { entries[key] = value }  // alone
   /// ```
   ///
   /// 1. Barriers run one at a time, in the order of submission. The effects of a barrier are visible to all later actions. A delayed action is a
@@ -93,8 +92,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Starts the pool's first thread if it does not run yet, or throws the reason why it cannot start. A later attempt may succeed.
   ///
-  /// Without this call, the first scheduler that needs the pool starts it. If the system provides no thread for a second, that stops the process
-  /// with a message.
+  /// Without this call, the first scheduler that needs the pool starts it. Without a thread for a second, the process stops with a message.
   public static func prepare() throws(SchedulerError) { try PoolCore.prepare() }
 
   /// Calls `body`, which is about to block, on this thread. If this is a thread of the pool, another thread replaces it meanwhile.
@@ -117,8 +115,8 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
 }
 
 extension ConcurrentScheduler {
-  /// Returns a scheduler for work of another priority. It has the same identity for ``Schedulers/current`` in its actions. A scheduler with a limit
-  /// keeps its priority: the result is the scheduler itself.
+  /// Returns a scheduler for work of another priority. ``Schedulers/current`` in its actions is this scheduler. A scheduler with a limit does not
+  /// change its priority: it returns itself.
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
     guard let pool = core as? PoolCore, pool.priority != priority else { return self }
     return ConcurrentScheduler(

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A trampoline: runs the first action on a thread at once. Actions scheduled meanwhile wait until the running action has ended.
+/// A trampoline: runs the first action on a thread at once. Actions that the thread schedules meanwhile wait until the running action has ended.
 ///
 /// Recursion becomes iteration. The stack does not grow with a chain of actions, and each action ends before the next one starts.
 ///
@@ -30,7 +30,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     if Self.isScheduleRequired {
       core.run {
         _ = csched_trampoline_enter()
-        defer { csched_trampoline_leave() }
+        defer { csched_trampoline_leave() }  // runs the actions that were scheduled meanwhile
         action()
       }
       return NopDisposable()

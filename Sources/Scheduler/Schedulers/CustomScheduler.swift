@@ -3,7 +3,7 @@
 /// ```swift
 /// let widgets = CustomScheduler(name: "widgets") { work in toolkit.performOnMainLoop(work) }
 /// widgets.schedule(after: .seconds(1)) { assert(Schedulers.current === widgets) }
-/// let queue = SerialScheduler(target: widgets)   // if the toolkit is concurrent, this is serial all the same
+/// let queue = SerialScheduler(target: widgets)   // serial even if the toolkit is concurrent
 /// ```
 ///
 /// You provide the delivery of work. The library provides ``Schedulers/current``, disposal before the start, delayed, periodic and recursive

@@ -16,13 +16,13 @@ extension SchedulerType {
     ForwardingScheduler(to: self) { action, _, submit in submit { wrap(action) } }
   }
 
-  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`, with what `capture` returned when the action was scheduled.
+  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`, with the value that `capture` returned at the call of `schedule`.
   ///
   /// Use it for a context that belongs to a thread or a task. For task-local values, use ``carrying(_:)``.
   ///
   /// - Parameters:
   ///   - capture: called in each call of `schedule` and `perform`, on the caller's thread, in the caller's task.
-  ///   - wrap: called for each action on the thread that runs it, with the captured value; for each tick of a periodic action. It must call `run` once.
+  ///   - wrap: called for each action, and each tick, on the thread that runs it, with the captured value. It must call `run` once.
   public func wrapping<Captured: Sendable>(
     capturing capture: @escaping @Sendable () -> Captured,
     _ wrap: @escaping @Sendable (_ captured: Captured, _ run: () -> Void) -> Void
@@ -35,8 +35,8 @@ extension SchedulerType {
 
   /// Returns a scheduler that runs each action on this scheduler, with the value that `local` had where the action was scheduled.
   ///
-  /// An action is not a task, so it inherits no task-local values. With this scheduler it does, as `Task { }` does. For several values, call it
-  /// several times.
+  /// An action is not a task, so it inherits no task-local values. With this scheduler it inherits one, as `Task { }` does. For several values, call
+  /// this method several times.
   ///
   /// ```swift
   /// enum Request {
@@ -66,7 +66,7 @@ final class ForwardingScheduler: SchedulerType {
 
   fileprivate let base: any SchedulerType
   private let admit: Admission
-  private let counted = CountedClosure()
+  private let counted = CountedClosure()  // for the diagnostic count of closures
 
   init(to base: any SchedulerType, admit: @escaping Admission) {
     self.base = base

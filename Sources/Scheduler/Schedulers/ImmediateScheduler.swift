@@ -37,16 +37,16 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Sleeps until an instant of `clock`. A delayed action of the pool wakes the caller, so the sleep follows changes of the clock.
+  /// Sleeps until an instant of `clock`. A delayed action of the pool wakes the caller, because the pool notices when the clock is set.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
-    while csched_clock_now(clock) < nanoseconds {
+    while csched_clock_now(clock) < nanoseconds {  // the action may also end early, by a drop
       let sleep = ClockSleep()
       let waking = withoutRefusalLine {
         PoolCore.shared(.high).submit(
           { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
           tolerance: tolerance, inside: nil)
       }
-      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {
+      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {  // refused
         misuse(
           "ImmediateScheduler.schedule(.at)",
           "the system has no thread or descriptor to keep that clock with. Raise its limits, or use a delay.")
@@ -59,7 +59,7 @@ public final class ImmediateScheduler: SchedulerType {
 /// The state of one sleep, which `Alarm` ends.
 private final class ClockSleep: Sendable {
   private let isOver = Protected(false)
-  private let ends = Occurrence()
+  private let ends = Occurrence()  // wakes the sleeping thread
 
   func wait() {
     while let mark = isOver.withLock({ $0 ? nil : ends.mark }) { ends.wait(since: mark) }
@@ -71,7 +71,7 @@ private final class ClockSleep: Sendable {
   }
 }
 
-/// Ends a sleep in its deinit. Only the pool's action captures it, so it is released when the action has run or was dropped.
+/// Its deinit ends the sleep. Only the pool's action captures this object, so deinit runs when the action has run or was dropped.
 private final class Alarm: Sendable {
   private let sleep: ClockSleep
   init(_ sleep: ClockSleep) { self.sleep = sleep }

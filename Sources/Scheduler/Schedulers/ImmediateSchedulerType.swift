@@ -3,7 +3,7 @@
 /// 1. Work that one thread submits to a serial scheduler runs in the order of submission.
 /// 2. Effects that happened before the submission are visible to the work.
 /// 3. Once `dispose` has returned, work that had not started never starts, and its closure and captures are released.
-/// 4. Work that has started runs to its end. The disposable that it returns is then disposed too.
+/// 4. Work that has started runs to its end. If the work returns a disposable after `dispose`, that disposable is disposed too.
 /// 5. Releasing the returned disposable does not cancel the work.
 ///
 /// The names and signatures are RxSwift's.
@@ -16,8 +16,8 @@ public protocol ImmediateSchedulerType: Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// This scheduler, if it is a ``SchedulerTarget``. A dynamic cast would allocate, and cost a quarter of a submission. The result is unmanaged,
-  /// because schedulers are weakly referenced, which makes a retain slow. The caller must retain the scheduler.
+  /// This scheduler, if it is a ``SchedulerTarget``. A dynamic cast would allocate, and take a quarter of the time of a submission. The result is
+  /// unmanaged: schedulers have weak references, which make a retain slow. The caller must retain the scheduler.
   @inline(__always)
   package var target: Unmanaged<SchedulerTarget>? {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil

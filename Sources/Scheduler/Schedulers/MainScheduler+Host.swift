@@ -14,7 +14,7 @@ extension MainScheduler {
   /// ``stop()`` is called. So the host needs no timer for this library.
   ///
   /// - Returns: the descriptor. The host waits until it is readable. The main scheduler owns it: do not read or close it. In a child of `fork` it
-  ///   has the same number. A host that keeps its set in the kernel (epoll) must add it again there.
+  ///   has the same number. A host that keeps its set in the kernel (epoll) must add it again in the child.
   /// - Throws: ``SchedulerError/system(_:)`` if the system provides no descriptors; then nothing has changed. On the main thread only.
   public static func hostedDescriptor() throws(SchedulerError) -> Int32 {
     MainCore.shared.requireMain("hostedDescriptor")
@@ -30,8 +30,8 @@ extension MainScheduler {
   /// Runs the ready actions, and returns. The host calls it when the descriptor is readable. A call runs at most 256 actions, so that the host can
   /// run its own work. If actions remain, the descriptor stays readable. On the main thread only.
   ///
-  /// - Returns: whether to continue. False once after ``stop()`` was called while no action ran the main scheduler itself: the host then ends its
-  ///   own loop. Also false after ``Schedulers/shutdown(_:)``.
+  /// - Returns: whether the host continues its loop. False once for a ``stop()`` that no nested ``run()`` consumed. Always false after
+  ///   ``Schedulers/shutdown(_:)``.
   public static func runReady() -> Bool {
     MainCore.shared.requireMain("runReady")
     let loop = MainCore.shared.loop

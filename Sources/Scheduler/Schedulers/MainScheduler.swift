@@ -3,7 +3,7 @@ internal import CScheduler
 /// Runs its actions on the main thread.
 ///
 /// ```swift
-/// MainScheduler.instance.schedule { label.text = "ready" }   // on the main thread already, and nothing waits: at once
+/// MainScheduler.instance.schedule { label.text = "ready" }   // at once if called on the main thread and no work waits
 /// MainScheduler.asyncInstance.schedule { layout() }          // never at once
 /// MainScheduler.run()                                        // a program without another main loop
 /// ```
@@ -17,10 +17,10 @@ internal import CScheduler
 ///    `useDispatchMain()` of the module `SchedulerMainLoop`; in another library's loop (``hostedDescriptor()``, ``runReady()``); or, if `main` is
 ///    `async`, by linking `SchedulerExecutorsLinked`.
 /// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says how many actions never ran.
-///    It counts the queued ones, where a queue on the main scheduler counts as one. If the loop was never run, it counts the delayed ones too.
-///    ``Schedulers/onDrop(_:)`` reports each as ``SchedulerError/stopped``. Their closures are not released.
-/// 5. There is no such line if the process ends inside a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, or while a
-///    host runs the loop. There is none either if it ends by `_exit`, `abort` or a signal.
+///    The number counts queued actions; a queue on the main scheduler counts as one. If the loop never ran, delayed actions count too.
+///    ``Schedulers/onDrop(_:)`` reports each of these actions as ``SchedulerError/stopped``. Their closures are not released.
+/// 5. There is no such line if the process ends inside a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, while a
+///    host runs the loop, or by `_exit`, `abort` or a signal.
 public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The instance that runs an action at once if possible, and otherwise when the main thread runs the main loop.
@@ -32,7 +32,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   public static let asyncInstance: MainScheduler = MainScheduler(
     marker: SchedulerMarker(madeBy: { _ in MainScheduler.asyncInstance }))
 
-  /// The number of this instance's actions that wait or run, for `runsAtOnce`; `nil`: all work on the main thread counts.
+  /// Counts this instance's actions that wait or run, for `runsAtOnce`; `nil`: all work on the main thread counts.
   private let ownWork: OwnWork?
 
   private init(marker: SchedulerMarker?, ownWork: OwnWork? = nil) {
@@ -71,6 +71,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     }
   }
 
+  /// Whether an action that is scheduled now runs at once, on this thread.
   private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
     if let entry { return entry.isFirst && MainCore.isHere }
     return marker == nil && MainCore.isFree
@@ -135,7 +136,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 private final class OwnWork: Sendable {
   private let count = Protected(0)
 
-  /// One counted action; `isFirst`: no other one waited or ran. Its deinit subtracts it from the count.
+  /// One counted action. `isFirst`: no other counted action waited or ran at its start. Its deinit decrements the count.
   final class Entry: Sendable {
     private let work: OwnWork
     let isFirst: Bool

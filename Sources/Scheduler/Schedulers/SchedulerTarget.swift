@@ -52,12 +52,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, after: delay, inside: marker)
   }
 
-  /// Schedules `work`, which gives its result to `returning`.
+  /// Schedules `work`, which stores the disposable that it returns in `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, inside: marker, of: returning)
   }
 
-  /// Schedules `work`, which gives its result to `returning`, for `delay` from now.
+  /// Schedules `work` for `delay` from now. It stores the disposable that it returns in `returning`.
   package final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
   ) {
@@ -97,11 +97,11 @@ package struct CurrentScope: Sendable {
   package func run(_ body: () -> Void) { marker.run(body) }
 }
 
-/// What takes the place of the shared pool for schedulers that are made in virtual time. The module `SchedulerVirtualTime` sets it.
+/// The replacement of the shared pool for schedulers that are created in virtual time. The module `SchedulerVirtualTime` sets it.
 package enum SharedPool {
   private static let find = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
 
-  /// Makes `find` return the target of schedulers that the calling thread or task makes; `nil` for the shared pool.
+  /// Sets `find`, which returns the target for schedulers that the calling thread or task creates; `nil`: the shared pool.
   package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { self.find.write(find) }
 
   static var replacement: SchedulerTarget? { find.read()?() }

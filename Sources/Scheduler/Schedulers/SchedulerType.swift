@@ -1,11 +1,9 @@
 /// Runs work at a given time. These guarantees extend those of ``ImmediateSchedulerType``.
 ///
-/// 6. Nothing runs early. Time is that of the monotonic clock, which does not jump when the wall clock is set, unless you give an instant of
-///    another clock.
+/// 6. Nothing runs early. Time is that of the monotonic clock, which ignores changes of the wall clock, unless you give an instant of another clock.
 /// 7. Work for the same instant runs in the order of submission.
 /// 8. A zero or negative delay is a plain submission. Work whose delay exceeds the end of time never runs.
-/// 9. A tolerance lets work run later by up to that much, and never earlier, so that one wakeup serves several timers. A scheduler may ignore it.
-///    Virtual time ignores it.
+/// 9. A tolerance lets work run later by up to that much, so that one wakeup serves several timers. A scheduler may ignore it; virtual time does.
 ///
 /// To conform, forward each requirement to another scheduler, or call ``ActionTiming/schedule(on:_:by:)`` with your own timer.
 public protocol SchedulerType: ImmediateSchedulerType {

@@ -8,8 +8,7 @@ extension Schedulers {
   /// ```
   ///
   /// 1. ``SchedulerError`` lists what counts as a drop. Each handler receives each drop once; handlers are called in the order in which they were
-  ///    added. They run on the thread that drops or submits, outside all locks of this library, after the scheduler has released the action's
-  ///    closure.
+  ///    added. They run on the thread that drops or submits, outside all locks of this library, after the release of the action's closure.
   /// 2. The scheduler argument is the one on which the action was scheduled, without wrappers. It is `nil` if the scheduler has been released.
   /// 3. A handler may schedule. If that drops an action on the same thread, the other handlers receive this drop; this handler does not.
   /// 4. An error that ``ThreadScheduler/trySchedule(_:)`` throws is not reported here.
@@ -62,8 +61,8 @@ extension ImmediateSchedulerType {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
-    if isKnownUniquelyReferenced(&action) {  // the scheduler has released it: the action was refused, or has run
-      let isOutermost = csched_swift_discards_begin_if_outermost_()  // defers nested drops
+    if isKnownUniquelyReferenced(&action) {  // the scheduler has released the object: the action was refused, or has run
+      let isOutermost = csched_swift_discards_begin_if_outermost_()  // drops that `onDrop` causes are deferred until the end call
       action = nil
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {

@@ -47,7 +47,7 @@ public enum Schedulers {
 extension Schedulers {
   /// How outstanding actions are treated when a scheduler is stopped or shut down.
   public enum StopPolicy: Hashable, Sendable {
-    /// Queued and due actions run. Delayed actions whose time has not come are dropped.
+    /// Queued and due actions run. Delayed actions that are not due are dropped.
     ///
     /// A serial queue or a limit whose target is stopped finishes the batch that it has started, at most 64 actions. Its other actions are dropped.
     /// Wait for them first: ``ActionGroup``, ``SerialScheduler/sync(_:)``.

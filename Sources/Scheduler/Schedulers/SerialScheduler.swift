@@ -16,7 +16,7 @@ internal import Synchronization
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore
-  private let base: SchedulerTarget?  // only retained
+  private let base: SchedulerTarget?  // retained and not used otherwise: a virtual-time target; nil on any other target
   private let suspensions = Atomic<Int>(0)  // calls of `suspend` without a `resume`
 
   /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared pool.
@@ -48,7 +48,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // queued actions run
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // so that queued actions run
   }
 
   /// The scheduler's name.
@@ -75,11 +75,11 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
   /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. The wait could never end if the caller
-  /// is an action of this queue, or of a queue that waits for it. Then this function stops the process with a message, and ``trySync(_:)`` throws.
+  /// is an action of this queue, or of a queue that waits for this queue: then the process stops with a message, and ``trySync(_:)`` throws.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one.
-  // Inlinable, so that it is specialised in the caller's module: the benchmark's row P3s took 247 ns without. Rejected: a C callback that runs the
-  // closure on the idle queue, because the closure must be wrapped (95 ns).
+  // Inlinable, so that it is specialised in the caller's module: without that, the benchmark's row P3s took 247 ns. Rejected: a C callback that runs
+  // the closure on the idle queue, because the closure must be wrapped (95 ns).
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -103,8 +103,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return result!
   }
 
-  /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` if the target
-  /// has been stopped.
+  /// Calls `body` as ``sync(_:)`` does. Throws ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` if the target has been stopped.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
@@ -124,13 +123,14 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     @usableFromInline init() {}
   }
 
-  /// Makes this thread run the queue, if the queue is idle. Each success needs one `leave`.
+  /// Makes this thread the queue's owner, if the queue is idle. Returns whether it did; each success needs one `leave`.
   @usableFromInline
   func tryEnter(_ entry: UnsafeMutablePointer<InlineEntry>) -> Bool {
     csched_serial_try_enter(
       queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
+  /// Ends the ownership that `tryEnter` began: waiting actions of the queue may run.
   @usableFromInline
   func leave(_ entry: UnsafeMutablePointer<InlineEntry>) {
     csched_serial_leave(queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
@@ -149,7 +149,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: suspending
 
-  /// Prevents the queue from starting another action, until ``resume()`` has been called as often. A running action runs to its end.
+  /// Prevents the queue from starting another action, until each ``suspend()`` is matched by a ``resume()``. A running action runs to its end.
   public func suspend() {
     suspensions.add(1, ordering: .relaxed)
     csched_serial_suspend(queue.serial)

@@ -1,12 +1,10 @@
-/// Runs an action at once if a scheduler is current, because the caller has chosen that scheduler. Otherwise runs it on a private serial queue in
-/// the background.
+/// Runs an action at once if a scheduler is current, because the caller has chosen that scheduler. Otherwise runs it on a private serial queue.
 ///
 /// Use it to start subscriptions, like ReactiveCocoa's subscription scheduler: all values, from the first one, are sent on a known scheduler.
 ///
 /// 1. The main thread counts as the main scheduler. There an action also runs at once, and ``MainScheduler/instance`` is the current scheduler.
-/// 2. Delayed and periodic actions go to ``Schedulers/enclosing``, whose time ``now`` is. Without one they go to the private queue. The same holds
-///    where a ``PeriodicAction`` is resumed. So on the main thread they go to ``MainScheduler``, and never run if the program does not run the main
-///    loop.
+/// 2. Delayed and periodic actions, and resumed ones (``PeriodicAction``), are scheduled on ``Schedulers/enclosing``, or else on the private queue.
+///    ``now`` is the time of that scheduler. On the main thread it is ``MainScheduler``: the actions run only if the program runs the main loop.
 public final class SubscriptionScheduler: SchedulerType {
   /// The shared instance.
   public static let instance = SubscriptionScheduler()
@@ -41,7 +39,7 @@ public final class SubscriptionScheduler: SchedulerType {
     if Schedulers.hasCurrent {
       action()
     } else if MainCore.isHere {
-      MainCore.shared.run(action)
+      MainCore.shared.run(action)  // with MainScheduler.instance as the current scheduler
     } else {
       return background.schedule(action)
     }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension ThreadScheduler {
-  /// A group of equal ``ThreadScheduler``s that share work: for example one for each processor, each with its own connections.
+  /// A group of equal ``ThreadScheduler``s that share work: for example one thread for each processor, each with its own connections.
   ///
   /// ```swift
   /// let group = try ThreadScheduler.Group(count: 4, name: "io")
@@ -51,6 +51,7 @@ extension ThreadScheduler {
       schedulers = started
     }
 
+    /// Returns "name-number", with `name` cut so that the result has at most 15 bytes.
     private static func name(_ name: String, _ number: Int) -> String {
       if name.isEmpty { return "" }
       var kept = name[...]
@@ -95,13 +96,13 @@ extension ThreadScheduler {
       for scheduler in schedulers { await scheduler.stopAndJoin(policy) }
     }
 
-    /// Stops the threads, and suspends the task until all have ended, until `deadline` at the latest. The stop goes on after that.
+    /// Stops the threads, and suspends the task until all have ended, until `deadline` at the latest. The stop continues after the deadline.
     ///
     /// - Parameters:
     ///   - policy: how to treat actions that have not started.
     ///   - deadline: the end of the wait.
     ///   - clock: the clock of `deadline`.
-    ///   - isolation: the caller's isolation, which is kept.
+    ///   - isolation: the caller's isolation, in which this function runs.
     /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first.
     public func stopAndJoin<C: Clock>(
       _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),

@@ -6,16 +6,15 @@ internal import CScheduler
 /// let database = try ThreadScheduler(name: "database")
 /// database.schedule { open("notes.db") }        // opened here …
 /// let query = database.schedule { search("a") }  // … used here: always the same thread
-/// query.dispose()                                // if it has not begun, it never will
+/// query.dispose()                                // the search never starts, if it has not started yet
 /// database.stop()
 /// database.join()
 /// ```
 ///
 /// 1. Actions run one at a time, in the order of submission. Delayed actions run in the order of their deadlines.
 /// 2. An idle thread sleeps, without wakeups.
-/// 3. The thread ends by ``stop(_:)``, or when the last reference is released and no delayed action is pending. Work submitted before runs first.
-/// 4. After ``stop(_:)`` an action is refused: it is released at once, and the returned disposable reports that it is disposed. ``trySchedule(_:)``
-///    throws instead.
+/// 3. The thread ends by ``stop(_:)``, or when the last reference is released and no delayed action is pending. Work submitted earlier runs first.
+/// 4. After ``stop(_:)`` an action is refused: it is released at once, and its disposable reports that it is disposed. ``trySchedule(_:)`` throws.
 public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: ThreadCore
@@ -26,8 +25,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   ///   - name: the name in the system's tools, cut at 15 bytes, never inside a UTF-8 character.
   ///   - stackSize: the stack size in bytes; 0 is the system's default.
   ///   - lateJobs: how to treat a task that continues here after the thread has ended.
-  ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty, those of the thread that
-  ///     creates the scheduler.
+  ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty, those of the creating thread.
   ///   - priority: how the system schedules the thread.
   /// - Throws: ``SchedulerError/system(_:)`` if no thread can be created, or it cannot have these processors or this priority.
   public convenience init(
@@ -108,8 +106,7 @@ extension ThreadScheduler {
     case inherited
     /// A nice value from -20 to 19. A higher value gets less processor time. A value below that of the process needs a permission (`RLIMIT_NICE`).
     case nice(Int)
-    /// Real time, from 1 to 99 on Linux. The thread runs before all threads without real time, until it sleeps. It needs a permission
-    /// (`RLIMIT_RTPRIO`).
+    /// Real time, from 1 to 99 on Linux. Until it sleeps, the thread runs before all others without real time. Needs a permission (`RLIMIT_RTPRIO`).
     case firstInFirstOut(Int)
     /// As ``firstInFirstOut(_:)``, but in turn with threads of equal priority.
     case roundRobin(Int)

@@ -36,7 +36,7 @@ public final class Guarded<Value: ~Copyable> {
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
   ///
-  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is taken.
+  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is not free.
   @inlinable
   public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -58,6 +58,5 @@ public final class Guarded<Value: ~Copyable> {
   }
 }
 
-// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Unconditional, because the value is sent in, and
-// only sent results leave.
+// Unchecked: the compiler cannot see that `lock` guards `value`. Unconditional, because the value is sent in, and only sent results leave.
 extension Guarded: @unchecked Sendable where Value: ~Copyable {}

@@ -3,7 +3,7 @@ internal import CScheduler
 extension Protected {
   /// Waits until the value is ready, then runs `body` on it. Returns the result of `body`, or throws its error.
   ///
-  /// The check that finds the value ready, and `body`, are in one critical section.
+  /// The successful check and `body` are one critical section: no other thread changes the value in between.
   ///
   /// ```swift
   /// let jobs = Protected<[Job]>([]), filled = UnfairLock.Condition()
@@ -36,8 +36,7 @@ extension Protected {
     try withLock(on: condition, deadline: timeout.deadline, when: isReady, body)
   }
 
-  /// As ``withLock(on:when:_:)``, but waits until `deadline` at the latest. If the value is not ready by then, `body` does not run, and `nil` is
-  /// returned.
+  /// As ``withLock(on:when:_:)``, but waits until `deadline` at the latest. If the value is not ready by then, `body` does not run; returns `nil`.
   ///
   /// - Parameters:
   ///   - condition: as in ``withLock(on:when:_:)``.
@@ -61,7 +60,7 @@ extension Protected {
     defer { lock.unlock() }
     while !isReady(value) {
       if deadline != csched_time.max, csched_now() >= deadline { return nil }
-      _ = condition.wait(with: lock.pointer, until: deadline)
+      _ = condition.wait(with: lock.pointer, until: deadline)  // discarded: the loop checks the value and the time again
     }
     return try body(&value)
   }

@@ -1,5 +1,5 @@
 extension Protected {
-  /// Changes the value to `new` if `isAllowed` returns true, and returns whether it did: one step of a state machine.
+  /// Changes the value to `new` if `isAllowed` returns true, and returns whether the value was changed: one step of a state machine.
   ///
   /// The check and the change are one critical section. The old value is released outside the lock.
   ///
@@ -27,7 +27,7 @@ extension Protected where Value: RangeReplaceableCollection {
   @inlinable
   public func append(_ element: Value.Element) { withLock { $0.append(element) } }
 
-  /// Appends `elements`, in one critical section. The sequence is iterated before the lock is taken.
+  /// Appends `elements`, in one critical section. The sequence is iterated before the lock is acquired.
   @inlinable
   public func append(contentsOf elements: some Sequence<Value.Element>) {
     let elements = Array(elements)

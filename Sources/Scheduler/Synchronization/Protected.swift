@@ -1,4 +1,4 @@
-/// A value guarded by a lock: every access takes the lock once, and every mutation is one critical section.
+/// A value guarded by a lock: every access acquires the lock once, and every mutation is one critical section.
 ///
 /// As a property wrapper, `x += 1` is atomic, and `$x` has the methods. A guard without the wrapper, `let hits = Protected(0)`, has the methods
 /// and no operators: `hits.withLock { $0 += 1 }`.
@@ -13,11 +13,11 @@
 /// }
 /// ```
 ///
-/// 1. One access takes the lock once. Two accesses take it twice: use ``withLock(_:)`` if they belong together.
-/// 2. Code that accesses the value in place runs under the lock. This is a closure given to ``withLock(_:)``, ``read(_:)`` or
-///    ``write(_:)->_``. It is also the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`,
-///    `x.name = "a"`), and the release of values by that code. If the value is an object, it is also the accessors of the properties that
-///    `$x.name` reads and sets. Such code must not access the same value: the lock is not recursive, and the process stops with a message.
+/// 1. One access acquires the lock once. Two accesses acquire it twice: use ``withLock(_:)`` if they belong together.
+/// 2. Code that accesses the value in place runs under the lock: a closure given to ``withLock(_:)``, ``read(_:)`` or ``write(_:)->_``; the operator,
+///    method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`), and the release of values by that code. If the
+///    value is an object, the accessors of the properties that `$x.name` reads and sets run under the lock too. Such code must not access the same
+///    guard: the lock is not recursive, and the process stops with a message.
 /// 3. All your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method; comparison and description;
 ///    the sequence that is appended; computed properties of a value that are read through a dynamic member; and the release of
 ///    a value that an assignment to `x` or to `$x.name` replaces.
@@ -50,7 +50,7 @@ public final class Protected<Value> {
   public var wrappedValue: Value {
     @inlinable get { read() }
     @inlinable set { write(newValue) }
-    @inlinable _modify {
+    @inlinable _modify {  // the caller changes the value in place, under the lock
       lock.lock()
       defer { lock.unlock() }
       yield &value
@@ -76,7 +76,7 @@ public final class Protected<Value> {
 
   /// Runs `body` as ``withLock(_:)`` does if the lock is free; otherwise returns `nil` without waiting.
   ///
-  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is taken.
+  /// - Parameter body: called once, on this thread, under the lock; not called if the lock is not free.
   @inlinable
   public func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
@@ -188,6 +188,5 @@ extension Protected where Value: AnyObject {
   }
 }
 
-// Unchecked, because the compiler does not know that `value` is accessed only under `lock`. Conditional, because `read()` copies the
-// value to other threads.
+// Unchecked: the compiler cannot see that `lock` guards `value`. Conditional, because `read()` copies the value to other threads.
 extension Protected: @unchecked Sendable where Value: Sendable {}

@@ -10,8 +10,8 @@ internal import CScheduler
 ///
 /// A waiting writer blocks new readers, so writers are not starved. Readers that arrive meanwhile wait until the writer has finished.
 ///
-/// These errors stop the process with a message: locking again on the writer's thread; waiting for the thread's own read lock, if it is the
-/// last one that it took; unlocking a lock that no thread owns, or that another thread owns for writing.
+/// These errors stop the process with a message: locking again on the writer's thread; a wait for the thread's own read lock, if that is the read
+/// lock that the thread acquired most recently; unlocking a lock that no thread owns, or that another thread owns for writing.
 ///
 /// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {
@@ -20,47 +20,47 @@ public final class ReadWriteLock: Sendable {
   /// Creates an unlocked lock.
   public init() {}
 
-  /// Takes the lock for reading, waiting as long as necessary. The calling thread must not have it for reading or writing.
+  /// Acquires the lock for reading, waiting as long as necessary. The calling thread must not own it for reading or writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func lockForReading() { csched_rwlock_lock_read(inline.pointer) }
 
-  /// Takes the lock for reading unless a writer has it or waits, and returns whether it did. Never waits.
+  /// Acquires the lock for reading unless a writer owns it or waits, and returns whether it was acquired. Never waits.
   public func tryLockForReading() -> Bool { csched_rwlock_trylock_read(inline.pointer) }
 
-  /// Takes the lock for reading, waiting at most `timeout`, and returns whether it did. A timeout that is not positive does not wait.
+  /// Acquires the lock for reading, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
   public func tryLockForReading(for timeout: Duration) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, timeout.deadline)
   }
 
-  /// Takes the lock for reading, waiting until `deadline` at the latest, and returns whether it did. A deadline in the past does not wait.
+  /// Acquires the lock for reading, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
   public func tryLockForReading(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Releases the lock that the calling thread took for reading.
+  /// Releases the lock that the calling thread acquired for reading.
   public func unlockForReading() { csched_rwlock_unlock_read(inline.pointer) }
 
-  /// Takes the lock for writing, waiting as long as necessary. The calling thread must not have it for reading or writing.
+  /// Acquires the lock for writing, waiting as long as necessary. The calling thread must not own it for reading or writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func lockForWriting() { csched_rwlock_lock_write(inline.pointer) }
 
-  /// Takes the lock for writing if no thread has it, and returns whether it did. Never waits.
+  /// Acquires the lock for writing if no thread owns it, and returns whether it was acquired. Never waits.
   public func tryLockForWriting() -> Bool { csched_rwlock_trylock_write(inline.pointer) }
 
-  /// Takes the lock for writing, waiting at most `timeout`, and returns whether it did. A timeout that is not positive does not wait.
+  /// Acquires the lock for writing, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
   public func tryLockForWriting(for timeout: Duration) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, timeout.deadline)
   }
 
-  /// Takes the lock for writing, waiting until `deadline` at the latest, and returns whether it did. A deadline in the past does not wait.
+  /// Acquires the lock for writing, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
   public func tryLockForWriting(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Releases the lock that the calling thread took for writing.
+  /// Releases the lock that the calling thread acquired for writing.
   public func unlockForWriting() { csched_rwlock_unlock_write(inline.pointer) }
 
-  /// Runs `body` with the lock taken for reading. Returns the result of `body`, or throws its error.
+  /// Runs `body` while this thread owns the lock for reading. Returns the result of `body`, or throws its error.
   public func withReadLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -69,7 +69,7 @@ public final class ReadWriteLock: Sendable {
     return try body()
   }
 
-  /// Runs `body` with the lock taken for writing. Returns the result of `body`, or throws its error.
+  /// Runs `body` while this thread owns the lock for writing. Returns the result of `body`, or throws its error.
   public func withWriteLock<Result: ~Copyable, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -78,6 +78,6 @@ public final class ReadWriteLock: Sendable {
     return try body()
   }
 
-  /// Stops the process with a message unless the calling thread has the lock for writing.
+  /// Stops the process with a message unless the calling thread owns the lock for writing.
   public func preconditionWriter() { csched_rwlock_assert_writer(inline.pointer) }
 }

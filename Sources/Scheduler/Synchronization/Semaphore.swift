@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A counting semaphore: any thread may add and take units, and waiters get units in order of arrival.
+/// A counting semaphore: any thread may add and acquire units, and waiters get units in order of arrival.
 ///
 /// ```swift
 /// let slots = Semaphore(units: 4)
@@ -8,9 +8,9 @@ internal import CScheduler
 /// defer { slots.signal() }
 /// ```
 ///
-/// While a thread waits, each new unit goes to the first waiter, and no other thread can take it. The thread that gets a unit sees all effects
-/// before the signal. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread,
-/// the wait blocks the scheduler: the signal must come from elsewhere. To serve the scheduler meanwhile, wait with ``RunLoopLock``.
+/// While a thread waits, each new unit goes to the first waiter, and no other thread can acquire it. The thread that gets a unit sees all effects
+/// before the signal. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the main
+/// thread, the wait blocks the scheduler: another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
 ///
 /// A number outside the range, and more than 2^31 - 1 free units, stop the process with a message. A child of fork has the units and no waiters.
 public final class Semaphore: Sendable {
@@ -21,17 +21,17 @@ public final class Semaphore: Sendable {
   /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1.
   public init(units: Int = 0) { csched_semaphore_init(inline.pointer, checked(units, "Semaphore.init", "units")) }
 
-  /// Takes a unit, waiting as long as necessary.
+  /// Acquires a unit, waiting as long as necessary.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait() { csched_semaphore_wait(inline.pointer) }
 
-  /// Takes a unit, waiting at most `timeout`, and returns whether it did.
+  /// Acquires a unit, waiting at most `timeout`, and returns whether it acquired one.
   ///
   /// - Parameter timeout: the longest wait. A timeout that is not positive does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
   public func wait(for timeout: Duration) -> Bool { csched_semaphore_wait_until(inline.pointer, timeout.deadline) }
 
-  /// Takes a unit, waiting until `deadline` at the latest, and returns whether it did.
+  /// Acquires a unit, waiting until `deadline` at the latest, and returns whether it acquired one.
   ///
   /// - Parameter deadline: the end of the wait. A deadline in the past does not wait.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
@@ -39,7 +39,7 @@ public final class Semaphore: Sendable {
     csched_semaphore_wait_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Takes a unit if one is free, and returns whether it did. Never waits.
+  /// Acquires a unit if one is free, and returns whether it acquired one. Never waits.
   public func tryWait() -> Bool { csched_semaphore_trywait(inline.pointer) }
 
   /// Adds units. Waiters get them first.

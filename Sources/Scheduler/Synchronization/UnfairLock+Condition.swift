@@ -10,7 +10,7 @@ extension UnfairLock {
   /// lock.withLock { jobs.append(job) }     // one thread
   /// filled.signal()
   ///
-  /// lock.lock()                            // another one
+  /// lock.lock()                            // another thread
   /// while jobs.isEmpty { filled.wait(with: lock) }
   /// let next = jobs.removeFirst()
   /// lock.unlock()
@@ -19,12 +19,12 @@ extension UnfairLock {
   /// With a ``Protected`` value, the wait is one call: ``Protected/withLock(on:when:_:)``.
   ///
   /// 1. A wait unlocks the lock and begins to wait in one atomic step. So it misses no signal that follows a change under the lock.
-  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread takes the lock like any other thread, and another
-  ///    thread may take it first: check the state again, in a loop.
-  /// 3. ``broadcast()`` wakes one waiter. Each woken waiter wakes the next when it has the lock, so there is no thundering herd.
-  /// 4. On a pool thread, another thread takes the waiter's place. On the thread of a ``ThreadScheduler``, and on the main thread, the wait
-  ///    blocks the scheduler, as a lock does: its actions would otherwise run inside the action that waits. The signal must come from
-  ///    elsewhere. To serve the scheduler meanwhile, wait with ``RunLoopLock``.
+  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread acquires the lock like any other thread, and another
+  ///    thread may acquire it first: check the state again, in a loop.
+  /// 3. ``broadcast()`` wakes one waiter. Each woken waiter wakes the next when it owns the lock, so there is no thundering herd.
+  /// 4. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the main thread, the
+  ///    wait blocks the scheduler, as a lock does: actions never run inside the action that waits. So another thread must signal. To run the
+  ///    scheduler's actions meanwhile, wait with ``RunLoopLock``.
   /// 5. A wait without the lock, or with another lock than the current waiters use, stops the process with a message.
   ///
   /// A child of fork has no waiters.
@@ -34,7 +34,7 @@ extension UnfairLock {
     /// Creates a condition without waiters.
     public init() {}
 
-    /// Releases `lock`, waits until this thread is woken, and takes `lock` again.
+    /// Releases `lock`, waits until this thread is woken, and acquires `lock` again.
     ///
     /// - Parameter lock: the lock that guards the awaited state. The calling thread must own it, and owns it again when this returns.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")

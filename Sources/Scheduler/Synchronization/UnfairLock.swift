@@ -2,7 +2,7 @@ internal import CScheduler
 
 /// A lock of 4 bytes: unfair, not recursive, owned by a thread.
 ///
-/// A thread that finds the lock taken spins briefly and then sleeps. Locking again on the owning thread, and unlocking
+/// A thread that finds that another thread owns the lock spins briefly and then sleeps. Locking again on the owning thread, and unlocking
 /// on another, stop the process with a message. To guard a value, prefer ``Protected``.
 ///
 /// ```swift
@@ -16,7 +16,7 @@ public final class UnfairLock: Sendable {
   /// Creates an unlocked lock.
   public init() {}
 
-  /// Takes the lock, waiting as long as necessary. The calling thread must not own it.
+  /// Acquires the lock, waiting as long as necessary. The calling thread must not own it.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func lock() { inline.lock() }
@@ -25,18 +25,18 @@ public final class UnfairLock: Sendable {
   @inlinable
   public func unlock() { inline.unlock() }
 
-  /// Takes the lock if it is free, and returns whether it did. Never waits.
+  /// Acquires the lock if it is free, and returns whether it was acquired. Never waits.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   @inlinable
   public func tryLock() -> Bool { inline.tryLock() }
 
-  /// Takes the lock, waiting at most `timeout`, and returns whether it did.
+  /// Acquires the lock, waiting at most `timeout`, and returns whether it was acquired.
   ///
   /// - Parameter timeout: the longest wait. A timeout that is not positive does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(for timeout: Duration) -> Bool { csched_lock_lock_until(inline.pointer, timeout.deadline) }
 
-  /// Takes the lock, waiting until `deadline` at the latest, and returns whether it did.
+  /// Acquires the lock, waiting until `deadline` at the latest, and returns whether it was acquired.
   ///
   /// - Parameter deadline: the end of the wait. A deadline in the past does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
@@ -44,7 +44,7 @@ public final class UnfairLock: Sendable {
     csched_lock_lock_until(inline.pointer, deadline.nanoseconds)
   }
 
-  /// Runs `body` with the lock taken. Returns the result of `body`, or throws its error.
+  /// Runs `body` while this thread owns the lock. Returns the result of `body`, or throws its error.
   ///
   /// - Parameter body: called once, on this thread, under the lock.
   @inlinable

@@ -8,8 +8,8 @@ internal import CScheduler
 /// scheduler.schedule(.every(.seconds(5), after: .zero)) { poll() }
 /// ```
 ///
-/// An action never runs early. A start in the past is a plain submission; a start at the end of a clock never comes. A tolerance lets one
-/// wakeup serve several timers: the action may run up to that much later. Virtual time ignores the tolerance.
+/// An action never runs early. With a start in the past it is submitted at once; a start at the end of a clock never comes. A tolerance lets
+/// one wakeup serve several timers: the action may run up to that much later. Virtual time ignores the tolerance.
 public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// How the time of the next tick is computed, and what happens to ticks whose time has passed before the action can run.
   ///
@@ -23,14 +23,14 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// | `skipping` | 10, **45**, 50, 60 | 10, 20, 50, 60 |
   /// | `fixedDelay` | 10, **45**, 55 | 10, 20, 55 |
   public enum Pace: Hashable, Sendable {
-    /// Ticks lie on a grid that does not drift. One tick replaces all whose time has come before it starts. The next tick is the first grid
-    /// point after that start.
+    /// Ticks lie on a grid that does not drift. One tick replaces all ticks whose time has passed when it starts. The next tick is the first
+    /// grid point after that start.
     case coalescing
     /// Ticks lie on a grid that does not drift. All late ticks run at once, one after the other.
     case catchingUp
-    /// Ticks lie on a grid that does not drift. Late ticks are skipped: the next tick is the first grid point after the end of the last one.
+    /// Ticks lie on a grid that does not drift. Late ticks are skipped: the next tick is the first grid point after the previous tick's end.
     case skipping
-    /// The next tick is a period after the end of the last one, however late that was.
+    /// The next tick is one period after the end of the previous tick, however late that tick was.
     case fixedDelay
   }
 
@@ -49,7 +49,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     let pace: Pace
     let jitter: Duration
 
-    /// Returns the tick after `last`, in units of any clock; `step`: the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
+    /// Returns the tick after `last`, in units of any clock. `step`: the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
     func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
       if last == .max { return nil }
       var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
@@ -59,7 +59,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     /// The period in nanoseconds.
     var step: UInt64 { UInt64(max(0, period.saturatedNanoseconds)) }
 
-    /// Returns `due` plus a random jitter. `ticks`, an address, makes the jitters of actions with the same `due` differ.
+    /// Returns `due` plus a random jitter. The address `ticks` identifies the action, so that actions with the same `due` get different jitters.
     func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
       jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
     }
@@ -77,7 +77,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// Once, `delay` from now.
   ///
   /// - Parameters:
-  ///   - delay: how long from the submission. Zero or less is a plain submission; more than the clock can hold never comes.
+  ///   - delay: how long from the submission. With zero or less, the action is submitted at once; more than the clock can hold never comes.
   ///   - tolerance: how much later it may run.
   public static func after(_ delay: Duration, tolerance: Duration = .zero) -> Self {
     Self(.after(delay), tolerance: tolerance)
@@ -86,25 +86,25 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// Once, at an instant of the scheduler's own clock: the monotonic clock, or virtual time.
   ///
   /// - Parameters:
-  ///   - instant: when to run. An instant in the past is a plain submission.
+  ///   - instant: when to run. With an instant in the past, the action is submitted at once.
   ///   - tolerance: how much later it may run.
   public static func at(_ instant: MonotonicTime, tolerance: Duration = .zero) -> Self {
     Self(.at(instant), tolerance: tolerance)
   }
 
-  /// Once, at an instant of the wall clock. It follows changes of the clock: if the clock is set back, the action waits longer; if it is set
-  /// past the instant, the action runs at once. Otherwise as ``at(continuous:tolerance:)``.
+  /// Once, at an instant of the wall clock. The action follows changes of the clock: if the clock is set back, the action waits longer; if it is set
+  /// past the instant, the action runs at once. The rest is as in ``at(continuous:tolerance:)``.
   ///
   /// - Parameters:
-  ///   - instant: when to run. An instant in the past is a plain submission.
+  ///   - instant: when to run. With an instant in the past, the action is submitted at once.
   ///   - tolerance: how much later it may run.
   public static func at(wall instant: WallTime, tolerance: Duration = .zero) -> Self {
     Self(.wall(instant), tolerance: tolerance)
   }
 
-  /// Repeatedly, until the action is disposed. Ticks never overlap.
+  /// Repeatedly, until the action is disposed. Two ticks never run concurrently.
   ///
-  /// With a period of zero or less, the next tick is due as soon as the last one has ended. Each tick queues behind the scheduler's other work, and
+  /// With a period of zero or less, the next tick is due as soon as the previous one ends. Each tick queues behind the scheduler's other work, and
   /// the pace makes no difference. In virtual time such an action has one tick only: it does not advance the time, so its ticks would never end.
   ///
   /// - Parameters:
@@ -112,8 +112,8 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   ///   - delay: the time until the first tick; by default a period.
   ///   - tolerance: how much later than due a tick may run.
   ///   - pace: how the time of the next tick is computed, and what happens to late ticks.
-  ///   - jitter: the most that a tick, also the first, is delayed by a random time of its own, so that many timers of one period do not fire
-  ///     together. The grid does not move; with a jitter of a period or more, ticks coincide. Virtual time has no jitter.
+  ///   - jitter: the maximum of a random delay that each tick gets, also the first one. So many timers of one period do not fire together. The grid
+  ///     does not move; with a jitter of a period or more, several ticks may be due together. Virtual time has no jitter.
   public static func every(
     _ period: Duration, after delay: Duration? = nil, tolerance: Duration = .zero, pace: Pace = .coalescing,
     jitter: Duration = .zero
@@ -140,13 +140,13 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The instant of the next tick, without its jitter. If it has passed, the tick is to run at once. Nil if there is no next tick: the action runs
+  /// The instant of the next tick, without its jitter. If it has passed, the tick should run at once. Nil if there is no next tick: the action runs
   /// once, or the clock has reached its end.
   ///
   /// - Parameters:
-  ///   - last: when the last tick was due.
-  ///   - begin: when the last tick started; by default when it was due.
-  ///   - end: when the last tick ended.
+  ///   - last: when the previous tick was due.
+  ///   - begin: when the previous tick started; by default when it was due.
+  ///   - end: when the previous tick ended.
   public func next(
     after last: MonotonicTime, begunAt begin: MonotonicTime? = nil, endedAt end: MonotonicTime
   ) -> MonotonicTime? {

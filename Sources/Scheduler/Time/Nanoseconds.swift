@@ -3,11 +3,11 @@ internal import CScheduler
 extension Duration {
   /// Nanoseconds, rounded up so that no timer is early, and clamped to the range of `Int64`.
   package var saturatedNanoseconds: Int64 {
-    // One division instruction. Rejected: `components`, several divisions of 128 bits (22 of 280 ns for a timer and its cancellation).
+    // One division instruction. Rejected: `components`, because it costs several 128-bit divisions (22 of 280 ns for a timer and its cancellation).
     let size = attoseconds.magnitude
     let high = UInt64(truncatingIfNeeded: size >> 64), low = UInt64(truncatingIfNeeded: size)
     let perNanosecond: UInt64 = 1_000_000_000
-    guard high < perNanosecond / 2 else { return self < .zero ? .min : .max }
+    guard high < perNanosecond / 2 else { return self < .zero ? .min : .max }  // below, the quotient fits Int64
     let (whole, part) = perNanosecond.dividingFullWidth((high, low))
     if self < .zero { return -Int64(clamping: whole) }
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
@@ -20,11 +20,11 @@ extension Duration {
 
   /// Returns a duration of that many seconds, clamped to the range of every clock; a NaN gives the longest duration.
   package static func held(seconds: Double) -> Duration {
-    if abs(seconds) < 0x1p62 { return .seconds(seconds) }
+    if abs(seconds) < 0x1p62 { return .seconds(seconds) }  // `.seconds` of more may trap
     return .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// The instant this long after now on the core's clock: `csched_time.max`, which never comes, if the sum overflows; now if negative.
+  /// The instant this long after now on the C core's clock. If the sum overflows: `csched_time.max`, which never comes. If negative: now.
   var deadline: csched_time {
     let span = saturatedNanoseconds
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)

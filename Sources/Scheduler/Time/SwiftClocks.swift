@@ -4,21 +4,21 @@ internal import CScheduler
 // Their instants differ from `MonotonicTime` in their origin and in their resolution, an attosecond.
 
 extension ContinuousClock.Instant {
-  /// The instant on the core's clock, rounded up to nanoseconds and clamped to the range of that clock.
+  /// The instant on the C core's clock, rounded up to nanoseconds and clamped to the range of that clock.
   package var nanoseconds: UInt64 {
     UInt64(0).nanoseconds(advancedBy: ContinuousClock.epoch.duration(to: self))
   }
 }
 
 extension ActionTiming {
-  /// Once, at an instant of the clock that continues while the system sleeps. In virtual time the instant is also one of the real
-  /// clock: when that clock reaches it, the action becomes due at the present virtual time.
+  /// Once, at an instant of the clock that continues while the system sleeps. A scheduler in virtual time also uses the
+  /// real clock: when that clock reaches the instant, the action becomes due at the present virtual time.
   ///
-  /// If the system has no thread or descriptor for this clock, the action is dropped. A scheduler that is stopped keeps the action until its
-  /// instant, and then drops it.
+  /// If the system has no thread or descriptor for this clock, the action is dropped. A stopped scheduler drops the action at its instant, not
+  /// before.
   ///
   /// - Parameters:
-  ///   - instant: when to run. An instant in the past is a plain submission.
+  ///   - instant: when to run. With an instant in the past, the action is submitted at once.
   ///   - tolerance: how much later it may run.
   public static func at(continuous instant: ContinuousClock.Instant, tolerance: Duration = .zero) -> Self {
     Self(.continuous(instant.nanoseconds), tolerance: tolerance)
@@ -37,7 +37,7 @@ extension SuspendingClock.Instant {
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// Compilers older than Swift 6.3 have no `systemEpoch`: the epoch is measured once, and is late by the time of one clock read.
+// The start of each clock. Compilers before Swift 6.3 have no `systemEpoch`: it is measured once, and is late by the time of one clock read.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }

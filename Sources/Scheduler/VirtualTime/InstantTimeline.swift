@@ -1,29 +1,28 @@
 internal import CScheduler
 
-/// A timeline whose ticks represent instants of a type.
-///
-/// A tick may represent several instants. So the exact present, and the exact goal of the advance in progress, are stored as well.
+/// A timeline whose ticks represent instants of the type `Time`.
+/// One tick may represent several instants. So the timeline also stores the exact present, and the exact goal of the advance in progress.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// An exact instant and its tick. `version` counts replacements.
-  private struct Known {
+  /// An exact instant and its tick. `version`: how often `replace` has stored one.
+  private struct ExactInstant {
     var tick: csched_time
     var time: Time
     var version: UInt64 = 0
   }
 
   private let scale: any VirtualTimeScale<Time>
-  private let present: Protected<Known>
-  private let goal: Protected<Known>
+  private let present: Protected<ExactInstant>  // the current time
+  private let goal: Protected<ExactInstant>  // of the advance in progress, or of the previous one
 
   init(start: Time, scale: any VirtualTimeScale<Time>, actionLimit: Int) {
-    let known = Known(tick: scale.tick(of: start), time: start)
+    let known = ExactInstant(tick: scale.tick(of: start), time: start)
     self.scale = scale
     (present, goal) = (Protected(known), Protected(known))
     super.init(start: known.tick, actionLimit: actionLimit)
   }
 
-  /// The present instant: exact if the clock has stopped at an action or a goal, otherwise the first instant of the tick.
+  /// The present instant: the exact one if the clock is at an action or a goal, otherwise the first instant of the tick.
   var time: Time {
     let tick = tick, present = present.read()
     if present.tick == tick { return present.time }
@@ -43,7 +42,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   }
 
   override func instant(after delay: Duration) -> Instant {
-    guard delay > .zero else { return (tick, nil) }
+    guard delay > .zero else { return (tick, nil) }  // the present
     if delay.saturatedNanoseconds == .max { return (.max, nil) }  // never reached
     return instant(of: time(after: delay))
   }
@@ -63,7 +62,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Stores `time` as the clock's goal if it is in the future. Returns the tick of the goal, or 0 if there is none.
+  /// Stores `time` as the clock's goal if `time` is in the future, and returns its tick. Otherwise returns 0.
   func head(for time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
@@ -74,15 +73,15 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   /// Stores `time` as the present if its tick is the present one.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Replaces `known` if `time` is later. Instants are compared and released outside the lock, because that runs user code.
-  private func replace(_ known: Protected<Known>, by time: Time, _ tick: csched_time) {
+  /// Replaces `known` if `time` is later. Compares and releases instants outside the lock, because both run user code.
+  private func replace(_ known: Protected<ExactInstant>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()
       guard seen.tick < tick || (seen.tick == tick && seen.time < time) else { return }
-      var other = Known(tick: tick, time: time, version: seen.version + 1)
+      var other = ExactInstant(tick: tick, time: time, version: seen.version + 1)
       let isReplaced = known.withLock { present in
         guard present.version == seen.version else { return false }
-        swap(&present, &other)
+        swap(&present, &other)  // `other` is released after unlocking
         return true
       }
       if isReplaced { return }

@@ -1,5 +1,4 @@
 /// Converts between instants and a virtual clock's 64-bit ticks.
-///
 /// A later instant never has an earlier tick. `UInt64.max` is the end of time. No lock is held while an instant's own arithmetic and comparison run.
 package protocol VirtualTimeScale<Instant>: Sendable {
   associatedtype Instant: InstantProtocol<Duration>
@@ -9,7 +8,7 @@ package protocol VirtualTimeScale<Instant>: Sendable {
 
   func tick(of instant: Instant) -> UInt64
 
-  /// Returns an instant with the tick `tick`: the first one if known.
+  /// Returns an instant whose tick is `tick`: the first one, if the scale can compute it.
   func instant(at tick: UInt64) -> Instant
 
   /// Returns the instant `delay` after `instant`, rounded up.
@@ -37,7 +36,7 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   let start: Instant
   /// The instant whose real time is 0.
   let origin: Instant
-  /// The last instant, if there is one.
+  /// The final instant, if there is one: its tick is `UInt64.max`.
   let end: Instant?
 
   var isExact: Bool { false }
@@ -62,7 +61,7 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
 }
 
 extension UInt64 {
-  /// Returns the tick that is `span` after the start's tick. A tick beyond the end of time becomes the last one before it.
+  /// Returns the tick that is `span` after the start's tick; at most the tick before the end of time. `^ 1 << 63` adds 2⁶³ to the signed span.
   package static func tick(afterStart span: Duration) -> UInt64 {
     Swift.min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
   }

@@ -5,7 +5,7 @@ extension VirtualTimeScheduler {
 
   /// Moves the clock forward by `interval`, and runs the actions that become due, in order. See ``advance(to:)``.
   ///
-  /// The interval is counted from the present, inside an action too. If it is not positive, the actions that are due already run.
+  /// The interval starts at the present, also inside an action. If it is not positive, only the actions that are already due run.
   ///
   /// - Parameter interval: the distance from the present.
   public func advance(by interval: Duration) {
@@ -14,7 +14,7 @@ extension VirtualTimeScheduler {
 
   /// Moves the clock to `time`, and runs the actions that become due until then, `time` included, in order.
   ///
-  /// If an action schedules for its own instant, or for a later one until `time`, that work runs within the same advance.
+  /// If an action schedules work for its own instant, or for a later one until `time`, that work runs within the same advance.
   ///
   /// - Parameter time: the new time. A time in the past means the present: the clock does not move, and due actions run.
   public func advance(to time: Instant) {
@@ -26,9 +26,9 @@ extension VirtualTimeScheduler {
   /// Runs the due actions in order, and actions that they schedule for the same instant. The clock does not move.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all actions, and moves the clock to each. Ends when only work at the end of time and periodic actions that have ticked once remain.
+  /// Runs all actions, and moves the clock to each. Returns when only work at the end of time and periodic actions that have ticked once remain.
   ///
-  /// Periodic actions tick meanwhile, but further ticks do not keep the run going, because it would never end. Sleeping tasks are woken. They
+  /// Periodic actions tick meanwhile, but only their first ticks keep the run going: otherwise it would never end. Sleeping tasks are woken. They
   /// continue on their own threads, and the run does not wait for them.
   public func run() { run(includingPeriodic: false) }
 
@@ -51,7 +51,7 @@ extension VirtualTimeScheduler {
 
   /// Ends the current `advance`, `run` or `step` after the running action, including calls made inside it. Does nothing if none is in progress.
   ///
-  /// The clock stays at that action, and the remaining actions stay scheduled. Later calls have their effect, also those by the same action.
+  /// The clock stays at that action, and the remaining actions stay scheduled. Later calls work as usual, also calls by the same action.
   public func stop() { csched_virtual_end_run(timeline.pointer) }
 
   /// Moves the clock to `time` and runs nothing. Actions that have become due run, late, at the next advance, run or step.
@@ -73,7 +73,7 @@ extension VirtualTimeScheduler {
   /// Drops all waiting work, and refuses work from now on.
   package func close() { csched_virtual_close(timeline.pointer) }
 
-  /// Performs the request, or leaves it to the call that is driving the clock. Stops the process if the call exceeds `actionLimit`.
+  /// Makes `request`, or adds it to the call in progress. `amount`: a tick, or a number of steps. More than `actionLimit` actions stop the process.
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
     var scope = csched_scope()
     if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }

@@ -1,8 +1,8 @@
 extension VirtualTimeScheduler {
-  /// Suspends the task until the clock reaches `deadline`. Returns at once if the clock has reached it.
+  /// Suspends the task until the clock reaches `deadline`. Returns at once if it has already reached `deadline`.
   ///
-  /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. To move
-  /// the clock only when the task sleeps again, wait for ``awaitSleepers(count:isolation:)``.
+  /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. Before
+  /// you move the clock again, ``awaitSleepers(count:isolation:)`` waits until the task sleeps again.
   ///
   /// - Throws: `CancellationError`, at once, if the task is cancelled. The task no longer sleeps on the scheduler then.
   public func sleep(
@@ -15,7 +15,7 @@ extension VirtualTimeScheduler {
     }
   }
 
-  /// Cancels all present and future sleeps. For a scheduler whose clock will not move again.
+  /// Cancels all present and future sleeps. Called when the clock will not move again.
   package func endSleeps() { sleepers.end() }
 
   /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Returns at once if the interval is not positive.
@@ -25,7 +25,7 @@ extension VirtualTimeScheduler {
     try await sleep(until: timeline.time(after: interval))
   }
 
-  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. If you then move the clock, each of them observes it.
+  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. If you then move the clock, it wakes those that are due.
   ///
   /// Returns true, or false if the calling task was cancelled first. Does not poll.
   ///

@@ -9,8 +9,8 @@ internal import CScheduler
 /// 2. *Time never moves back.* An action scheduled for the past is scheduled for the present. If `sleep(to:)` moved the clock past an action, it
 ///    runs at the present, in order.
 /// 3. *One call drives at a time.* A call of `advance`, `run` or `step` while another one is in progress does not nest and does not wait. It
-///    extends the call in progress, and returns; this applies to calls by actions and by other threads. The call in progress does all the work,
-///    after the running action has returned. So an advance inside an action uses no stack, and cannot hang.
+///    extends the call in progress, and returns. Actions and other threads may make such calls. The call in progress does all the work, after the
+///    running action has returned. So an advance inside an action uses no stack, and cannot hang.
 /// 4. *All calls end.* ``run()`` continues for the first tick of a periodic action only. A period that is not positive has one tick. No call runs
 ///    more than `actionLimit` actions: more stops the process with a message.
 /// 5. *Cancellation.* After `dispose` has returned, an action that had not started never starts, and its closure and captures are released.
@@ -19,10 +19,10 @@ internal import CScheduler
 /// 8. *Release.* When the last reference to the scheduler is released, waiting actions are released, and never run. A waiting action that captures
 ///    the scheduler is such a reference: dispose of it, or capture the scheduler `unowned`.
 /// 9. *Ticks.* The clock counts nanoseconds in 64 bits. Actions with the same tick run in the order of insertion. Instants more than 292 years from
-///    the initial clock have the first tick, or the last one before the end of time. Periodic actions tick as on every other scheduler: at a fixed
+///    the initial clock have the first tick, or the final one before the end of time. Periodic actions tick as on every other scheduler: at a fixed
 ///    rate unless their ``ActionTiming`` says otherwise. If `sleep(to:)` moved the clock past a tick, that tick is late.
-/// 10. A ``SerialScheduler`` can target it, with delayed and periodic actions in virtual time. `sync` on a busy queue waits. Until `sync` ends it
-///     runs due actions as soon as they arrive, unless another call drives the clock.
+/// 10. A ``SerialScheduler`` can target it, with delayed and periodic actions in virtual time. While `sync` on a busy queue
+///     waits, it runs due actions as soon as they arrive, unless another call drives the clock.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -43,7 +43,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   /// - Parameters:
   ///   - initialClock: the clock's first instant.
   ///   - origin: the instant at which ``SchedulerType/now`` is 0; by default the initial clock. `now` is 0 before it, too.
-  ///   - end: the last instant, if there is one. Work for this instant is beyond the end of time: only an advance to it runs that work, not
+  ///   - end: the final instant, if there is one. Work for this instant is beyond the end of time: only an advance to it runs that work, not
   ///     ``run()`` or ``step(_:)``. The instants' own arithmetic must not overflow.
   ///   - actionLimit: see ``actionLimit``; at least 1.
   public convenience init(
@@ -65,7 +65,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
 
   // MARK: state
 
-  /// The present virtual time. Inside an action it is the action's time.
+  /// The present virtual time; inside an action, the action's time.
   public var virtualTime: Instant { timeline.time }
 
   /// How many actions wait, without disposed ones. A serial queue that has work counts as one. Constant time, unless such queues wait.
@@ -87,7 +87,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
 
   // MARK: scheduling for a time
 
-  /// Schedules `work`, which gives its result to `returning`.
+  /// Schedules `work`, which reports its result to `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
     core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
   }

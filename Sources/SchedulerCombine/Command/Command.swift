@@ -26,11 +26,11 @@
   /// ```
   ///
   /// 1. The calling thread decides at once whether an execution may start. Without concurrent execution, one of several simultaneous calls wins.
-  ///    A caller that asks while the command is not enabled gets ``CommandError/notEnabled``.
+  ///    A call while the command is not enabled fails with ``CommandError/notEnabled``.
   /// 2. The command creates the work and subscribes to it on its scheduler, by default the main one, after the change of ``isExecuting``.
-  ///    Everything that the command publishes is delivered there too, one call at a time, in the order of the events.
-  /// 3. An execution is over when its completion is delivered there, or when it is cancelled. The next execution may start inside that call.
-  /// 4. Releasing the command does not stop a running execution. The command's four publishers complete after the last execution.
+  ///    The same scheduler delivers everything that the command publishes, one call at a time, in the order of the events.
+  /// 3. An execution is over when the scheduler delivers its completion, or when it is cancelled. The next execution may start inside that call.
+  /// 4. Releasing the command does not stop a running execution. The command's four publishers complete when no execution runs any more.
   public final class Command<Input, Output, Failure: Error> {
     private let core: CommandCore<Output, Failure>
     /// Returns a publisher that calls the user's closure at each subscription.
@@ -40,7 +40,7 @@
     /// Creates a command that is enabled as `enabling` says.
     ///
     /// - Parameters:
-    ///   - enabling: whether executions may start: its last value, or true before the first value. A running execution continues.
+    ///   - enabling: whether executions may start: its most recent value, or true before the first value. A running execution continues.
     ///   - allowsConcurrentExecution: whether an execution may start while another one runs.
     ///   - scheduler: a serial scheduler that starts the work and delivers all events; by default the main scheduler.
     ///   - work: creates the work of an execution.
@@ -76,7 +76,7 @@
     @discardableResult
     public func execute(_ input: Input) -> SharedPublisher<Output, CommandError<Failure>> {
       let execution = SharedPublisher(apply(input), deliveringOn: core.place)
-      execution.connect()
+      execution.connect()  // starts the execution without a subscriber
       return execution
     }
 
@@ -122,7 +122,7 @@
   // Unchecked, because `work` is not marked Sendable: Combine's contract allows calling it on the scheduler.
   extension Command: @unchecked Sendable where Input: Sendable, Output: Sendable {}
 
-  /// One execution: notifies the command of its events, then the subscriber.
+  /// One execution: sends each event to the command's subjects, then to the subscriber.
   private final class Execution<Output, Failure: Error>: Stage<Output, Output, CommandError<Failure>>,
     @unchecked Sendable
   {
@@ -140,12 +140,12 @@
       return .none
     }
 
-    override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {
+    override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {  // the upstream has ended
       if case .failure(.failed(let error)) = completion { core.errors.send(error) }
       super.completed(completion)
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       core.change { $0.executing -= 1 }
     }

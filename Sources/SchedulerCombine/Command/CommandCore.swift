@@ -11,13 +11,13 @@
     // Unchecked, because the lock guards the state, and each subject has its own lock.
     struct State {
       var allowsConcurrentExecution: Bool
-      var isAllowed = true  // the last value of `enabledIf`
+      var isAllowed = true  // the most recent value of `enabledIf`
       var isReleased = false  // the `Command` object was released
       var executing = 0  // running executions
 
       var isEnabled: Bool { isAllowed && (executing == 0 || allowsConcurrentExecution) }
       var isExecuting: Bool { executing > 0 }
-      var isOver: Bool { isReleased && !isExecuting }
+      var isOver: Bool { isReleased && !isExecuting }  // then the four publishers complete
     }
 
     /// The scheduler that delivers all events.
@@ -50,7 +50,7 @@
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()
       let old = state, result = body(&state), new = state
-      let lines = [
+      let lines = [  // queued under the lock, so that subscribers get the values in the order of the changes
         new.isExecuting == old.isExecuting ? nil : isExecuting.line(up: new.isExecuting),
         new.isEnabled == old.isEnabled ? nil : isEnabled.line(up: new.isEnabled),
       ]
@@ -60,6 +60,7 @@
       return result
     }
 
+    /// Completes the four publishers.
     private func end() {
       isExecuting.send(completion: .finished)
       isEnabled.send(completion: .finished)

@@ -8,7 +8,7 @@
     extension Publishers {
       /// How `collect(_:options:)` groups values.
       public enum TimeGroupingStrategy<Context: OpenCombine.Scheduler> {
-        /// Groups all values that arrive within the time, counted from the first of them.
+        /// Groups all values that arrive within the time, counted from the group's first value.
         case byTime(Context, Context.SchedulerTimeType.Stride)
         /// Like `byTime`, with at most the given number of values in a group. A count below 1 is taken as 1.
         case byTimeOrCount(Context, Context.SchedulerTimeType.Stride, Int)
@@ -20,9 +20,9 @@
     /// Delivers values in groups, each at the latest when the time of `strategy` has passed since its first value.
     ///
     /// 1. The timer runs only while a value waits: an idle pipeline causes no wakeups.
-    /// 2. A full group is delivered at once, on the thread of its last value. A group whose time has passed is delivered on the scheduler.
+    /// 2. A full group is delivered at once, on the thread that sent its final value. A group whose time has passed is delivered on the scheduler.
     /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many as fit the requested groups.
-    /// 4. At a completion, the values that have arrived form a last group. A failure drops them and does not wait for the timer.
+    /// 4. At a completion, the values of the open group are delivered as a final group. A failure drops them and does not wait for the timer.
     public func collect(
       _ strategy: Publishers.TimeGroupingStrategy<CombineScheduler>, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<[Output], Failure> {
@@ -37,15 +37,16 @@
     }
   }
 
+  /// Collects values in the open group, and queues the group when it is full or due.
   private final class CollectByTime<Input, Failure: Error>: ScheduledStage<Input, [Input], Failure>, @unchecked Sendable
   {
     // Unchecked, as its superclass is.
     private let time: Instant.Stride
-    private let most: Int?
-    // Under the lock: the open group, when it is due, and how many requested values have not arrived.
-    private var group: [Input] = []
-    private var end: Instant?
-    private var outstanding: Subscribers.Demand = .none
+    private let most: Int?  // the number of values in a full group; nil: no limit
+    // Under the lock:
+    private var group: [Input] = []  // the open group
+    private var end: Instant?  // when the open group is due; nil: the group is empty
+    private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
       _ downstream: any Subscriber<[Input], Failure>, _ time: Instant.Stride, _ most: Int?, on place: CombineScheduler,
@@ -65,7 +66,7 @@
         var lacking = Subscribers.Demand.unlimited
         if let most, let groups = demand.max {
           let (all, isBeyond) = Swift.max(0, groups - waiting).multipliedReportingOverflow(by: most)
-          if !isBeyond { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
+          if !isBeyond { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }  // isBeyond: overflow
         } else if demand == .none {
           return .none
         }
@@ -75,9 +76,9 @@
       upstream.request(lacking)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       let now = place.now
-      // Append a full group in the same critical section as its last value: the timer, values and the completion come from several threads.
+      // Append a full group in the same critical section as its final value: the timer, values and the completion come from several threads.
       let (isFull, first) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
         group.append(input)
@@ -92,7 +93,7 @@
       }
       if let first { wake(at: first) }
       if isFull {
-        if timer.isArmed { timer.disarm() }
+        if timer.isArmed { timer.disarm() }  // it was armed for the group that is now full
         deliver()
         requestMissing()
       }
@@ -106,10 +107,10 @@
       return group
     }
 
-    override func due(_ instant: Instant) {
+    override func due(_ instant: Instant) {  // the timer has reached `instant`
       let (next, ready) = lock.withLock { () -> (Instant?, [Input]?) in
-        guard let end else { return (nil, nil) }
-        if end > instant { return (end, nil) }
+        guard let end else { return (nil, nil) }  // the group was full before its time
+        if end > instant { return (end, nil) }  // a newer group, which is due later
         let ready = closeGroup()
         append(ready)
         return (nil, ready)
@@ -120,20 +121,20 @@
       requestMissing()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {
-      let last = lock.withLock { () -> [Input] in
-        let last = closeGroup()
-        if case .finished = completion, !last.isEmpty { append(last) }
+    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
+      let rest = lock.withLock { () -> [Input] in
+        let rest = closeGroup()
+        if case .finished = completion, !rest.isEmpty { append(rest) }
         appendEnd(completion)
-        return last
+        return rest
       }
-      withExtendedLifetime(last) {}  // values are released outside the lock
+      withExtendedLifetime(rest) {}  // values are released outside the lock
       deliver()
     }
 
     override func demanded() { deliver() }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       let old = lock.withLock { closeGroup() }
       withExtendedLifetime(old) {}  // values are released outside the lock

@@ -4,10 +4,9 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the latest values of both publishers each time one of them sends a value, as soon as both have sent one.
+    /// Delivers the latest values of both publishers as a pair: when both have sent a value, and then for each later value.
     ///
-    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. No pair is dropped: pairs
-    /// without demand wait for it.
+    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. A pair without demand waits.
     public func combineLatest<Other: Publisher>(_ other: Other) -> OperatorPublisher<(Output, Other.Output), Failure>
     where Other.Failure == Failure {
       OperatorPublisher { downstream in
@@ -38,6 +37,7 @@
     }
   }
 
+  /// Stores the latest value of each upstream, and queues a pair for each new value.
   private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     /// The state of one of the two upstreams, under the lock.
@@ -81,17 +81,17 @@
     private func end<Value>(
       _ completion: Subscribers.Completion<Failure>, of side: ReferenceWritableKeyPath<Latest, Side<Value>>
     ) {
-      let isLast = lock.withLock {
+      let isOver = lock.withLock {
         self[keyPath: side].hasEnded = true
-        return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)
+        return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)  // nil: no pair can follow
       }
-      if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
+      if case .failure = completion { finish(completion) } else if isOver { finish(.finished) }
     }
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
 
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for values that arrive before the first pair. They
-    /// satisfy no demand, so a request for each would drain one upstream before the other has sent a value.
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that arrives before the first pair: such
+    /// a value satisfies no demand, so each would be requested again, and one upstream would be drained before the other has sent a value.
     private func requestMissing() {
       let wanted = lock.withLock {
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))
@@ -103,7 +103,7 @@
       rightUpstream.request(wanted.1)
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       leftUpstream.cancel()
       rightUpstream.cancel()
       let old = lock.withLock { (left.latest.take(), right.latest.take()) }

@@ -7,7 +7,7 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers a value once no other has arrived for `dueTime`, on `scheduler`: the last value of a burst.
+    /// Delivers a value on `scheduler` when no newer value has arrived for `dueTime`: of a burst, only the newest value.
     ///
     /// One timer serves any number of values. A due value without demand waits until it is requested, or until a newer value replaces it.
     /// As in Combine, a completion does not wait for the timer: a value that is not yet due is dropped.
@@ -18,11 +18,11 @@
       OperatorPublisher { subscribe(Debounce($0, dueTime, nil, on: scheduler, options)) }
     }
 
-    /// Delays a value that satisfies `predicate` until no other has arrived for `interval`; delivers each other value at once. All on
-    /// `scheduler` (ReactiveCocoa's `throttle:valuesPassingTest:`).
+    /// Delays a value that satisfies `predicate` until no newer value has arrived for `interval`. Delivers every other value at once. Both kinds
+    /// are delivered on `scheduler` (ReactiveCocoa's `throttle:valuesPassingTest:`).
     ///
-    /// A delayed value is dropped when another value of either kind arrives. A completion delivers it at once, before itself; a failure drops
-    /// it. Values are requested without limit. Due values without demand wait, in order.
+    /// A delayed value is dropped when a newer value of either kind arrives. At a completion the delayed value is delivered first, at once; a
+    /// failure drops it. Values are requested without limit. Due values without demand wait, in order.
     ///
     /// - Parameters:
     ///   - interval: the quiet time that must follow a delayed value.
@@ -37,12 +37,13 @@
     }
   }
 
+  /// Stores the newest delayed value, and queues it when no newer value has arrived in time.
   private final class Debounce<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let dueTime: Instant.Stride
-    // Under the lock: the value that is not due yet, and which values are delayed (nil: all).
-    private var latest: (value: Input, due: Instant)?
-    private var predicate: ((Input) -> Bool)?
+    // Under the lock:
+    private var latest: (value: Input, due: Instant)?  // the delayed value
+    private var predicate: ((Input) -> Bool)?  // returns whether a value is delayed; nil: every value is
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ dueTime: Instant.Stride, _ predicate: ((Input) -> Bool)?,
@@ -53,9 +54,9 @@
       super.init(downstream, on: place, options)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       if let predicate = lock.withLock({ predicate }), !predicate(input) {
-        replaceLatest(nil) { append(input) }
+        replaceLatest(nil) { append(input) }  // drops the delayed value
         scheduleDelivery()
         return .none
       }
@@ -65,9 +66,9 @@
       return .none
     }
 
-    override func due(_ instant: Instant) {
+    override func due(_ instant: Instant) {  // the timer has reached `instant`
       // Append in the same critical section, because other events may arrive at the same time.
-      let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
+      let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in  // when to wake again; values to release
         guard let latest else { return (nil, nil) }
         if latest.due > instant { return (latest.due, nil) }
         self.latest = nil
@@ -80,7 +81,7 @@
       deliverOnThisThread()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {
+    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       replaceLatest(nil) {
         if case .finished = completion, predicate != nil, let latest { append(latest.value) }
         appendEnd(completion)
@@ -88,7 +89,7 @@
       scheduleDelivery()
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       let predicate = lock.withLock { self.predicate.take() }
       replaceLatest(nil)

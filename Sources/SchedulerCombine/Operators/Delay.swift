@@ -47,7 +47,7 @@
       super.init(downstream, on: place, options)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       enqueue(.value(input))
       return .none
     }
@@ -66,7 +66,7 @@
       if let first = lock.withLock({ held.first?.due }) { wake(at: first, tolerance: tolerance) }
     }
 
-    override func due(_ instant: Instant) {
+    override func due(_ instant: Instant) {  // the timer has reached `instant`
       while let event = lock.withLock({ held.first.map { $0.due <= instant } == true ? held.popFirst()?.event : nil }) {
         switch event {
         case .value(let value): push(value)
@@ -77,7 +77,7 @@
       wakeForFirst()
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       lock.lock()
       let held = held

@@ -9,8 +9,8 @@
   extension CombineScheduler {
     /// Returns a publisher of 0, 1, 2 and so on: one number per `period` on this scheduler, the first after one period, without drift.
     ///
-    /// Each subscription has its own ticks, which end when it is cancelled. A tick without demand is dropped, but counted: the next number
-    /// shows how many ticks there were.
+    /// Each subscription has its own ticks, which end when the subscription is cancelled. A tick without demand is dropped, but counted: the next
+    /// number shows how many ticks there were.
     ///
     /// - Parameters:
     ///   - period: the time between two ticks; with zero, each tick runs as soon as the scheduler can.
@@ -29,9 +29,10 @@
     }
   }
 
+  /// The ticks of one subscription.
   private final class Ticks: Outlet<Int, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let token = SerialDisposable()
+    private let token = SerialDisposable()  // holds the disposable of the periodic action
     private var count = 0  // ticks so far; under the lock
 
     /// Starts the periodic action, unless the subscription was cancelled.
@@ -40,7 +41,7 @@
     func tick() {
       let number = lock.withLock { () -> Int? in
         defer { count += 1 }
-        return demand > waiting ? count : nil
+        return demand > waiting ? count : nil  // nil: no demand, so this tick is dropped
       }
       if let number { send(number) }
     }

@@ -6,8 +6,8 @@
   extension Publisher {
     /// Delivers the values of this publisher and of `other` as they arrive. Completes when both have, and fails with the first failure.
     ///
-    /// The merge requests one value at a time from each upstream: the next one when that value is delivered and there is more demand. If the
-    /// subscriber requests without limit, so does the merge. Calls to the subscriber never overlap.
+    /// The merge requests one value at a time from each upstream, and the next value when the previous one is delivered and there is more demand. If
+    /// the subscriber requests without limit, so does the merge. Calls to the subscriber never overlap.
     public func merge<Other: Publisher<Output, Failure>>(with other: Other) -> OperatorPublisher<Output, Failure> {
       merged([attaching(), other.attaching()])
     }
@@ -58,14 +58,15 @@
     OperatorPublisher { Merging($0, count: sources.count).attach(sources) }
   }
 
+  /// Queues the values of all upstreams for one subscriber. At most one value of each upstream is queued, unless the demand is unlimited.
   private final class Merging<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let upstreams: [Upstream]
-    // Under the lock: which upstreams have an open request, the upstream of each queued value, and how many upstreams have not ended.
-    private var hasRequest: [Bool]
-    private var origins = Fifo<Int>()
-    private var liveCount: Int
-    private var isUnlimited = false
+    // Under the lock:
+    private var hasRequest: [Bool]  // for each upstream: whether a requested value has not been delivered
+    private var origins = Fifo<Int>()  // the upstream of each queued value
+    private var liveCount: Int  // upstreams that have not ended
+    private var isUnlimited = false  // the subscriber has requested without limit
 
     init(_ downstream: any Subscriber<Output, Failure>, count: Int) {
       upstreams = (0..<count).map { _ in Upstream() }
@@ -95,8 +96,8 @@
       if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) {
-      let asked = lock.withLock { () -> [Int] in
+    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
+      let asked = lock.withLock { () -> [Int] in  // the upstreams from which to request
         if isUnlimited { return [] }
         isUnlimited = demand == .unlimited
         let asked = hasRequest.indices.filter { isUnlimited || !hasRequest[$0] }
@@ -106,8 +107,8 @@
       for index in asked { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
     }
 
-    override func delivered() {
-      let next = lock.withLock { () -> Int? in
+    override func delivered() {  // after each value that the subscriber received
+      let next = lock.withLock { () -> Int? in  // the value's upstream, if there is more demand
         guard !isUnlimited, let index = origins.popFirst() else { return nil }
         hasRequest[index] = demand > waiting
         return hasRequest[index] ? index : nil

@@ -19,8 +19,8 @@
 
     /// Delivers all events on the main thread.
     ///
-    /// An event is delivered at once if it arrives on the main thread and no work waits or runs there. Otherwise it is queued. The same as
-    /// `receive(on: MainScheduler.instance.combine)`.
+    /// An event is delivered at once if it arrives on the main thread and no work waits or runs there. Otherwise the event is queued. A short form
+    /// of `receive(on: MainScheduler.instance.combine)`.
     public func deliverOnMain() -> OperatorPublisher<Output, Failure> {
       receive(on: SchedulerCombine.MainScheduler.instance.combine)
     }
@@ -29,7 +29,7 @@
   /// Delivers all events on the scheduler.
   class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       if push(input) { scheduleDelivery() }
       return .none
     }

@@ -41,7 +41,7 @@
   }
 
   extension Publisher {
-    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. The last failure is sent to the subscriber.
+    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. The subscriber gets the final failure.
     ///
     /// Demand that one attempt did not meet is requested from the next attempt. A cancellation also ends a pause.
     ///
@@ -87,13 +87,13 @@
 
     private let attempts: Int
     private let backoff: Backoff?
-    private let place: CombineScheduler
+    private let place: CombineScheduler  // the scheduler of the actions
     private let activation: Activation
-    // Under the lock: how often it has subscribed again, the present upstream, and how many requested values have not arrived.
-    private var source: Source?
-    private var count = 0
-    private var upstream = Upstream()
-    private var outstanding: Subscribers.Demand = .none
+    // Under the lock:
+    private var source: Source?  // subscribes to the source; nil after the end
+    private var count = 0  // repetitions so far
+    private var upstream = Upstream()  // of the present attempt
+    private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
       _ attempts: Int, _ backoff: Backoff?, _ downstream: any Subscriber<Output, Failure>, on place: CombineScheduler,
@@ -113,7 +113,7 @@
       outstanding = .none
       lock.unlock()
       guard let source else { return }
-      requestMissing()
+      requestMissing()  // `next` stores the request until its subscription arrives
       source(Inlet(next, onValue: receiveValue, onEnd: receiveCompletion))
     }
 
@@ -125,7 +125,7 @@
     private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let hasFailed = if case .failure = completion { true } else { false }
       let number = lock.withLock { () -> Int? in
-        guard hasFailed == (backoff != nil), count < attempts else { return nil }
+        guard hasFailed == (backoff != nil), count < attempts else { return nil }  // nil: no repetition
         count += 1
         return count
       }
@@ -145,7 +145,7 @@
       upstream.request(lacking)
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       activation.dispose()
       lock.lock()
       let (source, upstream) = (self.source.take(), self.upstream)

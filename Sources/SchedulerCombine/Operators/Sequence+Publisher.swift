@@ -11,7 +11,7 @@
     ///
     /// The scheduler can run other work in between. A cancellation stops the publisher between two values, even in an infinite sequence.
     /// Each subscription iterates from the start, as far as the subscriber requests. The next element is fetched right after each delivery, so
-    /// that the completion follows the last value at once.
+    /// that the completion follows the final value at once.
     public func publisher(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Element, Never>
     {
@@ -24,6 +24,7 @@
     }
   }
 
+  /// One iteration of the sequence, for one subscriber. Each element is delivered by a step in an action of the scheduler.
   private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     /// The iterator and the fetched element. A running step moves it out of `progress`, so only one step uses it.
@@ -35,7 +36,7 @@
 
     private let activation: Activation
     private var progress: Progress?  // under the lock; nil during a step and after the end
-    private var isOpen = false
+    private var isOpen = false  // under the lock; whether requests may start a step
 
     init(
       _ downstream: any Subscriber<Element, Never>, on place: CombineScheduler,
@@ -83,7 +84,7 @@
       if progress.fetched == nil { finish(.finished) }
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       activation.dispose()
       let old = lock.withLock { progress.take() }
       withExtendedLifetime(old) {}  // released outside the lock

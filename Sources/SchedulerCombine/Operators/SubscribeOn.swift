@@ -22,11 +22,12 @@
     }
   }
 
+  /// Sends the subscription and the requests upstream in actions of the scheduler. Events are delivered on the thread that sends them.
   private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let place: CombineScheduler
-    private let subscription: Activation
-    private let requests: Activation
+    private let place: CombineScheduler  // the scheduler of the actions
+    private let subscription: Activation  // the action that subscribes
+    private let requests: Activation  // the action that requests `pendingDemand`
     private var pendingDemand: Subscribers.Demand = .none  // for the action of `requests`; under the lock
 
     init(
@@ -44,10 +45,10 @@
       subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
-    override func subscribed() { upstream.requestEarly() }
+    override func subscribed() { upstream.requestEarly() }  // `start` was called before
 
-    override func wanted(_ demand: Subscribers.Demand) {
-      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }
+    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
+      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }  // not accepted: only stored
       lock.withLock { pendingDemand += demand }
       requests.arm { [self] _ in
         upstream.request(
@@ -58,12 +59,12 @@
       }
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       send(input)
       return .none
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       subscription.dispose()
       requests.dispose()

@@ -10,13 +10,13 @@
     /// Delivers at most one value in each `interval`, on `scheduler`.
     ///
     /// The first value is delivered at once. Of the values that arrive within an interval after a delivery, one is delivered when the interval
-    /// ends. The completion is delivered after that value. A due value waits for demand. Meanwhile newer values replace it if `latest` is true;
-    /// otherwise they are dropped.
+    /// ends. The completion is delivered after that value. A due value without demand waits. Meanwhile newer values replace the waiting value if
+    /// `latest` is true; otherwise newer values are dropped.
     ///
     /// - Parameters:
     ///   - interval: the time from one delivery to the next.
     ///   - scheduler: runs the timer and delivers the events.
-    ///   - latest: whether the last or the first of the values that arrived within the interval is delivered.
+    ///   - latest: which of the values that arrived within the interval is delivered: true: the newest; false: the first.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler, latest: Bool
     ) -> OperatorPublisher<Output, Failure> {
@@ -24,14 +24,15 @@
     }
   }
 
+  /// Stores one value until the interval since the most recent delivery has passed.
   private final class Throttle<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride
     private let isLatest: Bool
-    // Under the lock: the value and the completion for the next due time, and the time of the last delivery.
-    private var pending: Input?
-    private var end: Subscribers.Completion<Failure>?
-    private var last: Instant?
+    // Under the lock:
+    private var pending: Input?  // the value to deliver at the next due time
+    private var end: Subscribers.Completion<Failure>?  // the completion to deliver after `pending`
+    private var last: Instant?  // the time of the most recent delivery
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler, latest: Bool
@@ -41,36 +42,36 @@
       super.init(downstream, on: place, nil)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       lock.lock()
       let old = pending, last = last
       if isLive, old == nil || isLatest { pending = input }
       lock.unlock()
-      if old == nil { wake(at: next(after: last)) }
+      if old == nil { wake(at: next(after: last)) }  // otherwise the timer is armed already
       return .none
     }
 
-    /// Returns when the next value may be delivered, if the last delivery was at `last`.
+    /// Returns when the next value may be delivered, if the most recent delivery was at `last`.
     private func next(after last: Instant?) -> Instant {
       let now = place.now
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
-    override func due(_ instant: Instant) {
+    override func due(_ instant: Instant) {  // the timer has reached `instant`
       // Append the value in the same critical section, because a completion may arrive at the same time.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
         defer { if let end = end.take() { appendEnd(end) } }
         guard let value = pending.take() else { return nil }
         last = instant
-        if isLatest { return (value, replaceQueue(value)) }
-        if waiting == 0 { append(value) }
+        if isLatest { return (value, replaceQueue(value)) }  // replaces a value that waits for demand
+        if waiting == 0 { append(value) }  // otherwise a value waits for demand, and the new value is dropped
         return (value, nil)
       }
       withExtendedLifetime(old) {}  // values are released outside the lock
       deliverOnThisThread()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {
+    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       let waitsForValue = lock.withLock {
         if pending != nil { end = completion } else { appendEnd(completion) }
         return pending != nil
@@ -78,7 +79,7 @@
       if !waitsForValue { scheduleDelivery() }
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       lock.lock()
       let old = (pending.take(), end.take())

@@ -9,9 +9,9 @@
   extension Publisher {
     /// Delivers all events on `scheduler`, and ends when no value has arrived for `interval`.
     ///
-    /// The time counts from the subscription, the first request, or the last value. Values that arrived in time are delivered before that end,
-    /// and the upstream is cancelled. `ImmediateScheduler` and `CurrentThreadScheduler` block the caller for delayed actions: there, subscribing
-    /// blocks for the interval and then times out.
+    /// The time counts from the most recent of the subscription, the first request and each value. At the timeout the upstream is cancelled. Values
+    /// that arrived in time are delivered before the end. `ImmediateScheduler` and `CurrentThreadScheduler` block the caller for delayed actions: on
+    /// these, subscribing blocks for the interval and then times out.
     ///
     /// - Parameters:
     ///   - interval: the longest time without a value.
@@ -26,12 +26,13 @@
     }
   }
 
+  /// Delivers events on the scheduler. Its timer ends the publisher at `end`.
   private final class Timeout<Input, Failure: Error>: ReceiveOn<Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride
-    // Under the lock. `end`: when the publisher times out if no value arrives before.
+    // Under the lock:
     private var makeError: (() -> Failure)?
-    private var end: Instant?
+    private var end: Instant?  // when the publisher times out if no value arrives before
     private var hasRequested = false
 
     init(
@@ -48,7 +49,7 @@
       wake(at: extendDeadline())
     }
 
-    override func wanted(_ demand: Subscribers.Demand) {
+    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
       let isFirst = lock.withLock {
         defer { hasRequested = true }
         return !hasRequested
@@ -57,11 +58,12 @@
       super.wanted(demand)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       extendDeadline()
       return super.receive(input)
     }
 
+    /// Moves the timeout to an interval from now, and returns it. The armed timer is not moved: `due` arms it again.
     @discardableResult
     private func extendDeadline() -> Instant {
       let new = place.now.advanced(by: interval)
@@ -69,7 +71,7 @@
       return new
     }
 
-    override func due(_ instant: Instant) {
+    override func due(_ instant: Instant) {  // the timer has reached `instant`
       if let end = lock.withLock({ end }), end > instant { return wake(at: end) }
       upstream.cancel()
       let makeError = lock.withLock { self.makeError.take() }
@@ -77,12 +79,12 @@
       deliverOnThisThread()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {
+    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       timer.dispose()
       super.completed(completion)
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       let makeError = lock.withLock { self.makeError.take() }
       withExtendedLifetime(makeError) {}  // released outside the lock

@@ -20,8 +20,7 @@
   /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant keep the order of submission.
   /// 2. The scheduler receives the tolerance; `minimumTolerance` is zero.
   /// 3. The result of `schedule(after:interval:tolerance:options:_:)` cancels the action, and releases the closure before `cancel()` returns.
-  ///    As with every `Disposable`, releasing the result does not cancel; Combine's `AnyCancellable` does cancel. Ticks do not drift, and
-  ///    missed ticks become one.
+  ///    Releasing the result does not cancel; releasing Combine's `AnyCancellable` does. Ticks do not drift, and missed ticks become one.
   /// 4. Combine's protocol cannot cancel a one-shot action. So `receive(on:)`, `subscribe(on:)`, `debounce`, `throttle`, `delay` and `timeout`
   ///    are this module's own for this type of scheduler. Waiting actions and values are cancelled with the pipeline, and are released when
   ///    `cancel()` returns. The operators keep the order and lose no event, even on a scheduler that runs actions concurrently.
@@ -34,8 +33,8 @@
 
     /// Options for running an action.
     public struct SchedulerOptions: Hashable, Sendable {
-      /// The priority among the work of a `ConcurrentScheduler`; nil means that scheduler's priority. Every other scheduler runs actions in
-      /// the order of submission, and ignores it.
+      /// The priority among the work of a `ConcurrentScheduler`; nil means that scheduler's priority. Every other scheduler ignores the priority,
+      /// and runs actions in the order of submission.
       public var priority: SchedulerPriority?
 
       /// Creates options with a priority.

@@ -65,9 +65,9 @@
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
     private let replay = ReplaySubject<Output, Failure>()
     private let upstream = Upstream()
-    private let place: CombineScheduler?
+    private let place: CombineScheduler?  // the scheduler of the actions
     private let lock = UnfairLock()
-    // Subscribes to the source; nil once that was done or cancelled. Under the lock.
+    // Subscribes to the source; nil after the subscription or a cancel. Under the lock.
     private var begin: ((Inlet<Output, Failure>) -> Void)?
 
     /// Creates a publisher that shares `source`. If `place` is given, that scheduler delivers all events.
@@ -84,10 +84,10 @@
       connect()
     }
 
-    /// Subscribes to the source, unless that was done or cancelled.
+    /// Subscribes to the source, unless it has subscribed or was cancelled before.
     func connect() {
       guard let begin = lock.withLock({ self.begin.take() }) else { return }
-      upstream.request(.unlimited)
+      upstream.request(.unlimited)  // stored until the subscription arrives
       begin(
         Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
     }

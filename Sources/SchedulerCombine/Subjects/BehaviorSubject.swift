@@ -9,14 +9,14 @@
   ///
   /// 1. All subscribers get the values in the same order, however many threads send. Calls never overlap, and never run under a lock.
   /// 2. A value without demand waits for the subscriber, and is not dropped.
-  /// 3. After the completion a new subscriber gets only the completion. ``value`` remains the last one.
+  /// 3. After the completion a new subscriber gets only the completion. ``value`` stays the final value.
   public final class BehaviorSubject<Output, Failure: Error>: Subject {
     private let replay = ReplaySubject<Output, Failure>(capacity: 1, forgetsAtEnd: true)
 
     /// Creates a subject whose current value is `value`.
     public init(_ value: Output) { replay.send(value) }
 
-    /// The last value sent, or the initial value.
+    /// The most recent value, or the initial value.
     public var value: Output { replay.values[0] }
 
     public func send(_ value: Output) { replay.send(value) }

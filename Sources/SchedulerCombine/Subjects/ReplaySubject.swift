@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// A subject that buffers the last values, and sends them to each new subscriber before later values.
+  /// A subject that buffers the most recent values, and sends them to each new subscriber before later values.
   ///
   /// 1. All subscribers get the values in the same order, however many threads send. A replay is never mixed with values sent at the same time.
   /// 2. A cancelled replay stops between two values, even if cancelled inside a call to the subscriber.
@@ -15,8 +15,8 @@
   public final class ReplaySubject<Output, Failure: Error>: Subject {
     private struct State {
       var capacity: Int
-      var kept = Fifo<Output>()
-      var end: Subscribers.Completion<Failure>?
+      var kept = Fifo<Output>()  // the buffered values
+      var end: Subscribers.Completion<Failure>?  // set once
       var subscriptions: [Replay<Output, Failure>] = []
     }
 
@@ -24,7 +24,7 @@
     private let lock = UnfairLock()
     private var state: State
 
-    /// Creates a subject that buffers the last `capacity` values; by default all.
+    /// Creates a subject that buffers the most recent `capacity` values; by default all.
     public convenience init(capacity: Int = .max) { self.init(capacity: capacity, forgetsAtEnd: false) }
 
     /// Creates a subject. With `forgetsAtEnd`, subscribers that arrive after the completion get no values.
@@ -36,20 +36,18 @@
     /// The values that a new subscriber would get first.
     public var values: [Output] { lock.withLock { state.kept.all } }
 
-    /// The result of `line(up:)`: the subscribers in whose queues the value is, and the old value that left the buffer.
+    /// The result of `line(up:)`: the subscribers in whose queues the value is, and the old value that was removed from the buffer.
     struct Line {
       fileprivate var reached: [Replay<Output, Failure>] = []
-      fileprivate var old: Output?
+      fileprivate var old: Output?  // released with the line, outside the lock
 
       func deliver() { for subscription in reached { subscription.deliver() } }
     }
 
     public func send(_ value: Output) { line(up: value).deliver() }
 
-    /// Appends a value to the queue of each subscriber.
-    ///
-    /// The caller must call `deliver()` on the result, outside all locks. If the caller appends under its own lock, its changes are
-    /// published in order.
+    /// Appends a value to the queue of each subscriber, without a delivery. The caller must call `deliver()` on the result, outside all locks. A
+    /// caller that appends under its own lock publishes its changes in order.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
@@ -106,6 +104,7 @@
   // Unchecked, because the lock guards the state.
   extension ReplaySubject: @unchecked Sendable where Output: Sendable {}
 
+  /// The subscription of one subscriber, with its queue.
   fileprivate final class Replay<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private weak let subject: ReplaySubject<Output, Failure>?

@@ -19,7 +19,7 @@
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)?
     }
 
-    private let place: CombineScheduler
+    private let place: CombineScheduler  // the scheduler of the actions
     private let options: CombineScheduler.SchedulerOptions?
     private let lock = UnfairLock()
     private var state = State()
@@ -37,7 +37,7 @@
       return state.isArmed
     }
 
-    /// Submits `step`, for `due` or at once, unless a step is waiting already. The step gets the instant that was reached.
+    /// Submits `step`, for `due` or at once, unless a step is waiting already. The step receives the instant at which it runs, never before `due`.
     func arm(
       at due: CombineScheduler.SchedulerTimeType? = nil, tolerance: CombineScheduler.SchedulerTimeType.Stride = .zero,
       _ step: @escaping Step
@@ -47,7 +47,7 @@
       state.isArmed = true
       lock.unlock()
       guard !wasArmed, !token.isDisposed else { return }
-      token.replace {
+      token.replace {  // if the step runs at once and arms a newer step, `token` holds the newer one
         guard let due else { return place.submit(options) { [self] in runSteps(step, nil) } }
         return place.submit(at: due, tolerance: tolerance, options) { [self] in runSteps(step, due) }
       }
@@ -63,7 +63,7 @@
       }
     }
 
-    /// Runs `step`, and then a step that became due meanwhile. If a step is running, leaves `step` to its loop.
+    /// Runs `step`, and then a step that became due meanwhile. If another step is running, stores `step` in `next` for the thread that runs it.
     private func runSteps(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
       lock.lock()
       state.isArmed = false
@@ -75,7 +75,7 @@
       lock.unlock()
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)? = (step, due)
       while let present = next {
-        // On a scheduler that runs actions at once, time may stand still.
+        // A scheduler that runs delayed actions at once may still show a time before `due`.
         let now = place.now
         present.step(present.due.map { max($0, now) } ?? now)
         lock.lock()

@@ -10,8 +10,7 @@
   ///
   /// 1. The subscriber is never called under a lock, by two threads at a time, or inside another call from this outlet.
   /// 2. If the subscriber requests values during a call, the loop that made the call delivers them after it, so the stack does not grow.
-  /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`, even one called by the
-  ///    subscriber.
+  /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`, also by the subscriber.
   class Outlet<Output, Failure: Error>: Subscription, @unchecked Sendable {
     // Unchecked, because values and subscribers are not Sendable: only the lock's owner and the delivering thread access them.
     private struct State {
@@ -32,7 +31,7 @@
 
     // MARK: for subclasses
 
-    /// Called without the lock when the subscriber requests more.
+    /// Called without the lock when the subscriber requests `demand` more values.
     func wanted(_ demand: Subscribers.Demand) {}
 
     /// Called without the lock after each value.
@@ -124,7 +123,7 @@
       guard isMine else { return false }
       var remaining = limit
       while remaining > 0, deliverNext() { remaining -= 1 }
-      guard remaining == 0 else { return false }
+      guard remaining == 0 else { return false }  // deliverNext has reset isDelivering
       return lock.withLock {
         state.isDelivering = false
         return isDeliverable
@@ -147,7 +146,7 @@
         return endDelivery()
       }
       state.downstream = nil
-      _ = endDelivery()
+      _ = endDelivery()  // unlocks
       ended()
       downstream.receive(completion: completion)
       return false

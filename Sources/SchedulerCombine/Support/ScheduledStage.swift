@@ -12,10 +12,9 @@
     typealias Instant = CombineScheduler.SchedulerTimeType
 
     final let place: CombineScheduler  // the scheduler that delivers
-    final let timer: Activation
-    private final let delivery: Activation
-    /// How many events are delivered before other work of the scheduler may run.
-    private final let batch = 64
+    final let timer: Activation  // calls `due`
+    private final let delivery: Activation  // calls `deliverOnThisThread`
+    private final let batch = 64  // how many events are delivered before other work of the scheduler may run
 
     init(
       _ downstream: any Subscriber<Output, Failure>, on place: CombineScheduler,
@@ -45,19 +44,19 @@
 
     override func demanded() { scheduleDelivery() }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {
+    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       pushEnd(completion)
       scheduleDelivery()
     }
 
-    override func ended() {
+    override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       timer.dispose()
       delivery.dispose()
     }
   }
 
-  /// A stage that requests all values, and delivers some of them.
+  /// A stage that requests without limit, and delivers only some of the values.
   class SamplingStage<Input, Output, Failure: Error>: ScheduledStage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final override func subscribed() {

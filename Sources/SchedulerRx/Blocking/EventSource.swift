@@ -25,7 +25,7 @@ public enum SourceEvent<Element: Sendable>: Sendable {
 public protocol EventSource<Element> {
   associatedtype Element: Sendable
 
-  /// Subscribes, and calls `handler` with each event. Calls may come on any thread, one at a time, even before this method returns.
+  /// Subscribes, and calls `handler` with each event, on any thread, one call at a time, even before this method returns.
   ///
   /// - Parameter handler: called with each event, on the thread that delivers it.
   /// - Returns: a disposable that ends the subscription early. Events after its disposal, or after an end, are ignored.
@@ -46,7 +46,7 @@ extension EventSource {
     BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
       subscribe { event in
         switch event {
-        case .next(let element): _ = next(element)
+        case .next(let element): _ = next(element)  // discarded: the wait disposes the subscription when it has enough elements
         case .error(let error): end(error)
         case .completed: end(nil)
         }

@@ -13,10 +13,10 @@ internal import Scheduler
 internal import Synchronization
 
 final class BinaryDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Only init, deinit and the thread that set `disposed` access `first` and `second`.
-  // Speed only: `disposed` ensures one owner at a time, so the runtime need not check it (25 of 124 ns for a set and a disposal).
+  // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var first: (any Disposable)?
   @exclusivity(unchecked) nonisolated(unsafe) private var second: (any Disposable)?
 
@@ -31,7 +31,7 @@ final class BinaryDisposable: DisposalNode {
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with dispose and detach
+    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with dispose and detachChildren
   }
 
   func dispose() {

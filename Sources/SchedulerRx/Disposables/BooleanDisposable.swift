@@ -17,7 +17,7 @@ internal import Synchronization
 /// stop.dispose()
 /// ```
 public final class BooleanDisposable: Disposable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed: Atomic<Bool>
 
   /// Creates a flag; `isDisposed` is its initial state.

@@ -15,10 +15,10 @@ public import Scheduler
 ///
 /// 1. A lifetime ends once: with ``Token/dispose()``, or when the last reference to its token is released. Releasing the
 ///    lifetime itself does not end it.
-/// 2. ``hasEnded`` is true before the first observer is called. The ending thread calls observers and disposes disposables in the
-///    order of their registration. All of them have been released when the end returns.
-/// 3. A registration after the end calls the observer or disposes the disposable at once, and returns nil. A registration that races
-///    with the end is never lost, and its observer is never called twice.
+/// 2. ``hasEnded`` is true before the first observer is called. The ending thread calls observers and disposes disposables in the order of their
+///    registration. When ``Token/dispose()`` returns, or the token is released, all of them have been released.
+/// 3. A registration after the end calls the observer or disposes the disposable at once, and returns nil. If a registration races with the end,
+///    its observer is called exactly once.
 /// 4. Disposing a registration revokes it: its observer is not called, its disposable is not disposed, and both are released.
 ///
 /// There is no equivalent of ReactiveSwift's `Lifetime.of(_:)`, the lifetime of any object. It needs associated objects, which only the Objective-C
@@ -71,7 +71,7 @@ extension Lifetime {
   ///
   /// It is also a disposable, to end the lifetime sooner or from another disposable. Allocates itself and one composite.
   public final class Token: DisposalNode {
-    private let counted = CountedDisposable()
+    private let counted = CountedDisposable()  // for the diagnostic count of disposables
     let observers = CompositeDisposable()
 
     /// Creates a token; pass it to ``Lifetime/init(_:)`` to get its lifetime.

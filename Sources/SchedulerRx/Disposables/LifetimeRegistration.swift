@@ -10,7 +10,7 @@ internal import Scheduler
 internal import Synchronization
 
 final class LifetimeRegistration: Disposable {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   private let key: CompositeDisposable.DisposeKey
   /// Not a retain cycle: a lifetime does not retain its registrations.
@@ -26,7 +26,7 @@ final class LifetimeRegistration: Disposable {
   }
 
   func dispose() {
-    disposed.store(true, ordering: .releasing)  // A3: release
+    disposed.store(true, ordering: .releasing)  // A3: release; pairs with isDisposed
     observers.take(for: key)
   }
 }

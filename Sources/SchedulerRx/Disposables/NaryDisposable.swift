@@ -7,7 +7,7 @@ internal import Scheduler
 internal import Synchronization
 
 final class NaryDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Only init, deinit and the thread that set `disposed` access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
@@ -18,11 +18,11 @@ final class NaryDisposable: DisposalNode {
 
   deinit {
     guard !children.isEmpty else { return }
-    DisposalWalk.release { $0.push(children.takeAll()) }
+    DisposalWalk.release { $0.push(children.takeAll()) }  // frees nested containers without recursion
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with detachChildren
   }
 
   func dispose() {

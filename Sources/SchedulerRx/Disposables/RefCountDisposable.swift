@@ -27,7 +27,7 @@ internal import Synchronization
 /// reader.dispose()      // disposes the socket
 /// ```
 ///
-/// 1. The last of these disposals disposes the underlying disposable before it returns. Each disposal is one atomic step.
+/// 1. The final one of these disposals disposes the underlying disposable before it returns. Each disposal is one atomic step.
 /// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent, and the underlying disposable waits for it.
 ///    After the underlying disposal, ``retain()`` returns a disposable that is already disposed.
 /// 3. A dependent disposed twice counts once. Releasing a dependent does not dispose it: the underlying disposable then waits for ever.
@@ -42,7 +42,7 @@ public final class RefCountDisposable: DisposalNode {
     return BooleanDisposable(isDisposed: true)
   }()
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let word = Atomic<UInt>(0)
   // Only init, deinit and the call that made `word` final access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var underlying: (any Disposable)?
@@ -54,22 +54,22 @@ public final class RefCountDisposable: DisposalNode {
 
   deinit {
     guard underlying != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let underlying = underlying.take() { walk.push(underlying) }
     }
   }
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with the disposals
+    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with disposePrimary and removeDependent
   }
 
-  /// Returns a new dependent, which delays the underlying disposal until it is disposed. One allocation.
+  /// Returns a new dependent: the underlying disposable is not disposed before the dependent is. One allocation.
   public func retain() -> any Disposable {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // RF2: the word alone decides
+        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // RF2: only while not final; no data depends on it
       if won { return DependentDisposable(self) }
       old = seen
     }
@@ -87,20 +87,20 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Marks the primary as disposed. Returns the underlying disposable if that makes the word final.
   private func disposePrimary() -> (any Disposable)? {
-    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call gets it
+    let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call makes it final
     return old == 0 ? underlying.take() : nil
   }
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
   fileprivate func removeDependent() -> (any Disposable)? {
-    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: one call gets it
+    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: one call makes it final
     return new == Self.primary ? underlying.take() : nil
   }
 }
 
 /// The dependent that ``RefCountDisposable/retain()`` returns.
 private final class DependentDisposable: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Only init, deinit and the thread that set `disposed` access it.
   @exclusivity(unchecked) nonisolated(unsafe) private var parent: RefCountDisposable?
@@ -111,7 +111,7 @@ private final class DependentDisposable: DisposalNode {
 
   deinit {
     guard parent != nil else { return }
-    DisposalWalk.release { walk in
+    DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let parent = parent.take() { walk.push(parent) }
     }
   }
@@ -130,7 +130,7 @@ private final class DependentDisposable: DisposalNode {
     if let underlying = parent.removeDependent() {
       walk.push(underlying)
     } else {
-      walk.push(released: parent)  // if this is the last reference, the walk releases the parent's contents
+      walk.push(released: parent)  // if no other reference remains, the walk releases the parent's contents
     }
   }
 }

@@ -23,7 +23,7 @@ internal import Synchronization
 ///
 /// It is a class so that collections and other disposables can hold it. For several disposables see `DisposeBag`. The idea comes from ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Constant until deinit, which moves it into the walk, so that nesting costs no stack.
   @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?

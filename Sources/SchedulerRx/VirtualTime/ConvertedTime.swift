@@ -42,7 +42,7 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
 /// Converts between a converter's instants and the scheduler's ticks.
 private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale {
   let converter: Converter
-  let start: Converter.VirtualTimeUnit
+  let start: Converter.VirtualTimeUnit  // the initial time of the scheduler's clock
 
   private func wrap(_ time: Converter.VirtualTimeUnit) -> ConvertedTime<Converter> {
     ConvertedTime(time, converter: converter)

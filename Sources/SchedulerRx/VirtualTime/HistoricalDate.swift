@@ -8,7 +8,7 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// Creates the date at this time since the beginning of 1970, UTC.
   ///
   /// - Parameter sinceEpoch: the time since the beginning of 1970; negative before it.
-  public init(sinceEpoch: Duration) { self.sinceEpoch = Self.held(sinceEpoch) }
+  public init(sinceEpoch: Duration) { self.sinceEpoch = Self.clamped(sinceEpoch) }
 
   /// The beginning of 1970, UTC.
   public static let epoch = HistoricalDate(sinceEpoch: .zero)
@@ -33,7 +33,7 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   public static func < (left: HistoricalDate, right: HistoricalDate) -> Bool { left.sinceEpoch < right.sinceEpoch }
 
   /// Returns `span` clamped so that the sum of any two results fits into `Duration`.
-  private static func held(_ span: Duration) -> Duration { min(max(span, .seconds(Int64.min)), .seconds(Int64.max)) }
+  private static func clamped(_ span: Duration) -> Duration { min(max(span, .seconds(Int64.min)), .seconds(Int64.max)) }
 }
 
 extension HistoricalDate {

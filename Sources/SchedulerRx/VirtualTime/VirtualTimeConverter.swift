@@ -12,8 +12,8 @@ public import Scheduler
 /// 5. *Any thread.* Several threads may call the methods at the same time. The scheduler holds no lock during these calls, so the
 ///    methods may read the scheduler.
 ///
-/// A scheduler counts in 64-bit ticks. By default a tick is a nanosecond of converted time: see ``tick(of:from:)``.
-/// Times more than 292 years from the start then share the first tick, or the last one before the end of time.
+/// A scheduler counts in 64-bit ticks. By default a tick is a nanosecond of converted time: see ``tick(of:from:)``. Then all times more than 292
+/// years before the start have the first tick, and all times more than 292 years after the start have the final tick before the end of time.
 ///
 /// The names and the shape come from RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real time.
 public protocol VirtualTimeConverter: Sendable {
@@ -45,7 +45,7 @@ public protocol VirtualTimeConverter: Sendable {
   ///   - right: the second operand.
   func compareVirtualTime(_ left: VirtualTimeUnit, _ right: VirtualTimeUnit) -> VirtualTimeComparison
 
-  /// The last instant, where overflowing times are clamped; `nil`, the default, if there is none.
+  /// The end of time, at which overflowing times are clamped; `nil`, the default, if there is none.
   ///
   /// Work at this instant is beyond the end of time: `run` and `step` do not reach it, only an advance to this instant does.
   var endOfVirtualTime: VirtualTimeUnit? { get }

@@ -33,13 +33,13 @@
   private class Router: SchedulingExecutor, @unchecked Sendable {
     // Unchecked, because a class with subclasses cannot be checked; its fields are constant and Sendable.
     final let original: any Executor
-    private let place: RoutedJob.Place
+    private let place: RoutedJob.Place  // the executor that `original` is
 
     init(_ original: any Executor, _ place: RoutedJob.Place) { (self.original, self.place) = (original, place) }
 
     final func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }  // not of virtual time
+      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }  // false: the job belongs to no scope
     }
 
     final func enqueue<C: Clock>(

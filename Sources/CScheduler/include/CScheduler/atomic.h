@@ -1,11 +1,11 @@
 // Atomic operations, each named by its memory order.
 // Depends on: base.h.
 //
-// This is the only file that names the compiler's atomics. A model checker replaces them here. It is public only because lock.h's fast path is
-// inline.
+// This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public because lock.h's inline code uses
+// it.
 //
 // There is no sequentially consistent operation. One pattern needs more than acquire and release: each thread publishes its own state, then reads the
-// other's. It uses a pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
+// other's. That pattern uses a pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 

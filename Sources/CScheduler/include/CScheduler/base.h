@@ -1,23 +1,23 @@
 // Definitions for all headers: C and C++ bridge, compiler attributes, versions, time.
 // Depends on: version.h. The only file with an #if for the compiler.
 //
-// These rules hold for all headers. No wait is a cancellation point: a thread that is cancelled in one (pthread_cancel, deferred) continues to its
-// next cancellation point. Asynchronous cancellation is not supported. A signal ends no wait early. Functions that create (_create, _start) return
-// ENOMEM or EAGAIN, and free their allocations. No other function fails for lack of memory, except a thread's first use of its trampoline, and tasks,
-// which document it. After fork, objects that need only the forking thread work in the child. Use of an orphaned object stops the process with a
-// message.
+// These rules hold for all headers. No wait of the library is a cancellation point: a thread cancelled during a wait (pthread_cancel, deferred)
+// continues to its next cancellation point. Asynchronous cancellation is not supported. A signal does not end a wait early. Functions that create
+// (_create, _start) return ENOMEM or EAGAIN, and free their allocations. No other function fails for lack of memory, except a thread's first use of
+// its trampoline, and the functions of task.h. In a child of fork, an object works if it needs only the thread that forked. Any other object is
+// orphaned: using it stops the process with a message.
 //
 // Signal handlers may call these functions: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
-// thread, csched_loop_end_run and csched_activation_end_run. They take no lock, allocate nothing, and preserve errno. All other functions may take a
-// lock: timers, pools, queues, cancelling and closing. If the handler has interrupted the lock's owner, such a call stops the process with a message.
-// The library's threads that run jobs start with the signal mask of the thread that starts them. For a pool's workers that may be any submitter.
-// Threads that only keep time block all signals except those of faults, so no handler runs there.
+// thread, csched_loop_end_run and csched_activation_end_run. These take no lock, allocate nothing, and preserve errno. All other functions, such as
+// those of timers, pools and queues, may take a lock. If the handler has interrupted the lock's owner, such a call stops the process with a message.
+// A library thread that runs jobs starts with the signal mask of the thread that starts it. For a pool's worker that may be any submitting thread. A
+// timer thread, which runs no jobs, blocks all signals except those of faults.
 //
 // Objects belong to one process: no lock, job or loop works in memory that processes share. Only 64-bit systems are supported.
 //
-// The system may refuse calls (seccomp), or a descriptor may be closed by other code. Then functions that create return the system's errno value.
-// Later failures stop the process with a message that names the call. No wait then sleeps for ever, or spins. Loading the library takes one system
-// call (membarrier), and no file. The library stays loaded after dlclose.
+// The system may refuse calls (seccomp), or a descriptor may be closed by other code. Then functions that create return the system's errno value. A
+// later failure stops the process with a message that names the call, so no wait sleeps forever or spins. Loading the library takes one system call
+// (membarrier), and no file. The library stays loaded after dlclose.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 
@@ -57,9 +57,9 @@
 #define CSCHED_UNLIKELY(x)   __builtin_expect(!!(x), 0)
 #define CSCHED_NORETURN      __attribute__((noreturn))
 #define CSCHED_NOINLINE      __attribute__((noinline))
-#define CSCHED_ALWAYS_INLINE inline __attribute__((always_inline)) // where a call would cost as much as the body
+#define CSCHED_ALWAYS_INLINE inline __attribute__((always_inline)) // for bodies as cheap as a call
 #define CSCHED_UNUSED        __attribute__((unused))
-#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // shared by the core's files only: no PLT or GOT
+#define CSCHED_HIDDEN        __attribute__((visibility("hidden"))) // for the library's own files: no PLT or GOT
 #define CSCHED_INLINE        static inline __attribute__((unused))
 #define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
 #define CSCHED_CACHE_LINE    64
@@ -71,12 +71,12 @@
 #define CSCHED_AT_END_OF_SCOPE(function)
 #endif
 
-// Every inline function that knows the library's structs or state words uses this. It makes the program need the symbol csched_abi_1, or that of
-// another ABI. So a program does not link with, or start with, a library of another layout (version.h). It costs no instruction, and 8 bytes in a
-// whole program: one pointer to the symbol. An empty relocation in the code makes the linker keep it.
+// CSCHED_NEEDS_ABI() is in every inline function that depends on the layout of the library's structs or state words. It makes the program refer to
+// the symbol csched_abi_1 (1 is CSCHED_VERSION_ABI). So a program neither links nor starts with a library of another layout (version.h). The cost is
+// one pointer (8 bytes) in the whole program, and no instruction. An empty relocation in the code makes the linker keep the pointer.
 #define CSCHED_ABI_NAME       CSCHED_TEXT(CSCHED_ABI_SYMBOL)
 #define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_"
-// A program that loads the library by dlopen defines CSCHED_BY_DLOPEN, and asks dlsym for the symbol itself.
+// A program that loads the library by dlopen defines CSCHED_BY_DLOPEN, and must check by dlsym that the symbol exists.
 #if defined(__ELF__) && !defined(CSCHED_BY_DLOPEN)
 #define CSCHED_NEEDS_ABI()                                                                                             \
   __asm__ __inline__(".ifndef " CSCHED_ABI_IS_NEEDED_ "\n"                                                             \
@@ -100,8 +100,7 @@
 #define CSCHED_TLS_FAST
 #endif
 
-// Sanitizers see only instrumented code. Under ThreadSanitizer no thread gets a fast identity (lock.h), so every operation calls the library, which
-// is instrumented.
+// Sanitizers check only instrumented code. Under ThreadSanitizer csched_self_ (lock.h) is 0, so every operation calls the instrumented library.
 #if defined(__SANITIZE_THREAD__)
 #define CSCHED_FAST_PATHS 0
 #elif defined(__has_feature)
@@ -113,8 +112,8 @@
 #define CSCHED_FAST_PATHS 1
 #endif
 
-// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between WILL and its counterpart it ignores the
-// library's own accesses. To check these, build with CSCHED_TSAN_ANNOTATIONS=0.
+// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between CSCHED_TSAN_WILL_LOCK and
+// CSCHED_TSAN_LOCKED, and likewise for an unlock, it ignores the library's accesses, unless CSCHED_TSAN_ANNOTATIONS is 0.
 #if !CSCHED_FAST_PATHS && !defined(CSCHED_TSAN_ANNOTATIONS)
 #define CSCHED_TSAN_ANNOTATIONS 1
 #endif
@@ -138,7 +137,7 @@ CSCHED_END_DECLS
 #define CSCHED_TSAN_UNLOCKED(lock)                ((void)(lock))
 #endif
 
-// Marks memory that must not be accessed, for AddressSanitizer.
+// For AddressSanitizer: CSCHED_POISON marks memory that must not be accessed, and CSCHED_UNPOISON removes the mark.
 #if defined(__SANITIZE_ADDRESS__)
 #define CSCHED_ADDRESSES_ARE_CHECKED 1
 #elif defined(__has_feature)
@@ -158,22 +157,22 @@ CSCHED_END_DECLS
 #define CSCHED_UNPOISON(memory, size) ((void)(memory))
 #endif
 
-// The unit in which tasks get memory, in bytes. A model checker uses less.
+// Task memory is divided into units of this many bytes. A model checker uses less.
 #ifndef CSCHED_TASK_UNIT
 #define CSCHED_TASK_UNIT 8192
 #endif
 
-// The number of threads, and of loops, in the table that a signal handler writes. A model checker uses less.
+// How many threads, and how many loops, the dump's signal handler can list (dump.h). A model checker uses less.
 #ifndef CSCHED_DUMP_ROOM
 #define CSCHED_DUMP_ROOM 256
 #endif
 
-// The number of trace events that each thread has room for, a power of 2. A model checker uses less.
+// The size of each thread's buffer of trace events (trace.h), in events: a power of 2. A model checker uses less.
 #ifndef CSCHED_TRACE_EVENTS
 #define CSCHED_TRACE_EVENTS 16384
 #endif
 
-// Tells the processor that this is a spin loop.
+// One step of a spin loop: the hint to the processor that the thread only waits.
 #if defined(__x86_64__) || defined(__i386__)
 #define CSCHED_CPU_RELAX() __builtin_ia32_pause()
 #elif defined(__aarch64__) || defined(__arm__)
@@ -182,8 +181,8 @@ CSCHED_END_DECLS
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
 #endif
 
-// Whether the 32-bit word at `p` is not zero, by one relaxed read: a comparison with memory and a jump. For `load`, the equivalent atomic load,
-// compilers emit three instructions.
+// Whether the 32-bit word at `p` is not zero, by one relaxed read. `load` is the equivalent atomic load, for other compilers. The assembly compares
+// the word in memory and jumps; from `load`, compilers emit three instructions.
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
 #define CSCHED_IS_SET(p, load)                                                                                         \
   __extension__({                                                                                                      \
@@ -206,10 +205,10 @@ CSCHED_END_DECLS
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: CSCHED_VERSION of the loaded library, which may be later than that of the headers used to compile the program. Thread: any.
+/// Returns: CSCHED_VERSION of the loaded library. It may be later than CSCHED_VERSION of the headers that compiled the program. Thread: any.
 uint32_t csched_version(void);
 
-/// An instant on the monotonic clock, or a span of time, in nanoseconds. Arithmetic on it saturates: see csched_time_after.
+/// An instant on a clock (by default csched_now's), or a span of time, in nanoseconds. The library's sums saturate: see csched_time_after.
 typedef uint64_t csched_time;
 
 /// A deadline that is never reached.
@@ -217,9 +216,9 @@ typedef uint64_t csched_time;
 
 /// The clock of a time. Times of different clocks cannot be compared.
 typedef enum csched_clock {
-  CSCHED_CLOCK_MONOTONIC, ///< csched_now's clock: from an arbitrary start, without suspension; it cannot be set
-  CSCHED_CLOCK_BOOT,      ///< as the monotonic clock, with suspension
-  CSCHED_CLOCK_WALL,      ///< since 1970 (UTC, no leap seconds); it can be set forwards and back
+  CSCHED_CLOCK_MONOTONIC, ///< csched_now's clock: arbitrary start; stops during suspension; cannot be set
+  CSCHED_CLOCK_BOOT,      ///< as the monotonic clock, but continues during suspension
+  CSCHED_CLOCK_WALL,      ///< since 1970 (UTC, no leap seconds); can be set forwards and back
 } csched_clock;
 
 /// Does: reads the monotonic clock. Returns: nanoseconds since an arbitrary start. Thread: any.

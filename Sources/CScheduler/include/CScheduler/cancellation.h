@@ -2,14 +2,14 @@
 // Depends on: base.h.
 //
 //   static void interrupt(csched_cancel_handler *handler) { shutdown(((download *)handler)->socket, SHUT_RDWR); }
-//   …  csched_cancellation_add(&download->cancellation, &download->handler);   // in the work: what ends the read below
+//   …  csched_cancellation_add(&download->cancellation, &download->handler);   // in the work: the handler ends the read below
 //      while (!csched_cancellation_is_cancelled(&download->cancellation) && read_part(download)) …
 //      csched_cancellation_remove_and_wait(&download->handler);                // before the socket is closed
 //      csched_cancellation_end(&download->cancellation);
 //
 // A cancel is a request: the work checks a flag, or registers handlers. Cancellations form a tree. A cancel includes all descendants, even if the
 // parent's own work has ended. One of 32 locks guards a tree; user code never runs under it. The tree's depth uses no stack. A child of fork has the
-// flags and the tree. Handlers that other threads were calling, or about to call, count as returned there.
+// flags and the tree. In the child, a handler that another thread was calling, or was about to call, counts as returned.
 #ifndef CSCHED_CANCELLATION_H
 #define CSCHED_CANCELLATION_H
 
@@ -20,28 +20,27 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_cancellation csched_cancellation;
 typedef struct csched_cancel_handler csched_cancel_handler;
 
-/// A function that a cancel calls. The caller owns the memory, sets the two functions and `context`, and sets all other fields, which are private, to
-/// zero.
+/// A handler: a cancel calls its `call`. The caller owns the memory, sets the first three fields, and zeroes the others, which are private.
 ///
-/// `release` is called once for each csched_cancellation_add, after the library's last access to the handler, and may free it. It may be NULL. Then
-/// the caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
+/// `release` is called once for each csched_cancellation_add, after the library's last access to the handler, and may free it. If it is NULL, the
+/// caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
 struct csched_cancel_handler {
   void (*call)(csched_cancel_handler *handler);    ///< must not throw, longjmp out, or end its thread
-  void (*release)(csched_cancel_handler *handler); ///< must not do so either
+  void (*release)(csched_cancel_handler *handler); ///< must not do any of these either; may be NULL
   void *context;
-  csched_cancellation *of_;
-  struct { // libbsd's TAILQ_ENTRY
+  csched_cancellation *of_; // the cancellation that the handler was added to
+  struct {                  // libbsd's TAILQ_ENTRY
     csched_cancel_handler *tqe_next, **tqe_prev;
   } node_;
-  uint32_t state_, tree_, caller_;
+  uint32_t state_, tree_, caller_; // waiting, running or over; number of its tree; calling thread
 };
 
 /// A cancellation. The caller owns the memory; its fields are private.
 struct csched_cancellation {
-  void (*gone_)(csched_cancellation *cancellation);
+  void (*gone_)(csched_cancellation *cancellation); // called once: see csched_cancellation_init
   csched_cancellation *parent_;
-  struct csched_cancel_caller *caller_;
-  struct { // libbsd's TAILQ_HEADs
+  struct csched_cancel_caller *caller_; // the cancel that is about to call the handlers, or NULL
+  struct {                              // libbsd's TAILQ_HEADs
     csched_cancel_handler *tqh_first, **tqh_last;
   } handlers_;
   struct {
@@ -50,12 +49,12 @@ struct csched_cancellation {
   struct { // TAILQ_ENTRYs: in the parent's children, and in a canceller's list of handlers to call
     csched_cancellation *tqe_next, **tqe_prev;
   } node_, due_;
-  uint32_t flags_, tree_;
+  uint32_t flags_, tree_; // cancelled, ended, gone; the number of the lock of its tree
 };
 
-/// Does: initialises `cancellation` as the root of a tree (`parent` is NULL), or as a child of `parent`. If the parent is cancelled, the child is,
-/// too. `gone` is called once, when the cancellation has ended and has no children. The caller owns the memory from then on. It may be NULL.
-/// Requires: `parent` has not gone, or its memory stays valid until `cancellation` has gone. Returns: true if `parent` is NULL or has not gone.
+/// Does: initialises `cancellation` as a root (`parent` is NULL) or a child of `parent`. A cancel of `parent`, before or after this call, also
+/// cancels the child. `gone` (may be NULL) is called once, when the cancellation has ended and has no children: it is then gone, and the caller owns
+/// the memory. Requires: `parent` is not gone, or its memory stays valid until `cancellation` is gone. Returns: true if `parent` is NULL or not gone.
 /// Thread: any.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *cancellation));
@@ -65,26 +64,26 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
 /// the handlers were called. Thread: any, handlers included.
 void csched_cancellation_cancel(csched_cancellation *cancellation);
 
-/// Returns: whether it is cancelled, which is permanent. True also makes the canceller's earlier writes visible. Thread: any; it never waits.
+/// Returns: whether it is cancelled, which is permanent. If so, the canceller's earlier writes are visible. Thread: any; it never waits.
 bool csched_cancellation_is_cancelled(const csched_cancellation *cancellation);
 
 /// Does: registers `handler` to be called at a cancel. If the cancellation is already cancelled, calls the handler at once, on this thread. If the
-/// cancellation has ended, never calls it. Requires: `handler` was never added, or its last addition is over. Returns: whether the handler waits for
-/// a cancel. Thread: any.
+/// cancellation has ended, never calls it. Requires: `handler` was never added, or the caller owns its memory again. Returns: whether the handler
+/// waits for a cancel. Thread: any.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler);
 
-/// Does: removes `handler` if it waits for a cancel; it will then not be called. Returns: whether it waited. Thread: any.
+/// Does: removes `handler` if it waits for a cancel, so that no cancel calls it. Returns: whether it was waiting. Thread: any.
 bool csched_cancellation_remove(csched_cancel_handler *handler);
 
 /// Does: as csched_cancellation_remove, and waits until a call on another thread has returned. Requires: the handler's memory stays valid until then.
-/// Returns: whether it waited for a cancel. Thread: any; it may block.
+/// Returns: whether the handler was waiting for a cancel. Thread: any; it may block.
 bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler);
 
-/// Does: ends the cancellation, and removes its waiting handlers. It stays in the tree while it has children. A second call does nothing. Thread:
-/// any, handlers included.
+/// Does: ends the cancellation, and removes its waiting handlers: their `call` is never called. An ended cancellation remains in the tree while it
+/// has children. A second call does nothing. Thread: any, handlers included.
 void csched_cancellation_end(csched_cancellation *cancellation);
 
-/// Private. Returns: whether it is cancelled or has ended; and whether `handler` was never added, or waits.
+/// Private. Returns: is_over_: whether it is cancelled or has ended; handler_waits_: whether `handler` was never added, or waits.
 bool csched_cancellation_is_over_(const csched_cancellation *cancellation);
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler);
 

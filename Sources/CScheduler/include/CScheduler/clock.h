@@ -1,8 +1,8 @@
 // Timers on two other clocks: the boot clock, which continues during suspension, and the wall clock, which can be set.
 // Depends on: target.h.
 //
-// A deadline of csched_target_submit_at is on the monotonic clock, which stops while the system is suspended and cannot be set. For "at eight
-// o'clock", or "an hour from now, suspended or not", use these functions.
+// csched_target_submit_at uses the monotonic clock, which stops while the system is suspended and cannot be set. For "at eight o'clock" (wall clock),
+// or "an hour from now, suspended or not" (boot clock), use the functions below.
 #ifndef CSCHED_CLOCK_H
 #define CSCHED_CLOCK_H
 
@@ -14,17 +14,17 @@ CSCHED_BEGIN_DECLS
 csched_time csched_clock_now(csched_clock clock);
 
 /// Does: as csched_target_submit_at, at `deadline` of `clock`. The job runs once the clock has reached the deadline, up to `leeway` nanoseconds of
-/// that clock later. It does not matter whether the clock passed the deadline or was set past it. So a wall-clock timer waits longer when the clock
-/// is set back. A deadline that has passed is a plain submission, after timers that are due before it. If `target` has been stopped when the timer is
-/// due, the job is dropped. csched_timer_cancel removes it at once, as any timer. A child of fork has none of the waiting timers. Returns: as
-/// csched_target_submit_at; also EAGAIN, ENOMEM, EMFILE or ENFILE when there is no thread, memory or descriptor for the clock. The job has then been
-/// dropped, and a later call tries again. Requires: the job is idle. `target` stays valid until the timer's release, also if it is a loop, a thread
-/// or a pool: the timer does not wait in it, and its stop does not drop it. Thread: any. The process has one thread for all such timers, from the
-/// first on. A custom target (target.h) is notified by a thread of an additional pool. All these threads sleep while no timer is due.
+/// that clock later. A wall clock that is set past the deadline has reached it; if it is set back, the timer waits longer. If the deadline has passed
+/// already, the timer is submitted as a job at once, behind timers with earlier deadlines. If `target` has been stopped when the timer is due, the
+/// job is dropped. csched_timer_cancel removes a waiting timer at once. A child of fork has none of the waiting timers. Returns: as
+/// csched_target_submit_at; also EAGAIN, ENOMEM, EMFILE or ENFILE when there is no thread, memory or descriptor for the clock: the job has then been
+/// dropped, and a later call may succeed. Requires: the job is idle. `target`, of whatever kind, stays valid until the timer's release: the timer
+/// does not wait in the target, and the target's stop does not drop it. Thread: any. The first call starts one thread for all such timers. A custom
+/// target (target.h) gets its timers from a worker of an additional pool. All these threads sleep while no timer is due.
 int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csched_timer *timer, csched_time deadline,
                                   csched_time leeway);
 
-/// Returns: how many threads serve these timers. Private.
+/// Returns: how many threads the library has for these timers. Private.
 size_t csched_clocks_threads_(void);
 
 CSCHED_END_DECLS

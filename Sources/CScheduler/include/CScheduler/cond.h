@@ -2,10 +2,10 @@
 // Depends on: lock.h.
 //
 // All zero is a condition without waiters: static and zeroed memory needs no initialiser, and no heap is used. Waiters are woken in the order of
-// their arrival, and only by a signal, a broadcast or the deadline. A woken thread must take the lock again, and another thread may take it first:
-// check the state again, in a loop. A broadcast wakes one waiter. Each woken thread wakes the next after it has taken the lock, so the waiters do not
-// all contend at once. On a pool's thread another thread replaces the waiter. On a loop's thread the wait blocks the loop, so the signal must come
-// from another thread. A child of fork has none of the waiters. Not for signal handlers.
+// their arrival, and only by a signal, a broadcast or the deadline. A woken thread must acquire the lock again, and another thread may acquire it
+// first: check the state again, in a loop. A broadcast wakes one waiter directly. Each woken thread wakes the next when it owns the lock, so the
+// waiters do not all contend at once. While a pool's worker waits, the pool may run another worker in its place. On a loop's thread the wait blocks
+// the loop, so another thread must signal. A child of fork has none of the waiters. Not for signal handlers.
 #ifndef CSCHED_COND_H
 #define CSCHED_COND_H
 
@@ -23,12 +23,12 @@ CSCHED_STATIC_ASSERT(sizeof(csched_cond) == 8, "a condition is 8 bytes");
 #define CSCHED_COND_INIT                                                                                               \
   { 0 }
 
-/// Does: releases `lock` and waits, atomically for threads that take the lock afterwards. Takes the lock again when it is woken. Requires: the caller
-/// owns `lock`, and all concurrent waiters use the same lock; misuse of either stops the process. Thread: the lock's owner; it blocks.
+/// Does: releases `lock` and waits, as one step for threads that acquire the lock afterwards: their signals wake this wait. When woken, acquires the
+/// lock again. Requires: all concurrent waiters use the same lock. Misuse stops the process. Thread: the lock's owner; it blocks.
 void csched_cond_wait(csched_cond *cond, csched_lock *lock);
 
-/// Does: as csched_cond_wait, until `deadline` (of csched_now, nanoseconds) at the latest. It then takes the lock again, even if it has to wait for
-/// the lock. A deadline in the past releases the lock once. Returns: whether a signal or broadcast woke it. Requires, thread: as csched_cond_wait.
+/// Does: as csched_cond_wait, until `deadline` (of csched_now, nanoseconds) at the latest. Then acquires the lock again, even if it must wait for it.
+/// A past deadline only releases and acquires it. Returns: whether a signal or broadcast woke it. Requires, thread: as csched_cond_wait.
 bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline);
 
 /// Does: wakes the thread that has waited longest, if any. Thread: any, with or without the lock.
@@ -37,7 +37,7 @@ void csched_cond_signal(csched_cond *cond);
 /// Does: wakes all present waiters, one after the other. Thread: any, with or without the lock.
 void csched_cond_broadcast(csched_cond *cond);
 
-/// Does: stops the process with a message if a thread waits; otherwise nothing, so the call is optional. Thread: any.
+/// Does: stops the process with a message if a thread waits. Calling it is optional. Thread: any.
 void csched_cond_destroy(csched_cond *cond);
 
 CSCHED_END_DECLS

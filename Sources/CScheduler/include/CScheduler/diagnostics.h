@@ -1,8 +1,8 @@
 // Counts the library's live threads and objects, to find leaks in tests and programs.
 // Depends on: base.h.
 //
-// Threads are always counted. A job is the caller's memory, and each job ends in its `release`: a C program counts jobs there. The Swift module's
-// objects are counted if `csched_counting_` is set.
+// Threads are always counted. Jobs of C programs are not: a program can count its jobs where their `release` is called. Objects of the Swift module
+// are counted if `csched_counting_` is set.
 #ifndef CSCHED_DIAGNOSTICS_H
 #define CSCHED_DIAGNOSTICS_H
 
@@ -10,8 +10,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Returns: how many of the library's threads are alive: keep-alive threads, pool workers and pool monitors, without threads of observers, such as a
-/// trace's. A joined thread is not counted. A released thread is counted until it has finished its work. Thread: any.
+/// Returns: how many of the library's threads are alive: threads with a loop (thread.h), pool workers and pool monitors, but not threads of
+/// observers, such as a trace's. A joined thread is not counted. A thread whose handle was destroyed is counted until it ends. Thread: any.
 size_t csched_live_threads(void);
 
 /// What the Swift module counts. Private.

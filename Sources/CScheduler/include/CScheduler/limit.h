@@ -1,15 +1,15 @@
 // A limited target: runs at most a given number of its jobs at a time, on any base target.
 // Depends on: target.h.
 //
-// Jobs start in the order of their submission, if the base keeps an order. A blocked job counts as running. So a few jobs that wait for a disk or a
-// server never take all threads of a pool. A limited target has no thread and, without work, no cost. A limit of 1 is a serial queue without syncs
-// and suspensions.
+// Jobs start in the order of their submission, if the base runs jobs in order. A blocked job counts as running. So jobs that wait for a disk or a
+// server never occupy all threads of a pool. A limited target has no thread and, without work, no cost. A limit of 1 makes a serial queue without
+// syncs and suspensions.
 //
 // A job that is submitted to the second target (csched_limit_barrier_target) is a barrier. It runs alone, after all earlier jobs and before all later
-// ones. So many jobs may read data that a barrier changes, as with dispatch_barrier_async.
+// ones. So jobs may read data in parallel that only barriers change, as with dispatch_barrier_async.
 //
-// A job releases its permit if it ends its thread, or an exception or longjmp unwinds it (job.h). In a child of fork a limited target behaves as its
-// base does: see pool.h, thread.h and loop.h.
+// Each running job holds one permit of the limit. A job that ends its thread, or that an exception or longjmp unwinds (job.h), releases its permit.
+// In a child of fork a limited target behaves as its base: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_LIMIT_H
 #define CSCHED_LIMIT_H
 
@@ -19,33 +19,33 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_limit csched_limit;
 
-/// The largest limit. A larger argument counts as this: no pool has more threads.
+/// The largest limit. A larger argument counts as this value: no pool has more threads.
 #define CSCHED_LIMIT_MOST 16384
 
 /// Does: creates a target that runs at most `most` of its jobs at a time on `base`. Returns: 0; EINVAL when `most` is less than 1; ENOMEM. Requires:
 /// `base` outlives the target and its jobs. Thread: any.
 int csched_limit_create(csched_limit **limit, csched_target *base, int most);
 
-/// Does: sets the `owner` of the target. While there is work, the target retains the owner: each call of `retain` is followed by one of `release`. So
-/// the owner may destroy the target when its own last reference is released. Thread: before anything is submitted. `retain` and `release` run on any
-/// thread, and must not use the target.
+/// Does: sets the `owner` of the target. The target calls `retain(owner)` when it gets work, and `release(owner)` when it has no more work. So the
+/// owner may destroy the target when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release` are
+/// called on any thread, and must not use the target.
 void csched_limit_own(csched_limit *limit, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
 /// Does: releases the handle. Submitted jobs still run. Requires: each timer that was submitted to the target has been released (check with
 /// csched_job_is_idle). No thread, and no job of the target, is in a call on the handle or makes one later. Thread: any.
 void csched_limit_destroy(csched_limit *limit);
 
-/// Returns: the limited target, to submit to (target.h) or to be the base of queues; valid as long as `limit`. A submission takes a lock for some
-/// instructions, and is not lock-free. Thread: any.
+/// Returns: the limited target, to submit to (target.h) or to be the base of queues; valid as long as `limit`. A submission holds a lock for a few
+/// instructions; it is not lock-free. Thread: any.
 CSCHED_INLINE csched_target *csched_limit_target(csched_limit *limit) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)limit;
 }
 
 /// Returns: the target for barriers, whose base is the limited target. A barrier starts when all earlier jobs of both targets have ended. It runs
-/// alone, and later jobs start after its end. A barrier may be a delayed job, and a thread may wait for it. As the base of a queue, each batch of the
-/// queue is a barrier. A cancelled barrier delays no job after the next submission, or the end of the next job. The target is valid as long as the
-/// limited target. Waiting inside a barrier for another job, or inside any job for a barrier, is EDEADLK (serial.h). Thread: any.
+/// alone, and later jobs start after its end. A barrier may be a delayed job, and a thread may wait for it. If a queue has this target as its base,
+/// each batch of the queue's jobs is a barrier. A cancelled barrier delays other jobs at most until the next submission, or the end of the next job.
+/// Valid as long as the limited target. A wait inside a barrier for another job, or inside a job for a barrier, returns EDEADLK. Thread: any.
 csched_target *csched_limit_barrier_target(csched_limit *limit);
 
 CSCHED_END_DECLS

@@ -2,14 +2,14 @@
 // Depends on: base.h, atomic.h.
 //
 // All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is used. The lock is not recursive.
-// A thread that finds the lock taken spins for a moment, then sleeps. Any thread may take a free lock, even if other threads wait. After the first
-// waiter has slept for 2 ms, no thread may overtake it more than 128 times. Then an unlock transfers the lock to it, at most once in 0.4 ms. A thread
-// has one count of 128 for all the contended locks that it uses.
+// A thread that finds the lock taken spins for a moment, then sleeps. Any thread may acquire a free lock, even if other threads wait. Once the first
+// waiter has slept for 2 ms, other threads may overtake it 128 times at most. Then an unlock transfers the lock to the waiter, at most once in 0.4
+// ms. Each thread counts these 128 over all contended locks that it uses.
 //
-// The word names the owner. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a child of fork, the
-// thread that forked keeps its locks; waiting for a lock whose owner was orphaned stops the process. A thread must unlock before it ends. A waiter
-// checks after a second, and repeatedly later, whether the owner's thread exists, and stops the process if it has ended. Use the lock in one process
-// only, and not in signal handlers.
+// The word contains the owner's thread number. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a
+// child of fork, the thread that forked still owns its locks; waiting for a lock of another thread of the parent stops the process. A thread must
+// unlock before it ends. A waiter checks after a second, and repeatedly later, whether the owner's thread exists, and stops the process if that
+// thread has ended. Use the lock in one process only, and not in signal handlers.
 #ifndef CSCHED_LOCK_H
 #define CSCHED_LOCK_H
 
@@ -18,7 +18,7 @@
 CSCHED_BEGIN_DECLS
 
 /// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. An unlock
-/// does not touch it after releasing it.
+/// does not access the lock after releasing it.
 typedef struct csched_lock {
   uint32_t owner; ///< the owner's system thread number; 0: unlocked
 } csched_lock;
@@ -28,17 +28,17 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 #define CSCHED_LOCK_INIT                                                                                               \
   { 0 }
 
-/// This thread's number for the inline paths. 0 sends them to the slow paths: before the thread's first lock, on a kernel without membarrier, and
-/// under ThreadSanitizer. Private.
+/// This thread's number, for the inline fast paths below. It is 0, so that they call the slow functions, before the thread's first lock, on a kernel
+/// without membarrier, and under ThreadSanitizer. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// The waiter flag that an unlock reads, selected by a hash of the lock's address. It is 0 while no thread waits for a lock with that hash. Private.
+/// A waiter flag, selected by a hash of the lock's address; an unlock reads it. It is 0 while no thread sleeps for a lock with that hash. Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
 enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 };
 extern csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
-enum { CSCHED_LOCK_IS_DUE_ = 2 }; ///< bit of a waiter flag: the next unlock hands the lock over
+enum { CSCHED_LOCK_IS_DUE_ = 2 }; ///< bit of a waiter flag: the next unlock must transfer the lock to the first waiter
 
 CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
   uintptr_t address = (uintptr_t)lock;
@@ -50,7 +50,7 @@ bool csched_lock_trylock_slow_(csched_lock *lock);
 void csched_lock_unlock_slow_(csched_lock *lock);
 void csched_lock_wake_slow_(csched_lock *lock);
 
-/// Does: takes the lock, and waits as long as necessary. Requires: the caller does not own it. Thread: any.
+/// Does: acquires the lock, and waits as long as necessary. Requires: the caller does not own it. Thread: any.
 CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
@@ -58,7 +58,7 @@ CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
   csched_lock_lock_slow_(lock);
 }
 
-/// Does: takes the lock if it is free. Returns: whether it did; false also if the caller already owns it. Thread: any; it never waits.
+/// Does: acquires the lock if it is free. Returns: whether it did; false also if the caller already owns the lock. Thread: any; it never waits.
 CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
@@ -66,8 +66,8 @@ CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   return csched_lock_trylock_slow_(lock);
 }
 
-/// Does: takes the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past is a trylock. Returns: whether
-/// the caller now owns it. Requires: the caller does not own it before. Thread: any.
+/// Does: acquires the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past is a trylock. Returns:
+/// whether the caller now owns the lock. Requires: the caller does not own it before the call. Thread: any.
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline);
 
 /// Does: releases the lock. Requires: the caller owns it. Thread: the owner.
@@ -75,13 +75,13 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
-  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // LK6: not the owner
+  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // LK6: the caller is not the owner
                       (csched_load_relaxed(flag) & CSCHED_LOCK_IS_DUE_) != 0)) { // LK7: a hand-off is due
     csched_lock_unlock_slow_(lock);
     return;
   }
   csched_store_release(&lock->owner, 0u); // LK1: release; pairs with the next owner's acquire; carries the guarded data
-  csched_fence_compiler();                // LK2: light fence; pairs with a sleeper's heavy fence
+  csched_fence_compiler();                // LK2: light fence; pairs with a sleeper's heavy fence, so no wake is lost
   if (CSCHED_UNLIKELY(csched_load_relaxed(flag) != 0)) csched_lock_wake_slow_(lock); // LK2: wakes a sleeper
 }
 

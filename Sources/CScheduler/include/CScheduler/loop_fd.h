@@ -2,7 +2,7 @@
 // Depends on: loop.h.
 //
 // A loop calls a handler when a descriptor can be read or written. Another loop, the host (GLib's, libuv's, Dispatch, poll), can also drive a loop.
-// The host waits for csched_loop_fd, and calls csched_loop_run_ready each time it is readable. A loop that uses neither has no descriptor.
+// The host waits for csched_loop_fd's descriptor, and calls csched_loop_run_ready when it is readable. Other loops have no descriptor.
 #ifndef CSCHED_LOOP_FD_H
 #define CSCHED_LOOP_FD_H
 
@@ -12,9 +12,9 @@ CSCHED_BEGIN_DECLS
 
 /// What a source waits for; combine with or.
 typedef enum csched_fd_events {
-  CSCHED_FD_READ = 1,  ///< readable, at its end, or failed: the next read returns which
-  CSCHED_FD_WRITE = 2, ///< writable, or failed: the next write returns which
-  CSCHED_FD_EDGE = 4,  ///< edge-triggered: report changes only; without it, report as long as ready
+  CSCHED_FD_READ = 1,  ///< readable, at the end of the file, or failed: the next read shows which
+  CSCHED_FD_WRITE = 2, ///< writable, or failed: the next write shows which
+  CSCHED_FD_EDGE = 4,  ///< edge-triggered: reports changes only; without it, reports as long as ready
 } csched_fd_events;
 
 typedef struct csched_fd_source csched_fd_source;
@@ -22,25 +22,25 @@ typedef struct csched_fd_source csched_fd_source;
 /// A descriptor that a loop waits for. The caller owns the memory and the descriptor; initialise it with csched_fd_source_init. All fields except
 /// `context` and `dropped` are private.
 ///
-/// `dropped` may be set between csched_fd_source_init and csched_loop_add_fd. It is called on the loop's thread when the source was removed without
-/// csched_loop_remove_fd; the caller then owns the source again. The error is ECANCELED if the loop was closed. It is EBADF if the descriptor was
-/// closed before the source was removed, which is detected when its number is added again. Without `dropped`, EBADF is a message on standard error.
+/// `dropped` may be set between csched_fd_source_init and csched_loop_add_fd. The loop's thread calls it when the library has removed the source, not
+/// csched_loop_remove_fd; the caller then owns the source again. `error` is ECANCELED if the loop was closed. It is EBADF if the descriptor was
+/// closed before the removal; the library detects that when the number is added again. Without `dropped`, EBADF is a message on standard error.
 struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
   int fd;
-  unsigned events, ready;
-  uint32_t serial, is_silent;
-  struct csched_fds *owner;
-  struct { // libbsd's TAILQ_ENTRY
+  unsigned events, ready;     // what to wait for; what is ready and not yet passed to the handler
+  uint32_t serial, is_silent; // number of its addition, to detect stale events; 1 after csched_loop_silence_fd_
+  struct csched_fds *owner;   // the loop's sources while added, otherwise NULL
+  struct {                    // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
   void (*dropped)(csched_fd_source *source, int error);
-  int (*renew)(csched_fd_source *source);
+  int (*renew)(csched_fd_source *source); // reopens the descriptor in a child of fork; may be NULL
 };
 
-/// Does: prepares `source` to be added. `handler` receives in `events` what is ready: READ, WRITE or both. Spurious calls are possible, so `fd`
-/// should be non-blocking. If the handler runs its loop, it may be called inside itself. Requires: the source is not added to a loop.
+/// Does: prepares `source` to be added. The loop calls `handler` with the ready events: READ, WRITE or both. Spurious calls are possible, so `fd`
+/// should be non-blocking. If the handler runs the loop, the loop may call it again inside itself. Requires: the source is not added to a loop.
 CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsigned events,
                                          void (*handler)(csched_fd_source *source, unsigned events), void *context) {
   CSCHED_NEEDS_ABI();
@@ -56,41 +56,40 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
   source->renew = NULL;
 }
 
-/// Does: calls the source's handler in the loop's runs, among the jobs, whenever its descriptor is ready. A call counts as a job for
+/// Does: adds `source`: from now on the loop's runs call its handler, between jobs, whenever its descriptor is ready. A call counts as a job for
 /// csched_loop_run_once and csched_loop_run_ready. Requires: `source` stays valid until it is removed, or the loop is destroyed. Returns: 0; EBADF;
-/// EPERM if the descriptor cannot be waited for (a regular file); EEXIST if the source, or another one for this descriptor, is already added; EINVAL
-/// if it waits for neither READ nor WRITE; ECANCELED if the loop is closed; the system's errno value without memory or descriptors. Thread: the
-/// loop's.
+/// EPERM if the descriptor cannot be waited for (a regular file); EEXIST if this source, or another for its descriptor, is added; EINVAL if `events`
+/// has neither READ nor WRITE; ECANCELED if the loop is closed; an errno value if memory or descriptors are short. Thread: the loop's.
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: changes what `source` waits for. Events that are no longer asked for are not reported any more. Present readiness is reported again, also
-/// with CSCHED_FD_EDGE. Returns: 0; ENOENT if it is not added to this loop; EINVAL, EBADF, ENOMEM as csched_loop_add_fd. Thread: the loop's.
+/// Does: makes `source` wait for `events` in place of its previous events. A descriptor that is ready now is reported again, also with
+/// CSCHED_FD_EDGE. Returns: 0; ENOENT if `source` is not added to this loop; EINVAL, EBADF, ENOMEM as csched_loop_add_fd. Thread: the loop's.
 int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned events);
 
-/// Does: removes the source. Its handler is not called again, and the source can be freed at once, also inside its own handler or another's. Remove a
-/// source before you close its descriptor. A close of the loop removes all sources. Returns: 0; ENOENT if it is not added to this loop; EBADF if its
-/// descriptor was closed before; it is removed all the same. Thread: the loop's.
+/// Does: removes the source. Its handler is not called again, and the source can be freed at once, also inside any handler. Remove a source before
+/// you close its descriptor. A close of the loop removes all sources. Returns: 0; ENOENT if the source is not added to this loop; EBADF if its
+/// descriptor was closed before: the source is removed nevertheless. Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: removes the source's descriptor from the system's set at once. The descriptor can then be closed, or given to another loop. A handler call
-/// that starts at that moment may still run: the caller must prevent it. csched_loop_remove_fd must still follow on the loop's thread. If it comes
-/// before csched_loop_add_fd, that returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after a close of the
-/// loop it does nothing. Private.
+/// Does: removes the source's descriptor from the system's set at once. The descriptor can then be closed, or added to another loop. A handler call
+/// that starts at that moment may still run; the caller must prevent that. The loop's thread must still call csched_loop_remove_fd. If this call
+/// precedes csched_loop_add_fd, csched_loop_add_fd returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after
+/// a close of the loop it does nothing. Private.
 void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source);
 
-/// Does: returns the loop's descriptor, with which a host can drive it; the first call makes it. It is readable when there is something to do: a job,
-/// a due timer, a ready source, a csched_loop_end_run that has ended no run yet, a new close. Then call csched_loop_run_ready; if more remains, it
-/// stays readable. Without work it causes no wakeups. csched_loop_run_until(loop, 0) then runs no job. It consumes such an end (CSCHED_RUN_ENDED),
-/// ends a closed loop (CSCHED_RUN_CLOSED), or does neither. Other runs remain possible. Only wait for the descriptor, level-triggered, not
-/// edge-triggered. The loop owns it until it is destroyed. In a child of fork it has the same number, and belongs to the child's loop. If the child
-/// has no free descriptor for that, this function's result or a message reports it at the first use. Returns: 0, and the descriptor in `*fd`; an
-/// errno value (EMFILE …) if the system has no descriptor. Thread: the loop's.
+/// Does: stores the loop's descriptor in `*fd`, for a host that drives the loop; the first call creates it. The descriptor is readable while the loop
+/// has something to do: a job, a due timer, a ready source, a csched_loop_end_run that has not ended a run yet, a new close. The host then calls
+/// csched_loop_run_ready. csched_loop_run_until(loop, 0) then runs no job: it only completes a csched_loop_end_run (CSCHED_RUN_ENDED) or a close
+/// (CSCHED_RUN_CLOSED). Other runs remain possible. The host must only wait for the descriptor, level-triggered, not edge-triggered. Without work
+/// there are no wakeups. The loop owns the descriptor. A child of fork has one of the same number for its own loop. If it gets none, because
+/// descriptors are short, this function's result or a message reports that at the first use. Returns: 0; an errno value (EMFILE …) if the system has
+/// no descriptor left. Thread: the loop's.
 int csched_loop_fd(csched_loop *loop, int *fd);
 
-/// Does: detach separates the loop from its thread; attach gives it to the calling thread. For hosts whose threads change: a serial queue of Dispatch
-/// attaches before it runs ready work, and detaches afterwards. Requires: no run is in progress. An attach comes after the detach, or after the last
-/// use by a thread that is about to end. (dispatchMain moves the main queue to other threads before the main thread has ended.) Thread: the loop's to
-/// detach, any to attach.
+/// Does: csched_loop_detach separates the loop from its thread; csched_loop_attach binds it to the calling thread. Use them for a host whose threads
+/// change: a serial queue of Dispatch attaches before it runs ready work, and detaches afterwards. Requires: no run is in progress. Attach only after
+/// the detach, or after the final use by a thread that is about to end. (dispatchMain moves the main queue to other threads before the main thread
+/// has ended.) Thread: the loop's to detach, any to attach.
 void csched_loop_detach(csched_loop *loop);
 void csched_loop_attach(csched_loop *loop);
 

@@ -12,12 +12,11 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_loop_hook csched_loop_hook;
 
-/// Two functions; either may be NULL. The caller owns the memory, sets the first four fields, and sets the others to zero. Fields whose name ends in
-/// `_` are private.
+/// Two functions; either may be NULL. The caller owns the memory, sets the first four fields, and zeroes the others, which are private.
 ///
-/// `before_sleep` is called when no work remains, before the loop polls for work, sleeps, or returns to a host. If the hook submits, ends or closes,
-/// the loop notices it and does not sleep. `after_wake` is called once after each `before_sleep`, before any job. Both run inside the loop's run, and
-/// may be unwound as a job may (job.h). A run inside a hook calls no hooks.
+/// `before_sleep` is called when no work remains, before the loop polls for work, sleeps, or returns to a host. If the hook submits work, ends the
+/// run or closes the loop, the loop does not sleep. `after_wake` is called once after each `before_sleep`, before any job. Both are called inside the
+/// loop's run. An exception or longjmp may unwind them, as a job (job.h). A nested run inside a hook calls no hooks.
 ///
 /// `dropped` is called with ECANCELED on the loop's thread when a close of the loop has removed the hook. The caller then owns the hook again.
 struct csched_loop_hook {
@@ -25,8 +24,8 @@ struct csched_loop_hook {
   void (*after_wake)(csched_loop_hook *hook);
   void (*dropped)(csched_loop_hook *hook, int error);
   void *context;
-  struct csched_hooks *owner_;
-  struct { // libbsd's TAILQ_ENTRY
+  struct csched_hooks *owner_; // the loop's hooks while added, otherwise NULL
+  struct {                     // libbsd's TAILQ_ENTRY
     csched_loop_hook *tqe_next, **tqe_prev;
   } node_;
 };
@@ -35,8 +34,8 @@ struct csched_loop_hook {
 /// closed. Requires: `hook` stays valid until it is removed. Thread: the loop's, hooks included.
 int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook);
 
-/// Does: removes the hook, which can be freed at once, also inside its own functions. Returns: 0; ENOENT if it is not added to this loop. Thread: the
-/// loop's, hooks included.
+/// Does: removes the hook, which can then be freed, even inside its functions. Returns: 0; ENOENT if not added to this loop. Thread: the loop's,
+/// hooks included.
 int csched_loop_remove_hook(csched_loop *loop, csched_loop_hook *hook);
 
 CSCHED_END_DECLS

@@ -8,18 +8,18 @@
 CSCHED_BEGIN_DECLS
 
 /// Returns: the main thread's loop, created by the first call; it exists as long as the process. It runs while the main thread runs it
-/// (csched_loop_run), or while the host to which the main thread gave it drives it (loop_fd.h). The loop is not bound to its thread until this is
-/// called on the main thread once. Thread: any.
+/// (csched_loop_run), or while the host to which the main thread gave it drives it (loop_fd.h). The loop is bound to the main thread by the first
+/// call on that thread. Thread: any.
 csched_loop *csched_main_loop(void);
 
-/// Returns: whether the caller is the thread that the process started with. In a child of fork that is the thread that forked. It then has the main
-/// loop, without the work that the loop had if it belonged to another thread. Thread: any.
+/// Returns: whether the caller is the thread that the process started with. In a child of fork that is the thread that forked, which then owns the
+/// main loop. If the loop belonged to another thread in the parent, the child's loop has none of its work. Thread: any.
 bool csched_is_main_thread(void);
 
-/// Does: records that a host is notified of submissions. A child of fork clears this. Thread: any. Private.
+/// Does: records that a host drives the main loop and is notified of submissions. A child of fork clears this record. Thread: any. Private.
 void csched_main_loop_set_hosted_(void);
 
-/// Does: makes csched_shutdown fail from now on, because all tasks of a Swift program run here. Thread: any. Private.
+/// Does: makes csched_shutdown fail from now on, because all tasks of a Swift program run on this library. Thread: any. Private.
 void csched_main_loop_keep_(void);
 
 /// Returns: whether csched_main_loop_keep_ was called. Thread: any. Private.
@@ -28,8 +28,8 @@ bool csched_main_loop_is_kept_(void);
 /// Returns: whether csched_main_loop_set_hosted_ was called in this process. Thread: any. Private.
 bool csched_main_loop_is_hosted_(void);
 
-/// Does: closes the main loop for good. On its thread, also carries out `policy` and frees what the loop has allocated. Further calls are allowed.
-/// Thread: any, outside jobs. Private.
+/// Does: closes the main loop permanently. On the loop's thread it also runs or drops outstanding work, as `policy` says, and frees the loop's
+/// memory. It may be called again. Thread: any, outside jobs. Private.
 void csched_main_loop_end_(csched_stop_policy policy);
 
 CSCHED_END_DECLS

@@ -1,12 +1,12 @@
 // Sources of a loop besides descriptors: signals, exits of child processes, changes of files.
 // Depends on: loop_fd.h.
 //
-// Each source contains a descriptor's source (loop_fd.h) whose descriptor the library owns. The loop calls its handler during its runs, among the
+// Each source contains a csched_fd_source (loop_fd.h) whose descriptor the library owns. The loop calls the source's handler during its runs, between
 // jobs. Call all functions on the loop's thread. Adding a source returns ENOTSUP where the platform has no such source (Darwin), and EMFILE, with
 // nothing allocated, at the limit of open files.
 //
-// You may set `dropped` of a source between the initialiser and adding it. The loop's thread calls it when the source was removed other than by your
-// call: ECANCELED when the loop was closed. The caller then owns the source again.
+// You may set `dropped` of a source between the initialiser and adding it. The loop's thread calls it when the library, not you, has removed the
+// source; the error is ECANCELED when the loop was closed. You then own the source again.
 //
 // Periodic work is a task: csched_target_async_every (task.h). Notifications from other threads are events: event.h.
 #ifndef CSCHED_SOURCE_H
@@ -20,9 +20,9 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_signal_source csched_signal_source;
 
-/// A signal that a loop waits for. While the source is added, the process has a handler for the signal, which replaces its default action (for
-/// SIGTERM: the end of the process). On any thread, this handler counts the signal and wakes the loop. Interrupted system calls are restarted where
-/// possible (SA_RESTART).
+/// A signal that a loop waits for. While the source is added, the library's signal handler replaces the signal's default action (SIGTERM: ends the
+/// process). On any thread, it counts the signal and wakes the loop, which calls `handler`. Interrupted system calls are restarted where possible
+/// (SA_RESTART).
 ///
 /// Signal masks are not changed, and no thread has to block the signal. If all threads block it, it stays pending. (A signalfd would need all threads
 /// to block it, also those of other libraries, and children would inherit that mask after exec. exec resets a handler.)
@@ -34,31 +34,33 @@ struct csched_signal_source {
   int signal;
 };
 
-/// Does: makes `source` ready to be added. `handler` gets the number of times that `signal` arrived since its last call; the system merges pending
-/// ones. Requires: it is not added to a loop.
+/// Does: makes `source` ready to be added. `handler` gets in `count` how often `signal` arrived since the previous call; the system merges pending
+/// signals. Requires: `source` is not added to a loop.
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context);
 
-/// Does: has the loop wait for the signal. In a child of fork by the loop's thread it continues there. In a child by another thread the signal has
-/// its previous action again. Returns: 0; EBUSY when the signal already has a handler, of another source or other code; EINVAL when it cannot be
-/// handled this way (SIGKILL, SIGSTOP, no signal at all, and SIGSEGV and the like, which report a fault of their thread); EEXIST when the source is
-/// added; ECANCELED when the loop is closed; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source` stays valid until it is removed.
+/// Does: adds `source`, so that the loop waits for its signal. If the loop's thread forks, the source continues in the child. If another thread
+/// forks, the signal has its previous action again in the child. Returns: 0; EBUSY when the signal already has a handler, of another source or other
+/// code; EINVAL when the signal cannot be handled this way (SIGKILL, SIGSTOP, no signal at all, and SIGSEGV and the like, which report a fault of
+/// their thread); EEXIST when the source is already added; ECANCELED when the loop is closed; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source`
+/// stays valid until it is removed.
 int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source);
 
-/// Does: restores the signal's previous action, unless other code has changed it meanwhile; the handler is not called again. Returns: 0; ENOENT when
-/// it is not added to this loop.
+/// Does: removes `source`: its handler is not called again. Restores the signal's previous action, unless other code has changed the action
+/// meanwhile. Returns: 0; ENOENT when `source` is not added to this loop.
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source);
 
-/// Does: as csched_loop_silence_fd_, and releases the signal at once, so that another loop may take it. Requires, thread: as there. Private.
+/// Does: as csched_loop_silence_fd_, and releases the signal at once, so that another loop may add a source for it. Requires, thread: as
+/// csched_loop_silence_fd_. Private.
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source);
 
 // MARK: children
 
 /// How a child process ended.
 typedef enum csched_child_end {
-  CSCHED_CHILD_EXITED,   ///< with this exit status
-  CSCHED_CHILD_SIGNALED, ///< by this signal
-  CSCHED_CHILD_REAPED_ELSEWHERE, ///< ended, but other code got its status (waitpid, SIGCHLD ignored), or it is not a child of this process
+  CSCHED_CHILD_EXITED,           ///< it exited; `status` is the exit status
+  CSCHED_CHILD_SIGNALED,         ///< a signal ended it; `status` is the signal's number
+  CSCHED_CHILD_REAPED_ELSEWHERE, ///< it ended; other code got its status (waitpid, SIGCHLD ignored), or it is no child
 } csched_child_end;
 
 typedef struct csched_child_source csched_child_source;
@@ -72,18 +74,17 @@ struct csched_child_source {
   int pid;
 };
 
-/// Does: makes `source` ready to be added. `handler` is called once, when process `pid` has ended. By then the source is removed and the child is
-/// reaped. Requires: it is not added to a loop.
+/// Does: makes `source` ready to be added. `handler` is called once, when process `pid` has ended. By then the library has removed the source and
+/// reaped the child. Requires: `source` is not added to a loop.
 void csched_child_source_init(csched_child_source *source, int pid,
                               void (*handler)(csched_child_source *source, csched_child_end end, int status),
                               void *context);
 
-/// Does: has the loop wait for the end of the process, by its pidfd, so that a reused pid is not mistaken for it. Returns: 0; ESRCH when there is no
-/// such process; EINVAL; EEXIST; ECANCELED; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source` stays valid until its handler is called, or it is
-/// removed.
+/// Does: adds `source`: the loop waits for the end of the process, by its pidfd, so a reused pid is harmless. Returns: 0; ESRCH when there is no such
+/// process; EINVAL; EEXIST; ECANCELED; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source` stays valid until its handler is called, or it is removed.
 int csched_loop_add_child(csched_loop *loop, csched_child_source *source);
 
-/// Does: removes the source. The caller must reap the child. Returns: 0; ENOENT when it is not added to this loop.
+/// Does: removes the source. The caller must then reap the child. Returns: 0; ENOENT when the source is not added to this loop.
 int csched_loop_remove_child(csched_loop *loop, csched_child_source *source);
 
 // MARK: files
@@ -92,13 +93,12 @@ int csched_loop_remove_child(csched_loop *loop, csched_child_source *source);
 typedef enum csched_file_changes {
   CSCHED_FILE_MODIFIED = 1,   ///< its contents changed
   CSCHED_FILE_ATTRIBUTES = 2, ///< its owner, times, permissions or links changed
-  CSCHED_FILE_CREATED = 4,    ///< a directory entry was created, or moved into it
-  CSCHED_FILE_DELETED = 8,    ///< an entry was deleted, or moved away; name NULL: the file itself
+  CSCHED_FILE_CREATED = 4,    ///< in the directory, an entry was created or moved in
+  CSCHED_FILE_DELETED = 8,    ///< in the directory, an entry was deleted or moved away; `name` NULL: `path` itself
   CSCHED_FILE_MOVED = 16,     ///< the file itself was moved
   CSCHED_FILE_WRITTEN = 32,   ///< a descriptor that was open for writing was closed
   CSCHED_FILE_LOST = 64,      ///< always reported: the system lost changes; read the state again
-  CSCHED_FILE_GONE =
-      128, ///< always reported: no more changes, because the file was deleted or unmounted; the source stays until it is removed
+  CSCHED_FILE_GONE = 128,     ///< always reported, finally: the file was deleted or unmounted; remove the source
 } csched_file_changes;
 
 typedef struct csched_file_source csched_file_source;
@@ -111,21 +111,21 @@ struct csched_file_source {
   void *context;
   const char *path;
   unsigned changes;
-  int lost; ///< private: the error when the file could not be reopened
+  int lost; ///< private: errno value if a child of fork could not reopen the file, otherwise 0
 };
 
 /// Does: makes `source` ready to be added. `handler` gets the changes one by one. `name` is the directory entry's name, valid during the call; NULL
-/// for `path` itself. Requires: it is not added to a loop; `path` stays valid until it is removed.
+/// for `path` itself. Requires: `source` is not added to a loop; `path` stays valid until `source` is removed.
 void csched_file_source_init(csched_file_source *source, const char *path, unsigned changes,
                              void (*handler)(csched_file_source *source, unsigned changes, const char *name),
                              void *context);
 
-/// Does: has the loop wait for these changes of the file that `path` names now, not of a later file of that name. In a child of fork it starts again.
-/// Returns: 0; EINVAL when `changes` has no valid flag; ENOENT, EACCES … as for opening the path; EEXIST; ECANCELED; EMFILE, ENFILE, ENOMEM; ENOSPC
-/// when the system watches too many; ENOTSUP. Requires: `source` stays valid until it is removed.
+/// Does: adds `source`, so that the loop waits for its changes of the file that `path` names now, not of a later file of that name. A child of fork
+/// opens the path again. Returns: 0; EINVAL when `changes` has no valid flag; ENOENT, EACCES … as for opening the path; EEXIST; ECANCELED; EMFILE,
+/// ENFILE, ENOMEM; ENOSPC when the system watches too many files; ENOTSUP. Requires: `source` stays valid until it is removed.
 int csched_loop_add_file(csched_loop *loop, csched_file_source *source);
 
-/// Does: removes the source; the handler is not called again. Returns: 0; ENOENT when it is not added to this loop.
+/// Does: removes the source; its handler is not called again. Returns: 0; ENOENT when the source is not added to this loop.
 int csched_loop_remove_file(csched_loop *loop, csched_file_source *source);
 
 CSCHED_END_DECLS

@@ -14,26 +14,26 @@ typedef struct csched_span_statistics {
 
 /// What happened on a target while statistics were on.
 typedef struct csched_statistics {
-  uint64_t submitted; ///< jobs, including delayed ones; a repeating task counts once for each call
-  uint64_t run;       ///< to the end
-  uint64_t cancelled, dropped;
-  uint64_t waiting;               ///< now: submitted and not started, including delayed jobs
-  uint64_t wakes;                 ///< submissions that had to wake a thread
-  uint64_t steals;                ///< forks of its jobs (csched_pool_fork) that another thread took
-  uint64_t system_calls;          ///< to sleep or wake, by its jobs and by submissions to it
-  csched_span_statistics latency; ///< from the submission, or the deadline, to the start
-  csched_span_statistics run_time;
+  uint64_t submitted;              ///< jobs, including delayed ones; a repeating task counts once for each call
+  uint64_t run;                    ///< jobs that ran to their end
+  uint64_t cancelled, dropped;     ///< jobs that did not run: by a cancel, or by the target
+  uint64_t waiting;                ///< jobs that are submitted and not started now, delayed ones included
+  uint64_t wakes;                  ///< submissions that had to wake a thread
+  uint64_t steals;                 ///< jobs that its jobs forked (csched_pool_fork) and another thread ran
+  uint64_t system_calls;           ///< calls to sleep or wake, by its jobs and by submissions to it
+  csched_span_statistics latency;  ///< from a job's submission or deadline to its start
+  csched_span_statistics run_time; ///< from a job's start to its end
 } csched_statistics;
 
 /// Does: csched_statistics_begin turns counting on for all targets, at about 200 ns per job; csched_statistics_end turns it off. Jobs that were
-/// submitted while it was on are counted to their end. Turning it on again continues the earlier figures. It counts up to 4096 targets and 57344
-/// waiting jobs at a time; further ones are not counted. Returns: 0, or ENOMEM. Thread: any.
+/// submitted while counting was on are counted to their end. Turning it on again continues the earlier figures. At most 4096 targets, and 57344
+/// waiting jobs at a time, are counted. Returns: 0, or ENOMEM. Thread: any.
 int csched_statistics_begin(void);
 void csched_statistics_end(void);
 
-/// Does: writes the figures of `target`: of jobs submitted to it directly, without those of queues on it. All are zero if nothing was counted. The
-/// figures are read one after the other while work continues. Virtual time has no latency. Returns: whether anything was counted. Requires: `target`
-/// is valid. Thread: any.
+/// Does: writes to `statistics` the figures of jobs submitted directly to `target`, not to queues on it. All are zero if no job was counted. The
+/// figures are read one after the other while work continues. In virtual time the latency is not measured. Returns: whether any job was counted.
+/// Requires: `target` is valid. Thread: any.
 bool csched_target_statistics(const csched_target *target, csched_statistics *statistics);
 
 CSCHED_END_DECLS

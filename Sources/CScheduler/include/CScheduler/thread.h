@@ -3,9 +3,9 @@
 //
 // Use it for state that is confined to one thread: a database handle, a GL context, an interpreter.
 //
-// A job may end its thread (pthread_exit, cancellation). The job has then ended, and outstanding work is dropped, as by CSCHED_STOP_DROP. Catch C++
-// exceptions inside the job: one that escapes ends the process (std::terminate). In a child of fork the thread is orphaned, unless its own job
-// forked. Submitting, rearming or joining then stops the process with a message; stopping or destroying does nothing.
+// A job may end its thread (pthread_exit, cancellation). The library then ends the job, and drops outstanding work, as by CSCHED_STOP_DROP. Catch C++
+// exceptions inside the job: an exception that escapes a job ends the process (std::terminate). In a child of fork the thread is orphaned, unless one
+// of its jobs called fork. Submitting, rearming or joining then stops the process with a message; stopping or destroying does nothing.
 #ifndef CSCHED_THREAD_H
 #define CSCHED_THREAD_H
 
@@ -17,33 +17,30 @@ typedef struct csched_thread csched_thread;
 
 /// How the system schedules the thread.
 typedef enum csched_thread_policy {
-  CSCHED_POLICY_DEFAULT, ///< as the starting thread
+  CSCHED_POLICY_DEFAULT, ///< as the thread that starts it
   CSCHED_POLICY_NICE,    ///< `priority` is its nice value, from -20 to 19
-  CSCHED_POLICY_FIFO, ///< real time: `priority` from 1 to 99 on Linux; runs before all non-real-time threads until it sleeps
+  CSCHED_POLICY_FIFO,    ///< real time: `priority` is 1 to 99 on Linux; precedes non-real-time threads until it sleeps
   CSCHED_POLICY_ROUND_ROBIN, ///< as FIFO, but alternates with threads of equal priority
 } csched_thread_policy;
 
 /// How to start a thread. All zero is the default.
 typedef struct csched_thread_options {
-  const char
-      *name; ///< shown by the system's tools; cut at 15 bytes, never inside a UTF-8 character; NULL keeps the default
+  const char *name; ///< shown by system tools; cut at 15 bytes, not inside a UTF-8 character; NULL: the default
   void (*at_end)(void *context); ///< called on the thread after all its work; may be NULL
   void *context;                 ///< the argument of at_end
-  size_t
-      stack_size; ///< bytes; raised to the system's minimum (16 KB) plus the program's thread-locals, which are stored there, too:
-                  ///< enough for small jobs, and all that is called here; 0 is the system's default
-  const unsigned *
-      processors; ///< the numbers of the processors that it may run on, counted from 0 as in the system tools; read during the start
-  size_t processor_count; ///< how many numbers; 0: those of the starting thread
-  csched_thread_policy
-      policy;   ///< threads and processes that it starts do not inherit real time, but a nice value above 0
-  int priority; ///< as `policy` says
+  /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus the program's thread-locals, which are stored on
+  /// the stack: enough for small jobs and all that the library calls on the thread.
+  size_t stack_size;
+  const unsigned *processors;  ///< those that the thread may run on: numbers from 0, as in system tools; copied
+  size_t processor_count;      ///< how many numbers; 0: the processors of the thread that starts it
+  csched_thread_policy policy; ///< what the thread starts inherits a nice value above 0, but not real time
+  int priority;                ///< as `policy` says
 } csched_thread_options;
 
 /// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value, with nothing allocated and
-/// `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL: no such processor, policy or priority, or this process may
-/// not use the processor. EPERM or EACCES: it may not use the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP: the
-/// system does not support it for a thread (Darwin). Thread: any.
+/// `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL: no such processor, policy or priority, or one that this
+/// process may not use. EPERM or EACCES: this process may not use the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP:
+/// the system does not support the option for a thread (Darwin). Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
 /// Returns: the thread's loop, for functions that need a loop (csched_loop_rearm, an activation). Do not destroy it. Thread: any.
@@ -60,10 +57,11 @@ bool csched_thread_is_current(const csched_thread *thread);
 /// Returns: whether the thread was started in the parent process, before fork. Thread: any.
 bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does: stops the thread (target.h): it ends after its outstanding work was run or dropped, as `policy` says. Thread: any, itself included.
+/// Does: stops the thread, without waiting: it refuses later work, runs or drops outstanding work (`policy`: loop.h), and ends. Thread: any, itself
+/// included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
-/// Does: waits until the thread has ended. Several threads may wait, also when it has already ended. Returns: 0; EDEADLK at once when the caller is
+/// Does: waits until the thread has ended. Several threads may join, also after the thread has ended. Returns: 0; EDEADLK at once when the caller is
 /// that thread. Thread: any; it blocks.
 int csched_thread_join(csched_thread *thread);
 

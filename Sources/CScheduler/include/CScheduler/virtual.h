@@ -2,16 +2,16 @@
 // Depends on: target.h.
 //
 // Time is a 64-bit count of ticks, with any meaning that you like. It moves only by the calls below, never back. Work that becomes due runs on the
-// thread that moves the clock, in the order of deadlines, and within a tick in the order of submission. Jobs, timers and serial queues work as
-// elsewhere. The deadlines of csched_target_submit_at are ticks, and leeways are ignored, with one exception: csched_virtual_run does not continue
+// thread that moves the clock, in the order of deadlines, and within a tick in the order of submission. The deadlines of csched_target_submit_at are
+// ticks. Jobs, timers and serial queues work as on other targets, but leeways are ignored, with one exception: csched_virtual_run does not continue
 // for a timer whose leeway is CSCHED_FOREVER.
 //
-// A sync waits on a queue with this base when the queue has work or is suspended. Until the sync ends, work due at the current tick runs as soon as
-// it is submitted: on the driving thread, otherwise on a waiting thread.
+// A csched_serial_sync waits if its queue, whose base is the virtual time, has work or is suspended. Until that sync ends, work due at the current
+// tick runs as soon as it is submitted: on the thread that drives, or if none drives, on a thread that waits in a sync.
 //
-// One thread at a time drives the clock. While it does, another call of csched_virtual_advance, _advance_to, _run or _step, on another thread or in a
-// job, extends the current drive and returns at once. A drive that is unwound by a C++ exception, longjmp or thread exit ends, with all requests that
-// extended it. In a child of fork the drive continues; a job that runs in the parent does not run again in the child.
+// A drive is a call that moves the clock and runs work. One thread at a time drives. If a job or another thread then calls csched_virtual_advance,
+// _advance_to, _run, _run_all or _step, the call extends the current drive and returns at once. A C++ exception, longjmp or thread exit that unwinds
+// a drive ends it, and all requests that extended it. In a child of fork the drive continues; the job that was running does not run again there.
 #ifndef CSCHED_VIRTUAL_H
 #define CSCHED_VIRTUAL_H
 
@@ -21,18 +21,18 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_virtual csched_virtual;
 
-/// Does: creates virtual time whose clock starts at `start`. A drive that has run `turn_limit` jobs and finds more counts as endless, and stops the
-/// process; 0: 2^21. Returns: 0 or ENOMEM. Thread: any.
+/// Does: creates virtual time whose clock starts at `start`. If a drive has run `turn_limit` jobs (0: 2^21) and more are due, it counts as endless,
+/// and the process stops with a message. Returns: 0 or ENOMEM. Thread: any.
 int csched_virtual_create(csched_virtual **timeline, csched_time start, size_t turn_limit);
 
 /// Does: closes the virtual time (target.h), and drops waiting work. Thread: any.
 void csched_virtual_close(csched_virtual *timeline);
 
-/// Does: as csched_virtual_close, and frees it. Requires: no thread is in a call on it or makes one later; its queues were destroyed or have no work;
-/// all submitted work was released. Thread: any.
+/// Does: closes and frees the virtual time. Requires: no thread is in a call on it or makes one later; its queues were destroyed or have no work; all
+/// submitted work was released. Thread: any.
 void csched_virtual_destroy(csched_virtual *timeline);
 
-/// Returns: the virtual time as a target, to submit to (target.h). Valid as long as it. Thread: any may submit and cancel at any time.
+/// Returns: the virtual time as a target, to submit to (target.h). Valid as long as `timeline`. Thread: any may submit and cancel at any time.
 CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) {
   CSCHED_NEEDS_ABI();
   return (csched_target *)timeline;
@@ -41,11 +41,11 @@ CSCHED_INLINE csched_target *csched_virtual_target(csched_virtual *timeline) {
 /// Returns: the current tick; inside a job, the job's tick. Thread: any.
 csched_time csched_virtual_now(csched_virtual *timeline);
 
-/// Returns: how many jobs and timers wait, without cancelled ones; a serial queue with work counts as one. It takes constant time if no plain jobs
-/// wait. Thread: any.
+/// Returns: how many jobs and timers wait, without cancelled ones; a serial queue with work counts as one. The call takes constant time, unless jobs
+/// that are not timers wait. Thread: any.
 size_t csched_virtual_pending(csched_virtual *timeline);
 
-/// The kind of a drive. Private.
+/// What a drive does: see the functions below. Private.
 typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_ADVANCE,
   CSCHED_VIRTUAL_RUN,
@@ -53,7 +53,7 @@ typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_STEP,
 } csched_virtual_request;
 
-/// Does: carries out `request` with `amount`. Returns: false when the drive exceeds the limit of jobs. Private.
+/// Does: drives: `amount` is the goal (ADVANCE), the number of jobs (STEP), or unused. Returns: false when the drive exceeds `turn_limit`. Private.
 bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                            csched_scope *scope);
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) CSCHED_NORETURN;
@@ -72,36 +72,36 @@ CSCHED_INLINE void csched_virtual_advance_to(csched_virtual *timeline, csched_ti
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_ADVANCE, time, "csched_virtual_advance_to");
 }
 
-/// Does: as csched_virtual_advance_to, by `span` ticks from now, at most to CSCHED_FOREVER. Thread: any.
+/// Does: as csched_virtual_advance_to, by `span` ticks from the current tick, at most to CSCHED_FOREVER. Thread: any.
 CSCHED_INLINE void csched_virtual_advance(csched_virtual *timeline, csched_time span) {
   csched_time now = csched_virtual_now(timeline);
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_ADVANCE, span > CSCHED_FOREVER - now ? CSCHED_FOREVER : now + span,
                        "csched_virtual_advance");
 }
 
-/// Does: runs all work, and moves the clock to each deadline. It ends when only timers due at CSCHED_FOREVER, or with a leeway of CSCHED_FOREVER,
-/// remain. Such a leeway does not keep a timer from running before other work that is due later. Submit a job that repeats forever with that leeway,
-/// except for its first time. Thread: any.
+/// Does: runs all work, and moves the clock to each deadline. Returns when only timers due at CSCHED_FOREVER, or with a leeway of CSCHED_FOREVER,
+/// remain. While other work remains, timers of that leeway run in their order. Give this leeway to a timer that repeats forever, except for its first
+/// time. Thread: any.
 CSCHED_INLINE void csched_virtual_run(csched_virtual *timeline) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_RUN, 0, "csched_virtual_run");
 }
 
-/// Does: as csched_virtual_run, but continues for timers of any leeway: repeating work must end by itself. Thread: any.
+/// Does: as csched_virtual_run, but continues for timers of any leeway: work that repeats must end by itself. Thread: any.
 CSCHED_INLINE void csched_virtual_run_all(csched_virtual *timeline) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_RUN_ALL, 0, "csched_virtual_run_all");
 }
 
-/// Does: runs the next `count` jobs that were not cancelled, and moves the clock to each; fewer if no more are due before CSCHED_FOREVER. A serial
-/// queue's job counts like any other. Thread: any.
+/// Does: runs the next `count` jobs that were not cancelled, and moves the clock to the deadline of each; fewer if no more are due before
+/// CSCHED_FOREVER. A serial queue's job counts like any other. Thread: any.
 CSCHED_INLINE void csched_virtual_step(csched_virtual *timeline, csched_time count) {
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_STEP, count, "csched_virtual_step");
 }
 
-/// Does: ends the current drive, with the requests that extended it, after the running job. Later calls are not affected. The clock stays. Thread:
+/// Does: ends the current drive, with the requests that extended it, after the running job. Later drives are not affected. The clock stays. Thread:
 /// any.
 void csched_virtual_end_run(csched_virtual *timeline);
 
-/// Does: moves the clock to `time`, unless that has passed, and runs nothing. Work due by then runs late, in the next drive. Thread: any.
+/// Does: moves the clock to `time`, unless `time` has passed, and runs nothing. Work due by then runs in the next drive, late. Thread: any.
 void csched_virtual_skip_to(csched_virtual *timeline, csched_time time);
 
 CSCHED_END_DECLS

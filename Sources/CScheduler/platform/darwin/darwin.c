@@ -1,6 +1,5 @@
 #if defined(__APPLE__) // Platform layer for Darwin, written to compile there; only Linux is tested. See platform.h.
 #include "../platform.h"
-
 #include <errno.h>
 #include <mach/mach.h>
 #include <os/os_sync_wait_on_address.h>
@@ -34,7 +33,7 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   switch (error) {
   case 0: return CSCHED_FUTEX_WOKEN; // or CHANGED: Darwin does not distinguish them
   case EINTR:
-  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was not resident: check the word again
+  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was not resident; the caller tries again
   case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
   default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n");
   }
@@ -53,7 +52,6 @@ void csched_futex_wake_(uint32_t *word, int count) {
 uint32_t csched_has_membarrier_;
 
 bool csched_settle_fences_(void) { return false; }
-
 void csched_fence_heavy_(void) { csched_fence_full(); }
 
 // MARK: processors and time
@@ -66,7 +64,7 @@ unsigned csched_cpu_count_(void) {
 
 uint32_t csched_processors_seen_;
 
-void csched_processors_look_(void) {                      // Darwin restricts no thread to processors
+void csched_processors_look_(void) {                      // no affinity: all processors
   if (csched_load_relaxed(&csched_processors_seen_) == 0) // Speed only
     csched_store_relaxed(&csched_processors_seen_, csched_cpu_count_() > 1 ? (uint32_t)CSCHED_PROCESSORS_MANY_ : 1u);
 }
@@ -84,13 +82,9 @@ void csched_nap_(csched_time span) {
 // MARK: threads
 
 size_t csched_os_thread_least_stack_(void) { return PTHREAD_STACK_MIN; }
-
 void csched_os_thread_be_punctual_(void) {} // Darwin offers this to real-time threads only
-
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
-
 uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
-
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
 
 void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
@@ -116,7 +110,7 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
 }
 
-bool csched_os_thread_is_ready_(uint32_t id) { // not known: the pool then counts the thread as blocked
+bool csched_os_thread_is_ready_(uint32_t id) { // unknown, so the pool counts the thread as blocked
   (void)id;
   return false;
 }
@@ -135,7 +129,6 @@ bool csched_os_thread_has_nice_(int *nice) { // Darwin has one nice value per pr
 }
 
 bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; } // only "no change" is possible
-
 int csched_os_thread_nice_(void) { return 0; }
 void csched_os_thread_lift_(uint32_t thread) { (void)thread; }
 bool csched_os_thread_is_lifted_(uint32_t thread) {
@@ -148,7 +141,6 @@ int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
 }
 
 int csched_os_thread_set_policy_(unsigned policy, int priority) { return (void)policy, (void)priority, ENOTSUP; }
-
 bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 
 // MARK: memory

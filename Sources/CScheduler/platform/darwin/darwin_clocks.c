@@ -1,6 +1,5 @@
 #if defined(__APPLE__) // Platform layer for Darwin, untested as darwin.c: other clocks. See platform_clocks.h.
 #include "../platform_clocks.h"
-
 #include <errno.h>
 #include <notify.h>
 #include <notify_keys.h>
@@ -8,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OWN = 1 }; // the timer's ident
+enum { OWN = 1 }; // ident of the kqueue's timer
 
 static const uint64_t NANOSECONDS = 1000000000;
 
@@ -20,13 +19,14 @@ csched_time csched_os_clock_now_(int clock) {
   return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec;
 }
 
+// Does: changes one filter of the kqueue. Returns: 0 or an errno value.
 static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data) {
   struct kevent64_s event;
   EV_SET64(&event, ident, (int16_t)filter, (uint16_t)flags, notes, data, 0, 0, 0);
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-// Darwin's timers do not follow a clock that is set. So the wall clock's alarm is also readable after each setting; its user then sets it again.
+// Darwin does not adjust a timer when its clock is set. So the wall clock's alarm is also readable after each setting; its user then sets it again.
 int csched_alarm_open_(csched_alarm *alarm, int clock) {
   int saved = errno, error = 0, token;
   *alarm = (csched_alarm){kqueue(), -1, clock};
@@ -48,7 +48,7 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// Does: reads all notices that the clock was set.
+// Does: reads all messages that the clock was set, so that `fd` is no longer readable for them.
 static void drain_changes(const csched_alarm *alarm) {
   struct kevent64_s event;
   struct timespec none = {0, 0};

@@ -1,14 +1,14 @@
 #if defined(__APPLE__) // Platform layer for Darwin, untested as darwin.c: pollers (kqueue). See platform.h.
 #include "../platform.h"
-
 #include <errno.h>
 #include <sys/event.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OWN = 1, BATCH = 64 }; // the ident of the wake and of the alarm; the events of one wait
+enum { OWN = 1, BATCH = 64 }; // ident of the wake and of the alarm, which differ by filter; events of one wait
 
+// Does: changes one filter of the kqueue. Returns: 0 or an errno value.
 static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data, uint64_t tag) {
   struct kevent64_s event;
   EV_SET64(&event, ident, (int16_t)filter, (uint16_t)flags, notes, data, tag, 0, 0);
@@ -47,13 +47,12 @@ int csched_poller_renew_(csched_poller *poller) { // a child of fork inherits no
   return error;
 }
 
-// Not needed: a kqueue drops a descriptor when it is closed, even if duplicates are open.
+// Not needed on Darwin: a kqueue drops a descriptor when it is closed, even if duplicates are open. So no event lacks a source.
 int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
   (void)poller, (void)next;
   return ENOTSUP;
 }
 void csched_poller_replace_(csched_poller *poller, csched_poller *next) { (void)poller, (void)next; }
-
 void csched_poller_check_(const csched_poller *poller) { (void)poller; }
 
 int csched_poller_wake_(const csched_poller *poller) {
@@ -88,9 +87,10 @@ static int set_one(csched_poller *poller, int fd, int filter, unsigned mask, uns
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   int saved = errno;
   if ((before ^ events) & CSCHED_POLLER_EDGE && before != 0 && events != 0)
-    csched_poller_set_(poller, fd, before, 0, 0);
+    csched_poller_set_(poller, fd, before, 0, 0); // EDGE changes: removes both filters first
   int error = set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, before, events, tag);
   int other = error != 0 ? error : set_one(poller, fd, EVFILT_WRITE, CSCHED_POLLER_WRITE, before, events, tag);
+  // The second filter failed: removes the first one.
   if (error == 0 && other != 0 && before == 0) set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, events, 0, tag);
   errno = saved;
   return other;

@@ -1,6 +1,5 @@
 #if defined(__APPLE__) // Platform layer for Darwin: no signals, children and files yet. See platform_sources.h.
 #include "../platform_sources.h"
-
 #include <errno.h>
 #include <fcntl.h>
 

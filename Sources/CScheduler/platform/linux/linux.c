@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: time, futexes, fences, threads. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -18,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 }; // ns in a second; membarrier calls before it counts as refused
+enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 }; // ns in a second; membarrier calls until the process stops
 
 static const char PERMIT[] = "Permit it where system calls are filtered (seccomp).";
 
@@ -61,8 +60,8 @@ void csched_futex_wake_(uint32_t *word, int count) {
   static uint32_t unused;
   csched_os_calls_();
   int saved = errno;
-  // A wake may fail because the sleeper has returned: its memory may be unmapped, or be a futex of another kind. A wake on `unused`, where no thread
-  // sleeps, fails only if the system refuses the call. Then a thread could sleep for ever.
+  // A wake may fail because the sleeper has returned, and its memory is unmapped or another kind of futex. That does no harm. A wake on `unused`,
+  // where no thread sleeps, fails only if the system refuses the call. Then a thread could sleep for ever, so the process stops.
   if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&unused, 1))
     csched_os_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
@@ -72,12 +71,12 @@ void csched_futex_wake_(uint32_t *word, int count) {
 
 uint32_t csched_has_membarrier_;
 
-enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 };
+enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 }; // results of decide_fences
 
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
 
-// Returns: the kind of the heavy fence: FULL, or PRIVATE: a membarrier that interrupts the process's processors. The first call decides for all
-// threads, because both fences must agree. Only after `kind` is PRIVATE do light fences become compiler fences.
+// Returns: the kind of the heavy fence. FULL: a full fence. PRIVATE: a membarrier, which interrupts the processors that run this process. The first
+// call decides for all threads, because both fences must agree. Light fences become compiler fences only after `kind` is PRIVATE.
 static uint32_t decide_fences(void) {
   static uint32_t kind;
   uint32_t found = csched_load_acquire(&kind);
@@ -85,7 +84,7 @@ static uint32_t decide_fences(void) {
   int saved = errno;
   uint32_t asked = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
   errno = saved;
-  if (!csched_cas_acq_rel(&kind, &found, asked)) return found;
+  if (!csched_cas_acq_rel(&kind, &found, asked)) return found; // another thread has decided
   if (asked == PRIVATE) csched_store_relaxed(&csched_has_membarrier_, 1u);
   return asked;
 }
@@ -117,8 +116,8 @@ __attribute__((constructor)) static void decide_fences_at_load(void) { decide_fe
 
 // MARK: time
 
-// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own code. Futexes and pollers use raw
-// system calls, which are no cancellation points.
+// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own code. The raw system
+// calls of futexes and pollers are no cancellation points.
 static int disable_cancellation(void) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -136,6 +135,7 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
+// Does: adds the size of one library's thread-local storage to `*sum`.
 static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++)
@@ -176,9 +176,8 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   errno = saved;
 }
 
-// The kernel's default timer slack is 50 µs. A timer that may be late has a leeway of its own.
+// Sets the timer slack to 1 ns. The kernel's default is 50 µs; the library's timers have their own leeway.
 void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
-
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 uint32_t csched_os_thread_id_(void) {
@@ -227,13 +226,13 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
 }
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
-  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's clock id of the thread: as pthread_getcpuclockid
+  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's id of the thread's clock; also in pthread_getcpuclockid
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// Returns: the state of thread `id` in /proc: R: runs or is ready; Z: has ended; another letter: sleeps; 0: unknown.
+// Returns: the state of thread `id` in /proc. R: runs or is ready; Z: has ended; another letter: sleeps; 0: unknown, or system calls are filtered.
 static char state_of(uint32_t id) {
   char path[64], text[128];
   if (is_filtered()) return 0;
@@ -245,15 +244,15 @@ static char state_of(uint32_t id) {
   restore_cancellation(before);
   errno = saved;
   text[length > 0 ? length : 0] = 0;
-  const char *name_end = strrchr(text, ')');
+  const char *name_end = strrchr(text, ')'); // the line is: number (name) state …
   return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
 bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
 
-bool csched_os_thread_has_ended_(uint32_t id) { // the first thread stays as a zombie (Z)
+bool csched_os_thread_has_ended_(uint32_t id) { // the first thread stays as a zombie (Z), and exists
   bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
-  csched_fence_full(); // after the checks; pairs with fences in the kernel's thread exit
+  csched_fence_full(); // after the checks; pairs with fences of the kernel's thread exit: the thread's writes
   return has_ended;
 }
 #endif

@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: clocks other than the monotonic one. See platform_clocks.h.
 #define _GNU_SOURCE
 #include "../platform_clocks.h"
-
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -16,7 +15,8 @@ csched_time csched_os_clock_now_(int clock) {
     csched_os_refused_("csched_clock_now", "clock_gettime", errno,
                        "Permit it where system calls are filtered (seccomp).");
   if (now.tv_sec < 0) return 0;
-  return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec; // the kernel's clocks end in 2262
+  return (csched_time)now.tv_sec * NANOSECONDS +
+         (csched_time)now.tv_nsec; // the kernel's clocks end in 2262: no overflow
 }
 
 int csched_alarm_open_(csched_alarm *alarm, int clock) {
@@ -33,10 +33,10 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// An absolute timer of the kernel follows each setting of its clock. Setting the clock wakes no thread by itself.
+// The kernel adjusts an absolute timer when its clock is set. So `changes` is not needed here.
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
-  if (deadline == 0) deadline = 1;
+  if (deadline == 0) deadline = 1;         // 0 would disarm the timer
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
   if (CSCHED_UNLIKELY(timerfd_settime(alarm->fd, TFD_TIMER_ABSTIME, &at, NULL) != 0))

@@ -1,20 +1,19 @@
 #if defined(__linux__) // Platform layer for Linux: keeps the library loaded after dlclose. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <dlfcn.h>
 #include <link.h>
 
-// The library stays loaded after dlclose, because threads, destructors of thread data and fork handlers have code in it. RTLD_NODELETE pins it;
-// RTLD_NOLOAD finds it by its name, without opening the file. `dlopen` is weak, because a statically linked program may have none.
+// The library stays loaded after dlclose, because threads, destructors of thread data and fork handlers run its code. RTLD_NODELETE pins the library;
+// RTLD_NOLOAD finds it by its name, without opening the file. `dlopen` is weak, because a statically linked program may lack it.
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 typedef struct library {
   const char *name;
-  bool is_library; // false for the first object: the program, which is never unloaded
+  bool is_library; // false for the first object of the walk: the program, which is never unloaded
 } library;
 
-// Called for each loaded object. Returns: 1: the object has this function; `name` is its name, or NULL for the program.
+// Called for each loaded object. Returns: 1, which ends the walk, if the object contains this function; `name`: its name, NULL for the program.
 static int find_own_library(struct dl_phdr_info *info, size_t size, void *context) {
   library *this = context;
   uintptr_t here = (uintptr_t)&find_own_library - info->dlpi_addr;

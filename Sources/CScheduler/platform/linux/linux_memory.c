@@ -1,20 +1,19 @@
 #if defined(__linux__) // Platform layer for Linux: pages, and copies of memory that may be unmapped. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-// A function of LeakSanitizer, if the program has it. By itself, LeakSanitizer searches only memory from malloc.
+// A function of LeakSanitizer; NULL if the program lacks it. Without this call, LeakSanitizer does not search memory from mmap.
 __attribute__((weak)) void __lsan_register_root_region(const void *memory, size_t size);
 
 void csched_os_leaks_look_into_(void *memory, size_t size) {
   if (__lsan_register_root_region != NULL) __lsan_register_root_region(memory, size);
 }
 
-// Locked pages (mlock) keep their content.
+// madvise refuses locked pages (mlock), which keep their content.
 void csched_os_pages_empty_(void *pages, size_t size) {
   int saved = errno;
   madvise(pages, size, MADV_DONTNEED);

@@ -1,34 +1,34 @@
 #if defined(__linux__) // Platform layer for Linux: nice values of threads. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <errno.h>
 #include <sys/resource.h>
 
-enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };     // values of raised_here; the base, -20 to 19, is added to RAISED_ABOVE
-static CSCHED_THREAD_LOCAL uint8_t raised_here; // this thread's state; one byte: see task_memory.c
+// `raised_here`: NOT_RAISED, or RAISED_ABOVE plus the base (-20 to 19) above which this thread's nice value is. One byte: see task_memory.c.
+enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };
+static CSCHED_THREAD_LOCAL uint8_t raised_here;
 
-// Threads whose nice value is above their base. A thread's number selects a slot, and the last thread to write the slot owns it. The table affects
-// speed only. A caller may pass the number of an ended thread: the caller has read the number in a lock that this thread owned.
+// A table of threads whose nice value is above their base. A thread's number selects a slot; a newer thread may overwrite it. Errors cost speed only.
+// LIFTING: a thread is in csched_os_thread_lift_ for this slot. LIFTED: the nice value is reset to the base.
 enum { SLOTS = 64 };
 static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // bits in `thread`
 static struct { uint32_t thread, base; } raised[SLOTS];                        // `thread` 0: an empty slot
 
 static uint32_t *slot_of(uint32_t thread) { return &raised[thread % SLOTS].thread; }
 
-// Does: enters the calling thread into its slot, or removes it.
+// Does: enters `thread`, the calling thread, into its slot, or removes it from there.
 static void note_raised(uint32_t thread, int base, bool is_raised) {
   uint32_t seen = csched_load_relaxed(slot_of(thread)); // racy read, rechecked by the cas
   bool is_here = seen == thread || seen == (thread | LIFTED);
   csched_store_relaxed(&raised[thread % SLOTS].base, (uint32_t)base); // Speed only
-  // A slot with LIFTING is not changed: csched_os_thread_lift_ changes it soon, and the calling thread checks again.
+  // A slot with LIFTING stays unchanged: csched_os_thread_lift_ stores its result there soon.
   if (is_here || (is_raised && seen != (thread | LIFTING)))
     csched_cas_relaxed(slot_of(thread), &seen, is_raised ? thread : 0); // Speed only
 }
 
 void csched_os_thread_lift_(uint32_t thread) {
-  uint32_t seen = csched_load_relaxed(slot_of(thread)); // racy read, rechecked by the cas
-  if (CSCHED_LIKELY(seen != thread) || raised_here != NOT_RAISED) return;
+  uint32_t seen = csched_load_relaxed(slot_of(thread));                             // racy read, rechecked by the cas
+  if (CSCHED_LIKELY(seen != thread) || raised_here != NOT_RAISED) return;           // nothing to lift, or caller raised
   int saved = errno, base = (int)csched_load_relaxed(&raised[thread % SLOTS].base); // Speed only
   uint32_t lifting = thread | LIFTING;
   if (csched_cas_relaxed(slot_of(thread), &seen, lifting)) { // Speed only
@@ -44,12 +44,13 @@ bool csched_os_thread_is_lifted_(uint32_t thread) {
 
 static bool set_nice(int nice) { return setpriority(PRIO_PROCESS, 0, nice) == 0; }
 
+// Returns: whether the limit RLIMIT_NICE permits `nice`. The limit counts from 20 downwards.
 static bool limit_permits(int nice) {
   struct rlimit limit;
   return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
 }
 
-// Returns: whether the calling thread may return to `base`, by its limit or by a capability, which only a trial shows. A trial changes the value.
+// Returns: whether the calling thread may return to `base`: by its limit, or by a capability, which a trial shows. The trial changes the nice value.
 static bool may_return_to(int base) {
   return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }
@@ -59,7 +60,7 @@ bool csched_os_thread_has_nice_(int *nice) {
   errno = 0;
   *nice = getpriority(PRIO_PROCESS, 0);
   bool may = errno == 0 && *nice < 19 && may_return_to(*nice);
-  if (may) set_nice(*nice);
+  if (may) set_nice(*nice); // restores the value after a trial
   errno = saved;
   return may;
 }

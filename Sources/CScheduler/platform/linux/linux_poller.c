@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: pollers (epoll). See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +14,9 @@
 
 enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 }; // ns in a second; bytes; events of one wait
 
-static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // tags; a source's tag ends in its fd, at least 0
+static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // tags; a source's tag ends in its fd, >= 0
 
+// Does: stops the process with a message.
 static CSCHED_NOINLINE CSCHED_NORETURN void refuse(const csched_poller *poller, const char *call, int error) {
   char advice[200];
   snprintf(
@@ -40,7 +40,7 @@ static bool control(const csched_poller *poller, int how, int fd, uint32_t event
 }
 
 // Does: opens and adds the wake and the alarm. The wake is an eventfd that is always readable, and one-shot: each EPOLL_CTL_MOD makes epoll report it
-// once. That call is csched_poller_wake_; it fails unless the epoll set and the eventfd are still the library's. The alarm is an edge-triggered
+// once. csched_poller_wake_ makes this call, which fails if other code has replaced the epoll set or the eventfd. The alarm is an edge-triggered
 // timerfd: epoll reports each expiry once. Neither descriptor is ever read. Returns: 0 or an errno value.
 static int open_wake_and_alarm(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
@@ -72,7 +72,7 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-// Closes the wake and the alarm first, so it needs no further descriptors. The new ones may have other numbers, which no other code knows.
+// Closes the old wake and alarm first, so that free descriptors suffice. The new ones may have other numbers, which no other code knows.
 int csched_poller_renew_(csched_poller *poller) {
   int saved = errno, error = 0;
   close_if_open(&poller->alarm);
@@ -113,7 +113,8 @@ int csched_poller_wake_(const csched_poller *poller) {
   return error;
 }
 
-// EPOLL_CTL_MOD fails if a descriptor was replaced. Without EPOLLIN, it does not report an alarm that has expired and was reported already.
+// Changes the alarm's events: EPOLL_CTL_MOD fails if other code has replaced the epoll set or the timerfd. EPOLL_CTL_MOD reports a readable alarm
+// again. So an expired alarm, which was reported already, gets no EPOLLIN.
 void csched_poller_check_(const csched_poller *poller) {
   int saved = errno;
   uint32_t events = poller->armed != CSCHED_FOREVER ? EPOLLIN | EPOLLET : EPOLLET;
@@ -125,7 +126,7 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   if (deadline == poller->armed) return;
   int saved = errno;
   struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
-  if (deadline == 0) deadline = 1;
+  if (deadline == 0) deadline = 1;         // 0 would disarm the timer
   if (deadline != CSCHED_FOREVER)
     at.it_value = (struct timespec){(time_t)(deadline / NANOSECONDS), (long)(deadline % NANOSECONDS)};
   if (CSCHED_UNLIKELY(timerfd_settime(poller->alarm, TFD_TIMER_ABSTIME, &at, NULL) != 0))
@@ -135,7 +136,7 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
   errno = saved;
 }
 
-// Returns: whether `fd` is now a file or directory, which epoll rejects. Then the earlier descriptor was closed, and so left the epoll set.
+// Returns: whether `fd` is now a file or directory, which epoll rejects. Then the earlier descriptor was closed, which removed it from the epoll set.
 static bool is_file(int fd) {
   struct stat status;
   return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
@@ -149,7 +150,7 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   int saved = errno;
   int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   int error = control(poller, how, fd, bits, tag) ? 0 : errno;
-  // If a descriptor could not be removed, epoll would report it for ever. EBADF, ENOENT: it was closed, and so left the epoll set.
+  // A descriptor that cannot be removed is an error: epoll would report it for ever. EBADF, ENOENT: its close has removed it already.
   bool has_left = error == EBADF || error == ENOENT || (error == EPERM && is_file(fd));
   if (CSCHED_UNLIKELY(events == 0 && error != 0 && !has_left)) refuse(poller, "epoll_ctl", error);
   errno = saved;
@@ -167,13 +168,13 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   int saved = errno, count = 0;
   struct epoll_event found[BATCH] = {0}; // MemorySanitizer does not see the raw system call's writes
   if (most > BATCH) most = BATCH;
-  // epoll_wait() is a cancellation point; the raw system call is none.
+  // A raw system call: epoll_wait() would be a cancellation point.
   long all = syscall(SYS_epoll_pwait, poller->fd, found, most, blocks ? -1 : 0, NULL, (size_t)SIGNAL_SET_SIZE);
   if (CSCHED_UNLIKELY(all < 0) && errno != EINTR) refuse(poller, "epoll_pwait", errno);
   errno = saved; // EINTR: no event
   for (long i = 0; i < all; i++) {
     uint64_t tag = found[i].data.u64;
-    if (tag == ALARM) poller->armed = CSCHED_FOREVER; // expired: csched_poller_arm_ may set the same deadline again
+    if (tag == ALARM) poller->armed = CSCHED_FOREVER; // expired: the same deadline can be set again
     else if (tag != WAKE) events[count++] = (csched_poller_event){tag, events_from(found[i].events)};
   }
   return count;

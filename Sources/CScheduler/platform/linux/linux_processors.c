@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: processors by affinity and quota; a thread's affinity and policy.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,7 +16,7 @@
 
 uint32_t csched_processors_seen_;
 
-// Returns: the calling thread's processors, encoded as csched_processors_seen_. MANY if unknown, or if a cpu_set_t is too small for this machine.
+// Returns: 1 + the calling thread's only processor; MANY: it has several, or the number is unknown (a cpu_set_t may be too small for the machine).
 static uint32_t own_processors(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
@@ -30,7 +29,7 @@ void csched_processors_look_(void) {
   uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
   if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
   int saved = errno;
-  uint32_t here = own_processors();
+  uint32_t here = own_processors(); // a second processor, or MANY, makes the word MANY
   while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
          !csched_cas_relaxed(&csched_processors_seen_, &seen, seen == 0 ? here : CSCHED_PROCESSORS_MANY_)) {}
   errno = saved;
@@ -39,7 +38,7 @@ void csched_processors_look_(void) {
 bool csched_processors_look_again_(void) {
   enum { CALLS_PER_CHECK = 64 };
   static uint32_t calls;
-  uint32_t before = csched_load_relaxed(&calls); // Speed only: lost counts do no harm
+  uint32_t before = csched_load_relaxed(&calls); // Speed only: not atomic, so counts may be lost
   csched_store_relaxed(&calls, before + 1);      // Speed only
   if (before % CALLS_PER_CHECK == 0) csched_processors_look_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
@@ -47,7 +46,7 @@ bool csched_processors_look_again_(void) {
 
 // MARK: affinity and policy
 
-// The kernel silently omits processors that do not exist, or that the process may not use. So the result is read back and compared.
+// The kernel silently omits processors that do not exist, or that the process may not use. So the function compares the new affinity with `wanted`.
 int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
@@ -76,11 +75,11 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return error;
 }
 
-// MARK: quotas. The thread that makes a pool reads them, perhaps on the smallest permitted stack: the buffers are small.
+// MARK: quotas of control groups. The thread that makes a pool may have the smallest permitted stack, so the buffers are small.
 
 enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 };
 
-// Does: reads the start of a file, which has one or two numbers. Returns: whether the file is readable and not empty.
+// Does: reads the start of a file of one or two numbers into `text`. Returns: whether the file is readable and not empty.
 static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -90,13 +89,14 @@ static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   return length > 0;
 }
 
-// Returns: the quota in processors, rounded up; `most` if there is no quota, or a larger one.
+// Returns: quota / period, the quota in processors, rounded up, at most `most`; `most` if there is no quota (a number is not positive).
 static unsigned rounded_up(long long quota, long long period, unsigned most) {
   if (quota <= 0 || period <= 0 || quota / period >= most) return most;
   return (unsigned)((quota + period - 1) / period);
 }
 
-// cgroup v2: cpu.max is "QUOTA PERIOD" or "max PERIOD". Reads it for the group and all groups above, and shortens `group` to do so.
+// cgroup v2: the file cpu.max is "QUOTA PERIOD" or "max PERIOD". Returns: the least quota of the group and all its
+// parents, at most `most`. Shortens the path `group` to each parent's path in turn.
 static unsigned quota_of_v2(char *group, unsigned most) {
   for (char *last = group;; *last = 0) {
     char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
@@ -110,7 +110,7 @@ static unsigned quota_of_v2(char *group, unsigned most) {
   }
 }
 
-// cgroup v1: quota and period are two files, in the group's directory or, inside a container, in the root directory.
+// cgroup v1: quota and period are two files, in the group's directory or, inside a container, in the root directory of one of two usual mounts.
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
   for (int i = 0; i < 4; i++) {
@@ -124,13 +124,14 @@ static unsigned quota_of_v1(const char *group, unsigned most) {
   return most;
 }
 
-static bool names_cpu(const char *controllers) { // the names are separated by commas
+// Returns: whether the comma-separated names contain "cpu".
+static bool names_cpu(const char *controllers) {
   for (const char *at = controllers; (at = strstr(at, "cpu")) != NULL; at += 3)
     if ((at == controllers || at[-1] == ',') && (at[3] == 0 || at[3] == ',')) return true;
   return false;
 }
 
-// `line` is "number:controllers:path"; cgroup v2 has the number 0 and no controllers.
+// Returns: the quota of the control group in `line`, which is "number:controllers:path". cgroup v2 has the number 0 and no controllers.
 static unsigned quota_of_line(char *line, unsigned most) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
   if (group == NULL) return most;
@@ -145,7 +146,7 @@ static unsigned quota_of_line(char *line, unsigned most) {
 static unsigned quota(unsigned most) {
   char line[PATH_SIZE];
   size_t length = 0;
-  bool is_cut = false; // the present line is longer than `line`, and is skipped
+  bool is_cut = false; // the present line of the file is longer than `line`, and is skipped
   int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   if (file < 0) return most;
   for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {

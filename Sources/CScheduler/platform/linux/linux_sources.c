@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: signals, children and files. See platform_sources.h.
 #define _GNU_SOURCE
 #include "../platform_sources.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,22 +28,22 @@ int csched_os_bell_open_(int *fd) {
   return error;
 }
 
-// Bells are rung and quieted by raw system calls, which are no cancellation points.
+// Bells use raw system calls, because write() and read() are cancellation points.
 void csched_os_bell_ring_(int fd) {
   int saved = errno;
   uint64_t one = 1;
-  syscall(SYS_write, fd, &one, sizeof one); // a full counter refuses this, and is readable anyway
+  syscall(SYS_write, fd, &one, sizeof one); // fails if the counter is full: it is readable anyway
   errno = saved;
 }
 
 void csched_os_bell_quiet_(int fd) {
   int saved = errno;
   uint64_t all;
-  syscall(SYS_read, fd, &all, sizeof all); // fails if the bell is quiet already
+  syscall(SYS_read, fd, &all, sizeof all); // resets the counter; fails if the bell is quiet already
   errno = saved;
 }
 
-int csched_os_bell_renew_(int fd) { // closes first: needs no further descriptor
+int csched_os_bell_renew_(int fd) { // closes first, so that no further free descriptor is needed
   csched_os_close_(fd);
   int new, error = csched_os_bell_open_(&new), saved = errno;
   if (error == 0 && new != fd) {
@@ -66,6 +65,7 @@ static bool reports_fault(int signal) {
          signal == SIGSYS;
 }
 
+// Returns: whether the signal has its default action, or is ignored.
 static bool has_no_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
@@ -95,12 +95,13 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
 int csched_os_child_open_(int pid, int *fd) {
   if (pid <= 0) return EINVAL;
   int saved = errno, error = 0;
-  *fd = (int)syscall(SYS_pidfd_open, pid, 0); // sets CLOEXEC
+  *fd = (int)syscall(SYS_pidfd_open, pid, 0); // the new descriptor has CLOEXEC
   if (*fd < 0) error = errno == ENOSYS ? ENOTSUP : errno;
   errno = saved;
   return error;
 }
 
+// waitid fails if other code has reaped the child: the child has ended, with an unknown status.
 bool csched_os_child_reap_(int fd, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
@@ -118,8 +119,8 @@ bool csched_os_child_reap_(int fd, int *end, int *status) {
 // MARK: files
 
 static const struct {
-  unsigned change; // of platform_sources.h
-  uint32_t bits;   // of inotify
+  unsigned change; // a flag of platform_sources.h
+  uint32_t bits;   // events of inotify that it stands for
 } bits_of[] = {{CSCHED_OS_FILE_MODIFIED, IN_MODIFY},
                {CSCHED_OS_FILE_ATTRIBUTES, IN_ATTRIB},
                {CSCHED_OS_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
@@ -134,7 +135,7 @@ int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   int saved = errno, error = 0;
   uint32_t bits = 0;
   for (int i = 0; i < KINDS; i++)
-    if (changes & bits_of[i].change & (CSCHED_OS_FILE_LOST - 1)) bits |= bits_of[i].bits;
+    if (changes & bits_of[i].change & (CSCHED_OS_FILE_LOST - 1)) bits |= bits_of[i].bits; // LOST, GONE: not requested
   if (bits == 0) return EINVAL;
   *fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (*fd < 0 || inotify_add_watch(*fd, path, bits) < 0) error = errno;
@@ -152,8 +153,8 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
   return error;
 }
 
-// Reads one change, by reads of growing size. A read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's size.
-// So the first read that succeeds returns exactly one event. The descriptor stays readable while there are more.
+// Reads one event, by reads of growing size. A read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's size.
+// So the first read that succeeds returns exactly one event. The descriptor stays readable while it has more events.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;

@@ -1,7 +1,6 @@
 #if defined(__linux__) // Platform layer for Linux: names of functions from the symbol table of a file. See platform.h.
 #define _GNU_SOURCE
 #include "../platform.h"
-
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef struct file { // a mapped file; start NULL: none
+typedef struct file { // a file, mapped for reading; `start` NULL: it cannot be mapped
   const char *start;
   size_t size;
 } file;
@@ -30,11 +29,12 @@ static file map(const char *path) {
   return mapped;
 }
 
+// Returns: whether the file contains `size` bytes at `offset`. A damaged file may have any value there.
 static bool has_range(const file *file, uint64_t offset, uint64_t size) {
   return offset <= file->size && size <= file->size - offset;
 }
 
-// Returns: section header `number`; NULL unless the header and its section are within the file.
+// Returns: the header of section `number`; NULL: the header or the section is not inside the file.
 static const ElfW(Shdr) * section(const file *file, size_t number) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   uint64_t at = head->e_shoff + number * sizeof(ElfW(Shdr));
@@ -57,7 +57,7 @@ static const char *name_in(const file *file, uint64_t address) {
       bool is_function = (each->st_info & 15) == STT_FUNC && each->st_name < names->sh_size;
       if (!is_function || address < each->st_value || address - each->st_value >= each->st_size) continue;
       const char *name = file->start + names->sh_offset + each->st_name;
-      return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL;
+      return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL; // NULL: the name has no end
     }
   }
   return NULL;
@@ -73,7 +73,7 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
   return found != NULL;
 }
 
-// A function of Swift's runtime, if the program has it.
+// A function of Swift's runtime; NULL if the program lacks it.
 __attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
 
 void csched_os_demangle_(char *name, size_t size) {
