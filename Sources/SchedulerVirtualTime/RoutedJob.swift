@@ -24,7 +24,8 @@ struct RoutedJob {
   func run() {
     switch place {
     case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
-    case .global: runJob(job, unsafeBitCast((0 as UInt, 0 as UInt), to: UnownedSerialExecutor.self))  // zeros: the generic executor
+    // zeros: the generic executor
+    case .global: runJob(job, unsafeBitCast((0 as UInt, 0 as UInt), to: UnownedSerialExecutor.self))
     }
   }
 

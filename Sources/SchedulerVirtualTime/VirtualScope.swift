@@ -16,7 +16,8 @@ final class VirtualScope: Sendable {
     var running: [CheckedContinuation<Void, Never>] = []
     var nextKey = 0  // the newest key in `timers` and `advancing`
     var starts = JobStarts()
-    var firstTask: UInt64 = 0  // the number of the scope's first task; tasks created before the scope have lower numbers
+    // the number of the scope's first task; tasks created before the scope have lower numbers
+    var firstTask: UInt64 = 0
     var escapes = 0  // jobs that other threads have added
     var jobs = 0  // jobs that have run
     var isIdle = false  // the driving thread waits for `wakening`
@@ -82,10 +83,12 @@ final class VirtualScope: Sendable {
 
   /// Queues `job`, or starts its timer. Returns false if the scope is over. `isEscape`: another thread adds it.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
-    let instant = delay.map { delay in  // see JobStarts: the exact delay is unknown, so the roundest possible one is assumed
+    // see JobStarts: the exact delay is unknown, so the roundest possible one is assumed
+    let instant = delay.map { delay in
       scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
     }
-    let key: Int?? = state.withLock { state in  // nil: the scope is over; .some(nil): the job is queued; a key: the job waits in `timers`
+    // nil: the scope is over; .some(nil): the job is queued; a key: the job waits in `timers`
+    let key: Int?? = state.withLock { state in
       if state.isOver { return nil }
       if isEscape { state.escapes += 1 }
       guard let instant else {

@@ -130,7 +130,7 @@ static void env_locks_in_handler(void) {
   CHECK_CHILD_STOPS(interrupt_owner, NULL, "A signal handler may take no lock");
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock in a signal handler that has interrupted its owner is told of handlers") {
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock in a signal handler that has interrupted its owner stops with advice") {
   env_locks_in_handler();
 }
 

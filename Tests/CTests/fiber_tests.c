@@ -125,7 +125,8 @@ static void *trampolines(void *unused) {
 
 static void fiber_trampoline(bool is_fiber_higher) { on_stacks(trampolines, is_fiber_higher); }
 
-TEST_UNLESS(SANITIZERS | VALGRIND, "it is not told of the stacks", "a trampoline keeps its order across stacks") {
+TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks",
+            "a trampoline keeps its order across stacks") {
   fiber_trampoline(false);
   fiber_trampoline(true);
 }
@@ -196,7 +197,7 @@ static void *currents(void *unused) {
 
 static void fiber_current(bool is_fiber_higher) { on_stacks(currents, is_fiber_higher); }
 
-TEST_UNLESS(SANITIZERS | VALGRIND, "it is not told of the stacks", "what is current is so on each stack") {
+TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks", "what is current is so on each stack") {
   fiber_current(false);
   fiber_current(true);
 }

@@ -283,7 +283,7 @@ static void watch(void) {
   stop_and_join(thread, CSCHED_STOP_DROP);
 }
 
-TEST_UNLESS(QEMU, no_peek, "the watchdog tells of a long run, a long wait in a queue, and a wait that blocks") {
+TEST_UNLESS(QEMU, no_peek, "the watchdog reports a long run, a long wait in a queue, and a wait that blocks") {
   watch();
 }
 
@@ -388,34 +388,33 @@ static void deadlock_in_child(void *has_queue) {
   csched_watch_end();
 }
 
-TEST_UNLESS(QEMU, no_peek, "the watchdog tells of a deadlock once") {
+TEST_UNLESS(QEMU, no_peek, "the watchdog reports a deadlock once") {
   static circle any;
   CHECK_CHILD(deadlock_in_child, NULL);
   CHECK_CHILD(deadlock_in_child, &any);
 }
 
-static void hold_lock(int index, void *context) {
-  struct held {
-    csched_lock lock;
-    atomic_int is_over;
-  } *held = context;
+typedef struct held {
+  csched_lock lock;
+  atomic_int is_held, is_over;
+} held;
+
+static void hold_or_wait(int index, void *context) {
+  held *held = context;
+  if (index != 0) CHECK_SOON(atomic_load(&held->is_held) != 0);
   csched_lock_lock(&held->lock);
+  atomic_store(&held->is_held, 1);
   if (index == 0) CHECK_SOON(atomic_load(&held->is_over) != 0);
   csched_lock_unlock(&held->lock);
 }
 
 TEST_UNLESS(QEMU, no_peek, "threads that wait for a busy one are in no deadlock") {
-  static struct {
-    csched_lock lock;
-    atomic_int is_over;
-  } held;
+  held held = {.lock = CSCHED_LOCK_INIT};
   deadlocks found = {0};
-  held.lock = (csched_lock)CSCHED_LOCK_INIT;
-  atomic_store(&held.is_over, 0);
   CHECK_EQUAL(csched_watch_begin(10 * MS, note_deadlock, &found), 0);
   crew crew;
-  crew_start(&crew, 3, hold_lock, &held);
-  CHECK_SOON(atomic_load(&found.waits) >= 1);
+  crew_start(&crew, 3, hold_or_wait, &held);
+  CHECK_SOON(atomic_load(&found.waits) == 2);
   nap(50 * MS);
   atomic_store(&held.is_over, 1);
   crew_join(&crew);
@@ -822,22 +821,39 @@ TEST_UNLESS(QEMU, no_peek, "the record has the events of all threads in their or
   output_close(&output);
 }
 
+typedef struct sleeper {
+  csched_latch latch;
+  _Atomic uint32_t thread;
+} sleeper;
+
+static void sleep_for_latch(int index, void *context) {
+  sleeper *sleeper = context;
+  (void)index;
+  atomic_store(&sleeper->thread, ctest_thread_id());
+  csched_latch_wait(&sleeper->latch);
+}
+
 TEST_UNLESS(QEMU, no_peek, "the record has cancels, drops, wakes and waits") {
   output output = output_open();
   csched_thread *thread = start_thread("recorded");
   csched_target *target = csched_thread_target(thread);
+  sleeper sleeper = {.thread = 0};
+  uint32_t runner = 0;
+  csched_target_async(target, note_thread, &runner);
+  wait_until_run(thread);
+  CHECK_RESTS(runner);
   CHECK_EQUAL(csched_events_begin(), 0);
   gate gate;
   gate_close(&gate, thread);
   csched_task_cancel(csched_target_async(target, log_b, NULL));
   csched_target_async_after(target, 3600 * 1000 * MS, log_a, NULL);
   gate_open(&gate);
-  csched_latch latch;
-  csched_latch_init(&latch, 1);
+  csched_latch_init(&sleeper.latch, 1);
   crew crew;
-  crew_start(&crew, 1, wait_for_latch, &latch);
-  nap(10 * MS);
-  csched_latch_count_down(&latch, 1);
+  crew_start(&crew, 1, sleep_for_latch, &sleeper);
+  CHECK_SOON(atomic_load(&sleeper.thread) != 0);
+  CHECK_RESTS(atomic_load(&sleeper.thread));
+  csched_latch_count_down(&sleeper.latch, 1);
   crew_join(&crew);
   stop_and_join(thread, CSCHED_STOP_DROP);
   const char *text = next_event(recorded(&output), "Scheduler: the last events of all threads");
@@ -845,7 +861,7 @@ TEST_UNLESS(QEMU, no_peek, "the record has cancels, drops, wakes and waits") {
   next_event(next_event(text, ": cancel "), ": log_b of loop 0x");
   next_event(next_event(next_event(text, ": drop "), ": log_a of loop 0x"), ", stopped\n");
   char wanted[64];
-  snprintf(wanted, sizeof wanted, ": wait for %p", (void *)&latch);
+  snprintf(wanted, sizeof wanted, ": wait for %p", (void *)&sleeper.latch);
   next_event(text, wanted);
   csched_events_end();
   output_close(&output);
@@ -867,7 +883,7 @@ static void submit_twice(void *said) {
   csched_target_submit(csched_loop_target(loop), &job);
 }
 
-TEST_UNLESS(QEMU, no_peek, "misuse is told with what was recorded, and the message stands first and last") {
+TEST_UNLESS(QEMU, no_peek, "a misuse message comes first and last, with the record between") {
   static const char *const message = "Scheduler: csched_target_submit: job 0x";
   output said = output_open();
   CHECK_CHILD_STOPS(submit_twice, &said, "");

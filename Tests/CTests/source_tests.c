@@ -499,7 +499,7 @@ static void source_closed_by_stranger(void) {
   CHECK_CHILD_STOPS(descriptor_closed_by_stranger, "says", "was closed while source");
 }
 
-TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that a stranger closes is told") { source_closed_by_stranger(); }
+TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that other code closes is reported") { source_closed_by_stranger(); }
 
 // MARK: events
 

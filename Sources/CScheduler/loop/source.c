@@ -18,16 +18,33 @@ _Static_assert((int)CSCHED_FILE_MODIFIED == CSCHED_OS_FILE_MODIFIED &&
                    (int)CSCHED_FILE_GONE == CSCHED_OS_FILE_GONE,
                "the platform layer has the same changes of a file");
 
-// MARK: children
+// MARK: descriptors, which belong to their source
 
-static void close_child_fd(csched_child_source *source) {
-  csched_os_close_(source->fd.fd);
-  source->fd.fd = -1;
+static void close_fd(csched_fd_source *source) {
+  csched_os_close_(source->fd);
+  source->fd = -1;
 }
+
+// Does: adds the source with its new descriptor `fd`, which it closes after an error. Returns: 0 or an errno value.
+static int add_opened(csched_loop *loop, csched_fd_source *source, int fd) {
+  source->fd = fd;
+  source->context = loop;
+  int error = csched_loop_add_fd(loop, source);
+  if (error != 0) close_fd(source);
+  return error;
+}
+
+static int remove_and_close(csched_loop *loop, csched_fd_source *source) {
+  int error = csched_loop_remove_fd(loop, source);
+  if (error != ENOENT) close_fd(source); // after EBADF the source is removed, too
+  return error;
+}
+
+// MARK: children
 
 static void child_dropped(csched_fd_source *fd, int error) {
   csched_child_source *source = (csched_child_source *)fd;
-  close_child_fd(source);
+  close_fd(fd);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
@@ -37,7 +54,7 @@ static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler
   int end, status;
   if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious call: the child has not ended
   csched_loop_remove_fd(fd->context, fd);
-  close_child_fd(source);
+  close_fd(fd);
   source->handler(source, (csched_child_end)end, status); // it may free the source
 }
 
@@ -52,30 +69,18 @@ void csched_child_source_init(csched_child_source *source, int pid,
 int csched_loop_add_child(csched_loop *loop, csched_child_source *source) {
   if (source->fd.owner != NULL) return EEXIST;
   int fd, error = csched_os_child_open_(source->pid, &fd);
-  if (error != 0) return error;
-  source->fd.fd = fd;
-  source->fd.context = loop;
-  error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) close_child_fd(source);
-  return error;
+  return error != 0 ? error : add_opened(loop, &source->fd, fd);
 }
 
 int csched_loop_remove_child(csched_loop *loop, csched_child_source *source) {
-  int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) close_child_fd(source); // after EBADF the descriptor is removed, too
-  return error;
+  return remove_and_close(loop, &source->fd);
 }
 
 // MARK: files
 
-static void close_file_fd(csched_file_source *source) {
-  csched_os_close_(source->fd.fd);
-  source->fd.fd = -1;
-}
-
 static void file_dropped(csched_fd_source *fd, int error) {
   csched_file_source *source = (csched_file_source *)fd;
-  close_file_fd(source);
+  close_fd(fd);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
@@ -113,16 +118,10 @@ int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
   if (source->fd.owner != NULL) return EEXIST;
   int fd, error = csched_os_file_open_(source->path, source->changes, &fd);
   if (error != 0) return error;
-  source->fd.fd = fd;
-  source->fd.context = loop;
   source->lost = 0;
-  error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) close_file_fd(source);
-  return error;
+  return add_opened(loop, &source->fd, fd);
 }
 
 int csched_loop_remove_file(csched_loop *loop, csched_file_source *source) {
-  int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) close_file_fd(source); // after EBADF the descriptor is removed, too
-  return error;
+  return remove_and_close(loop, &source->fd);
 }

@@ -53,7 +53,8 @@ public final class ActionContext: Disposable {
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
     _ = Unmanaged.passRetained(self)  // the tree's reference, until the node leaves the tree
-    let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in  // called when the node leaves the tree
+    // called when the node leaves the tree
+    let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in
       let context = ActionContext.of(node!)
       context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
@@ -90,7 +91,8 @@ public final class ActionContext: Disposable {
           all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
         }, all)
     }
-    for each in all { each.scheduled.read()?.disposeAndWait() }  // AX4: wait for the action, also if another thread disposed the context
+    // AX4: wait for the action, also if another thread disposed the context
+    for each in all { each.scheduled.read()?.disposeAndWait() }
   }
 
   /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers before `dispose()`
@@ -150,7 +152,8 @@ public final class ActionContext: Disposable {
         running.context.end()
       })
     disposeWhenCancelled()
-    withExtendedLifetime(running) {}  // AX3: if the scheduler dropped the closure, the context ends here, after the handler was added
+    // AX3: if the scheduler dropped the closure, the context ends here, after the handler was added
+    withExtendedLifetime(running) {}
     return self
   }
 
@@ -169,7 +172,8 @@ public final class ActionContext: Disposable {
   /// Ends the context. Called after the action, and again when the submitted closure is released.
   fileprivate func end() {
     let submitted = scheduled.exchange(nil)
-    withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }  // release `submitted` after the handlers are removed
+    // release `submitted` after the handlers are removed
+    withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }
   }
 
   /// An object that only the submitted closure retains. Its release ends the context, also when the closure is dropped.

@@ -31,7 +31,8 @@ extension ActionGroup {
   public func scheduler(on scheduler: any SchedulerType) -> any SchedulerType {
     ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
       guard repeats else { return admit(action, submit) }
-      return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }  // a member until it is disposed or dropped
+      // a member until it is disposed or dropped
+      return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }
     }
   }
 

@@ -152,7 +152,8 @@ private final class GroupNotice: @unchecked Sendable {
 
   /// Removes the notice from the group, unless the group has called it.
   func remove(from group: UnsafeMutablePointer<csched_group>) {
-    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }  // true: removed, so the group will not call the notice
+    // true: removed, so the group will not call the notice
+    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }
   }
 }
 

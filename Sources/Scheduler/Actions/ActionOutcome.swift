@@ -124,7 +124,9 @@ final class ReportingDisposable: DisposalNode {
   package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
-    guard outcome.claimDisposal() else { return walk.push(inner) }  // the action has started or is over: nothing to report
-    walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })  // the walk reports after it disposed `inner`
+    // the action has started or is over: nothing to report
+    guard outcome.claimDisposal() else { return walk.push(inner) }
+    // the walk reports after it disposed `inner`
+    walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })
   }
 }

@@ -19,7 +19,8 @@ enum DropObservers {
   private static let present = Atomic(false)
 
   /// Whether there are observers.
-  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }  // DR1: true if an observer was added before the drop
+  // DR1: true if an observer was added before the drop
+  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }
 
   static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
@@ -76,7 +77,8 @@ private final class DropObserver: Disposable {
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()
     handler(scheduler, reason)
-    csched_swift_discards_end_(outer)  // performs deferred drops while this thread is in `inside`, so the handler is not called for them
+    // performs deferred drops while this thread is in `inside`, so the handler is not called for them
+    csched_swift_discards_end_(outer)
     state.withLock { $0.inside.removeAll { $0 == thread } }
   }
 

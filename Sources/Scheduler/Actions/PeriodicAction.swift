@@ -113,7 +113,8 @@ public final class PeriodicAction: Disposable {
   }
 
   /// Called when the scheduler has released the series `number`. Ends the action, unless `takeTicks` has removed that series.
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }  // PA3, PA4: end the action only if the series is current
+  // PA3, PA4: end the action only if the series is current
+  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }
 
   /// Removes the current series and returns its disposable, which the caller disposes outside the lock.
   private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
@@ -199,19 +200,22 @@ extension ActionTiming {
 extension ActionTiming.Repetition {
   /// Returns when the first tick after a pause is due, by the pace. The result may be in the past.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
-    func onGrid(after instant: MonotonicTime) -> MonotonicTime {  // the first multiple of the period that is later than `instant`
+    // the first multiple of the period that is later than `instant`
+    func onGrid(after instant: MonotonicTime) -> MonotonicTime {
       ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
         ?? MonotonicTime(nanoseconds: .max)
     }
     guard let last = past.last else {  // no tick has run
       let isSkipped = pace == .skipping && past.first < now
-      return isSkipped ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first  // -1 ns: a tick that is due at `now` is not skipped
+      // -1 ns: a tick that is due at `now` is not skipped
+      return isSkipped ? onGrid(after: now.advanced(by: .nanoseconds(-1))) : past.first
     }
     return switch pace {
     case .fixedDelay: last.end.advanced(by: max(.zero, period))
     case .catchingUp: past.first.advanced(by: max(.zero, period) * past.count)  // the first tick that has not run
     case .coalescing: onGrid(after: last.begin)  // the first missed tick; it replaces the others
-    case .skipping: onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))  // the first tick that was not missed
+    // the first tick that was not missed
+    case .skipping: onGrid(after: max(last.end, now.advanced(by: .nanoseconds(-1))))
     }
   }
 }

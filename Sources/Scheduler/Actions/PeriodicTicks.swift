@@ -54,7 +54,8 @@ final class PeriodicTicks: Disposable {
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
-    while start.duration(to: .now) < .microseconds(1) {}  // a clock that advances by itself shows another instant after 1 µs
+    // a clock that advances by itself shows another instant after 1 µs
+    while start.duration(to: .now) < .microseconds(1) {}
     return scheduler.now == begin
   }
 

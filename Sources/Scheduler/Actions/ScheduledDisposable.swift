@@ -62,7 +62,8 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }  // A1: one winner; A3: release
+    // A1: one winner; A3: release
+    guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }
     if Self.runsInline(scheduler) {
       walk.push(inner)
     } else {

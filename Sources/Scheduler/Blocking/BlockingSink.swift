@@ -66,7 +66,8 @@ final class BlockingSink<Element: Sendable>: Sendable {
       guard state.outcome == nil else { return (false, false) }
       if wanted == .last { swap(&replaced, &state.elements) }
       state.elements.append(element)
-      guard case .first(state.elements.count) = wanted else { return (true, false) }  // `first(n)` ends with the n-th element
+      // `first(n)` ends with the n-th element
+      guard case .first(state.elements.count) = wanted else { return (true, false) }
       state.outcome = .completed
       swap(&oldPredicate, &state.predicate)
       return (false, true)

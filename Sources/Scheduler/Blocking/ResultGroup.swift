@@ -75,7 +75,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
     next?.finish(.success(result))
     for other in others { other.finish(.success(nil)) }
-    if isLast { changed.broadcast() } else if next == nil { changed.signal() }  // no task received `result`: wake one thread
+    // no task received `result`: wake one thread
+    if isLast { changed.broadcast() } else if next == nil { changed.signal() }
   }
 
   /// A task that waits in `next`.

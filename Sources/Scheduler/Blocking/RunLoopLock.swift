@@ -47,7 +47,8 @@ public final class RunLoopLock: Sendable {
     var isClosed = false  // the wait has ended, and accepts no more actions
     var enclosingTarget: UnsafeMutablePointer<csched_target>?  // the target whose job called `run`; `nil` if no job did
     var loop: OpaquePointer?  // the loop that the waiting thread runs; nil before and after
-    var activation: UnsafeMutablePointer<csched_activation>?  // identifies this lock's run of the loop: `stop` ends only this run
+    // identifies this lock's run of the loop: `stop` ends only this run
+    var activation: UnsafeMutablePointer<csched_activation>?
     private var actions: [Dispatched?] = []  // nil: performed
     private var next = 0  // the index of the first action in `actions` that has not been performed
 
@@ -124,7 +125,8 @@ public final class RunLoopLock: Sendable {
     }
     if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
-    var savedTrampoline = csched_trampoline_aside()  // actions that wait in this thread's trampoline do not run during the wait
+    // actions that wait in this thread's trampoline do not run during the wait
+    var savedTrampoline = csched_trampoline_aside()
     csched_trampoline_set_aside(&savedTrampoline)
     defer { csched_trampoline_put_back(&savedTrampoline) }
     state.withLock { $0.enclosingTarget = csched_target_current() }
@@ -179,7 +181,8 @@ public final class RunLoopLock: Sendable {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        outerRunMustEnd = true  // csched_loop_end_run meant the enclosing run of this loop: repeat the call after this wait
+        // csched_loop_end_run meant the enclosing run of this loop: repeat the call after this wait
+        outerRunMustEnd = true
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
         deadline = csched_time.max  // wait for the stop without a limit

@@ -31,7 +31,8 @@ public final class SerialDisposable: DisposalNode {
   private let disposed = Atomic(false)  // written under the lock
   // Accessed under the lock, and in deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
-  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0  // the number of the most recent swap or replace
+  // the number of the most recent swap or replace
+  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
   @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0  // the number of `current`
 
   /// Creates a holder without a disposable.

@@ -71,7 +71,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with the publication in setDisposable
+        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with setDisposable
       if won { break }
       old = seen
     }
@@ -122,7 +122,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
       let hasNoReader = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (hasNoReader ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: acquire; pairs with setDisposable
+        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: pairs with setDisposable
       if won { break }
       old = seen
     }
@@ -137,7 +137,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   private func endHold() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // SA2: release and acquire; pairs with endHold of other readers: their reads end before `child` is emptied
+    ).oldValue  // SA2: release and acquire; pairs with endHold of other readers, whose reads end before
     if old < 2 * Self.hold { child = nil }
   }
 }

@@ -61,8 +61,10 @@ extension ImmediateSchedulerType {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
-    if isKnownUniquelyReferenced(&action) {  // the scheduler has released the object: the action was refused, or has run
-      let isOutermost = csched_swift_discards_begin_if_outermost_()  // drops that `onDrop` causes are deferred until the end call
+    // the scheduler has released the object: the action was refused, or has run
+    if isKnownUniquelyReferenced(&action) {
+      // drops that `onDrop` causes are deferred until the end call
+      let isOutermost = csched_swift_discards_begin_if_outermost_()
       action = nil
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {

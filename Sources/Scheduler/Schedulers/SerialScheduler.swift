@@ -48,7 +48,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }  // so that queued actions run
+    // so that queued actions run
+    for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }
   }
 
   /// The scheduler's name.

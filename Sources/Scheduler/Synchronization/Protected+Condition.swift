@@ -60,7 +60,8 @@ extension Protected {
     defer { lock.unlock() }
     while !isReady(value) {
       if deadline != csched_time.max, csched_now() >= deadline { return nil }
-      _ = condition.wait(with: lock.pointer, until: deadline)  // discarded: the loop checks the value and the time again
+      // discarded: the loop checks the value and the time again
+      _ = condition.wait(with: lock.pointer, until: deadline)
     }
     return try body(&value)
   }

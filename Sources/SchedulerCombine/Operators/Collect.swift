@@ -66,7 +66,8 @@
         var lacking = Subscribers.Demand.unlimited
         if let most, let groups = demand.max {
           let (all, isBeyond) = Swift.max(0, groups - waiting).multipliedReportingOverflow(by: most)
-          if !isBeyond { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }  // isBeyond: overflow
+          // isBeyond: overflow
+          if !isBeyond { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
         } else if demand == .none {
           return .none
         }

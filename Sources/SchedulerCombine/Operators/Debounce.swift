@@ -68,7 +68,8 @@
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
       // Append in the same critical section, because other events may arrive at the same time.
-      let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in  // when to wake again; values to release
+      // when to wake again; values to release
+      let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }
         if latest.due > instant { return (latest.due, nil) }
         self.latest = nil

@@ -46,7 +46,8 @@ extension EventSource {
     BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
       subscribe { event in
         switch event {
-        case .next(let element): _ = next(element)  // discarded: the wait disposes the subscription when it has enough elements
+        // discarded: the wait disposes the subscription when it has enough elements
+        case .next(let element): _ = next(element)
         case .error(let error): end(error)
         case .completed: end(nil)
         }

@@ -69,7 +69,8 @@ public final class RefCountDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.dependent, ordering: .relaxed)  // RF2: only while not final; no data depends on it
+        // RF2: only while not final; no data depends on it
+        expected: old, desired: old + Self.dependent, ordering: .relaxed)
       if won { return DependentDisposable(self) }
       old = seen
     }
@@ -93,7 +94,8 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
   fileprivate func removeDependent() -> (any Disposable)? {
-    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue  // RF1: one call makes it final
+    // RF1: one call makes it final
+    let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue
     return new == Self.primary ? underlying.take() : nil
   }
 }

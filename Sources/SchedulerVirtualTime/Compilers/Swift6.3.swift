@@ -39,7 +39,8 @@
 
     final func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }  // false: the job belongs to no scope
+      // false: the job belongs to no scope
+      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }
     }
 
     final func enqueue<C: Clock>(
