@@ -821,6 +821,35 @@ TEST_UNLESS(QEMU, no_peek, "the record has the events of all threads in their or
   output_close(&output);
 }
 
+typedef struct blocked {
+  csched_semaphore begun, end;
+} blocked;
+
+static void block(void *context) {
+  blocked *blocked = context;
+  csched_semaphore_signal(&blocked->begun, 1);
+  csched_semaphore_wait(&blocked->end);
+}
+
+// A pool's worker has no recorder before its first run.
+TEST_UNLESS(QEMU, no_peek, "a thread whose first run is observed has a record") {
+  output output = output_open();
+  blocked blocked;
+  csched_pool *pool = NULL;
+  csched_semaphore_init(&blocked.begun, 0);
+  csched_semaphore_init(&blocked.end, 0);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.name = "first", .workers = 1, .most_threads = 1}), 0);
+  csched_target_async(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), block, &blocked);
+  csched_semaphore_wait(&blocked.begun);
+  const char *text = next_event(recorded(&output), "\"first-");
+  next_event(next_event(text, " has run last"), "  about ");
+  csched_statistics_end();
+  csched_semaphore_signal(&blocked.end, 1);
+  csched_pool_destroy(pool);
+  output_close(&output);
+}
+
 typedef struct sleeper {
   csched_latch latch;
   _Atomic uint32_t thread;

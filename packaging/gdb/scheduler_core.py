@@ -108,7 +108,7 @@ class Core:
             frame = gdb.newest_frame()
             for _ in range(100):
                 function = frame.function()
-                if function and function.symtab.filename.endswith("loop/thread.c") and function.name == "body":
+                if function and function.symtab.filename.endswith("loop/thread.c") and function.name == "run_thread":
                     return self.memory.record(self.layout("struct csched_thread", "loop_life.c"), int(frame.read_var("thread"))).text("name")
                 if function or frame.name():
                     self.bodies[number] = self.bodies.get(number, "") if (frame.name() or "").startswith(BEGINNINGS) else frame.name()

@@ -67,7 +67,7 @@ def owner_text(core, address):
         return "cannot be read"
     number = core.thread_number(owner)
     if owner == 0:
-        return "belongs to nobody"
+        return "has no owner"
     return f"belongs to {core.thread_text(number)}" + ("" if number in core.system_threads else ", which is not there")
 
 
@@ -84,7 +84,7 @@ def describe_lock(core, address, sleepers=None):
     lines = [sleeper_text(core, each) for each in sorted(found, key=lambda each: each.since)]
     yield from ("  " + line for line in limited(lines, LISTED))
     if not found:
-        yield "  nobody sleeps for it"
+        yield "  no thread sleeps for it"
 
 
 def describe_locks(core):
@@ -95,7 +95,7 @@ def describe_locks(core):
     others = [f"{kind_of(each)} {each.address:#x}: {sleeper_text(core, each)}" for each in sleepers if not each.is_lock]
     yield from limited(others, 100)
     if not sleepers:
-        yield "nobody sleeps for a lock, or for anything of the kind"
+        yield "no thread sleeps for a lock or another blocking object"
 
 
 # MARK: targets

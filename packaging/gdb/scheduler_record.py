@@ -109,7 +109,7 @@ WAITS = (6, 7)
 
 def rings_of(core):
     """Yields the ring of events of each thread, if events were recorded."""
-    memory, file = core.memory, ("events.c", "ring_of")
+    memory, file = core.memory, ("events.c", "csched_events_write_")
     if not memory.is_linked_in(*file):
         return
     observer, ring = memory.layout("csched_observer", file), memory.layout("csched_events", file)
@@ -127,7 +127,7 @@ def event_text(core, event):
     name, is_job = EVENTS[what] if what < len(EVENTS) else (f"event {what}", False)
     subject = f" {event['id']}: {core.memory.code(event['code'])}" if is_job else f" {event['id']:#x}" if what in WAITS else ""
     figures = event["figures"]
-    layout = core.memory.layout("csched_figures", ("events.c", "ring_of"))
+    layout = core.memory.layout("csched_figures", ("events.c", "csched_events_write_"))
     found = core.memory.record(layout, figures) if figures else None
     target = f" of {found.text('name')}" if found and found["number"] == event["number"] and is_job else ""
     return f"{core.thread_text(event['thread'])}: {name}{subject}{target}"

@@ -281,8 +281,8 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
 static CSCHED_NOINLINE bool perform_on_slow(csched_job *job, struct csched_target *target) {
   csched_observed_run run;
   bool is_observed = csched_is_observed_();
+  if (is_observed) csched_observe_hooks_->run(&run, job); // may allocate the thread's recorder
   csched_recorder_turn_();
-  if (is_observed) csched_observe_hooks_->run(&run, job);
   bool has_run = perform_on(job, target);
   if (is_observed) csched_observe_hooks_->ran(&run, has_run);
   return has_run;
@@ -324,8 +324,8 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
 static CSCHED_NOINLINE void perform_here_slow(csched_job *job) {
   csched_observed_run run;
   bool is_observed = csched_is_observed_();
+  if (is_observed) csched_observe_hooks_->run(&run, job); // may allocate the thread's recorder
   csched_recorder_turn_();
-  if (is_observed) csched_observe_hooks_->run(&run, job);
   bool has_run = perform(job);
   if (is_observed) csched_observe_hooks_->ran(&run, has_run);
 }

@@ -10,9 +10,11 @@ import time
 import gdb
 
 import scheduler_core  # which scheduler.py has loaded
+from scheduler_record import rings_of
 
 ROUNDS, MOST_SECONDS = int(os.environ.get("ROUNDS") or 150), 60
-COMMANDS = ("threads", "loop busy", "loop quick", "loop limit", "loop timeline", "loop pool->classes[2]", "targets", "queues", "lock &guard", "locks", "record")
+COMMANDS = ("threads", "loop busy", "loop quick", "loop limit", "loop timeline", "loop pool->classes[2]", "targets", "queues", "lock &guard", "locks", "record",
+            "events")
 
 
 def words_of(core):
@@ -28,9 +30,9 @@ def words_of(core):
         add(address, min(record.layout.size, 4096))
         if kind == "thread":
             add(record.at("recorder"), core.layout("csched_recorder").size)
-            for level in core.levels(record):
-                add(level.address, level.layout.size)
-                add(level["job"], core.job.size) if level["job"] else None
+            for frame in core.frames(record):
+                add(frame.address, frame.layout.size)
+                add(frame["job"], core.job.size) if frame["job"] else None
         if kind in ("loop", "queue"):
             for job in core.inbox(record, "inbox").jobs:
                 add(job, core.job.size)
@@ -39,6 +41,9 @@ def words_of(core):
                 add(worker.address, 64)
     add(memory.address("posix.c", "all"), word)
     add(memory.address("observe.c", "codes"), 64)
+    add(memory.address("observe.c", "observers"), word)
+    for ring in rings_of(core):
+        add(ring.address, 512)
     for bucket in memory.array("parking.c", "buckets"):
         if bucket["sleepers.tqh_first"]:
             add(bucket.address, bucket.layout.size)
