@@ -480,19 +480,20 @@ TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there", "a report has the
 }
 
 // Runs at the end of the test program, not of a child of fork, where a watchdog is off.
-__attribute__((destructor)) static void run_for_60_ms_if_asked(void) {
-  if (getenv("CTESTS_RUN_60_MS") == NULL) return;
-  csched_time span = 60 * MS;
+__attribute__((destructor)) static void run_long_if_asked(void) {
+  const char *asked = getenv("CTESTS_RUN_MS");
+  if (asked == NULL) return;
+  csched_time span = (csched_time)atoi(asked) * MS;
   csched_thread *thread = start_thread("slow");
   csched_target_async(csched_thread_target(thread), rest, &span);
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-// Returns: what this program prints, with SCHEDULER_WATCH=`value`, while a job runs for 60 ms.
-static const char *said_with(const char *value, char *text, size_t size) {
+// Returns: what this program prints, with SCHEDULER_WATCH=`value`, while a job runs for so long.
+static const char *said_with(const char *value, int milliseconds, char *text, size_t size) {
   char command[200];
-  snprintf(command, sizeof command, "CTESTS_RUN_60_MS=1 SCHEDULER_WATCH='%s' exec /proc/%d/exe --list 2>&1 >/dev/null",
-           value, (int)getpid());
+  snprintf(command, sizeof command, "CTESTS_RUN_MS=%d SCHEDULER_WATCH='%s' exec /proc/%d/exe --list 2>&1 >/dev/null",
+           milliseconds, value, (int)getpid());
   FILE *program = popen(command, "r");
   size_t length = fread(text, 1, size - 1, program);
   text[length] = 0;
@@ -502,12 +503,12 @@ static const char *said_with(const char *value, char *text, size_t size) {
 
 TEST_UNLESS(QEMU | VALGRIND, no_peek, "SCHEDULER_WATCH watches a program that knows nothing of it") {
   char text[8192];
-  CHECK(strstr(said_with("10ms", text, sizeof text), " has run rest of loop 0x") != NULL);
-  CHECK(strstr(said_with("0.01s", text, sizeof text), " has run rest of loop 0x") != NULL);
-  CHECK(strstr(said_with("10s", text, sizeof text), "Scheduler: ") == NULL);
+  CHECK(strstr(said_with("10ms", 2000, text, sizeof text), " has run rest of loop 0x") != NULL);
+  CHECK(strstr(said_with("0.01s", 2000, text, sizeof text), " has run rest of loop 0x") != NULL);
+  CHECK(strstr(said_with("1000s", 1, text, sizeof text), "Scheduler: ") == NULL);
   static const char *const refused[] = {"10", "s", "0s", "-1s", "1 s", "1h", "1e9s", "99999999999s", ".5s"};
   for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-    CHECK(strstr(said_with(refused[i], text, sizeof text), "is no time such as 1s or 250ms") != NULL);
+    CHECK(strstr(said_with(refused[i], 1, text, sizeof text), "is no time such as 1s or 250ms") != NULL);
 }
 
 // MARK: traces
