@@ -32,7 +32,7 @@ public struct SchedulerStatistics: Hashable, Sendable {
     public let depth: UInt64
     /// The number of submissions that had to wake a thread.
     public let wakes: UInt64
-    /// The number of parts of its actions' ``ConcurrentScheduler/concurrentPerform(iterations:_:)`` calls that other threads ran.
+    /// The number of parts of its actions' `concurrentPerform` calls that other threads ran.
     public let steals: UInt64
     /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
     public let systemCalls: UInt64
