@@ -189,6 +189,8 @@ bool csched_os_thread_exists_(uint32_t id);
 bool csched_os_thread_signal_(uint32_t id, int signal);
 /// Does: in a signal handler, writes the addresses of the calls on the interrupted stack, the innermost first. Returns: how many, at most `most`.
 int csched_os_backtrace_(uintptr_t *addresses, int most);
+/// Does: loads what csched_os_backtrace_ needs. Returns: 0; ENOTSUP: the system cannot walk stacks.
+int csched_os_backtrace_prepare_(void);
 /// Returns: whether thread `id` has ended; the caller then sees all writes of that thread.
 bool csched_os_thread_has_ended_(uint32_t id);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <unwind.h>
 
 // MARK: signal handlers
 
@@ -32,28 +31,28 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
 
 // MARK: calls
 
-// The addresses that a walk of the stack has found; `most`: the room for them.
-typedef struct calls {
-  uintptr_t *addresses;
-  int count, most;
-} calls;
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
 
-// The walk starts with the calls of the signal handler itself. It discards them at the interrupted function, whose address is exact.
-static _Unwind_Reason_Code add_call(struct _Unwind_Context *context, void *argument) {
-  calls *calls = argument;
-  int is_exact = 0; // out: the address is of the interrupted instruction; else it is the one after a call
-  uintptr_t address = (uintptr_t)_Unwind_GetIPInfo(context, &is_exact);
-  if (is_exact) calls->count = 0;
-  if (address == 0 || calls->count == calls->most) return _URC_END_OF_STACK;
-  calls->addresses[calls->count++] = is_exact ? address : address - 1; // - 1: inside the call instruction
-  return _URC_NO_REASON;
-}
-
+// The walk is the C library's. Its first call loads the unwinder, which a signal handler must not do: csched_os_backtrace_prepare_ does it before.
 int csched_os_backtrace_(uintptr_t *addresses, int most) {
-  calls calls = {.addresses = addresses, .most = most};
-  _Unwind_Backtrace(add_call, &calls);
-  return calls.count;
+  enum { SKIPPED = 3, MOST = 64 }; // this function, the handler, and the system's return from it
+  void *found[MOST];
+  int count = backtrace(found, MOST) - SKIPPED;
+  if (count > most) count = most;
+  for (int i = 0; i < count; i++)
+    addresses[i] = (uintptr_t)found[i + SKIPPED] - (i > 0); // a return address may be the next function's first one
+  return count > 0 ? count : 0;
 }
+
+int csched_os_backtrace_prepare_(void) {
+  void *found[1];
+  return backtrace(found, 1) > 0 ? 0 : ENOTSUP;
+}
+#else
+int csched_os_backtrace_(uintptr_t *addresses, int most) { return (void)addresses, (void)most, 0; }
+int csched_os_backtrace_prepare_(void) { return ENOTSUP; }
+#endif
 
 uint32_t csched_os_process_id_(void) { return (uint32_t)getpid(); }
 

@@ -12,7 +12,7 @@
 // Orderings
 //   word: release of DONE, pairs with the asker's acquire, carries `addresses`
 // Assumes: the unwinder takes no lock that the interrupted thread may own. With gcc 12 and glibc 2.35 or later it takes
-//   none; older unwinders take the loader's recursive lock.
+//   none; older unwinders take the loader's recursive lock. Rejected: _Unwind_Backtrace, which links each program with libgcc_s.
 // Source: the stack dumps of Java's and Go's runtimes.
 // Checked by: "a report has the calls of its thread".
 // Models: none. Not modelled: SK1, SK2, SK3.
@@ -88,7 +88,8 @@ static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
 static int install_locked(int signal) {
   uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
   if (signal == 0 || (installed & bit) != 0) return 0;
-  int error = csched_os_signal_take_(signal, answer);
+  int error = csched_os_backtrace_prepare_();
+  if (error == 0) error = csched_os_signal_take_(signal, answer);
   if (error == 0) installed |= bit;
   return error;
 }

@@ -322,6 +322,7 @@ void csched_os_record_asked_(int (*begin)(void)) { (void)begin; }
 void csched_os_watch_asked_(int (*begin)(csched_time span)) { (void)begin; }
 bool csched_os_thread_signal_(uint32_t id, int signal) { return (void)id, (void)signal, false; }
 int csched_os_backtrace_(uintptr_t *addresses, int most) { return (void)addresses, (void)most, 0; }
+int csched_os_backtrace_prepare_(void) { return 0; }
 int csched_os_write_(int fd, const char *text, size_t size) { return (void)fd, (void)text, (void)size, 0; }
 uint32_t csched_os_process_id_(void) { return 1; }
 int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {

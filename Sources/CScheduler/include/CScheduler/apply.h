@@ -6,7 +6,7 @@
 //
 // The calling thread runs iterations, and helper jobs on other threads run iterations when these threads are free. So the call returns even on one
 // processor, inside a job of any target, when nested, and when the target never runs the helper jobs. On a worker of the target's own pool the
-// helpers are started by csched_pool_fork; elsewhere they are submitted to the target. If `body` calls fork() on the calling thread, this thread
+// helpers are started by csched_pool_fork; elsewhere they are submitted to the target. If `body` calls fork on the calling thread, this thread
 // completes the call alone in the child process; if helpers had started, the child stops with a message.
 #ifndef CSCHED_APPLY_H
 #define CSCHED_APPLY_H

@@ -8,8 +8,8 @@
 // job, and another worker replaces the thread. A C++ exception that escapes a job ends the process (std::terminate), as in thread.h. No exception or
 // longjmp may unwind a job started by csched_pool_fork, because it may be running inside another job.
 //
-// In a child process of fork() the pool is orphaned: its threads do not exist there. Submitting to it or joining it stops the process with a message.
-// Stopping or destroying it does nothing. A job that calls fork() must end the child process, by _exit or exec.
+// In a child process of fork the pool is orphaned: its threads do not exist there. Submitting to it or joining it stops the process with a message.
+// Stopping or destroying it does nothing. A job that calls fork must end the child process, by _exit or exec.
 #ifndef CSCHED_POOL_H
 #define CSCHED_POOL_H
 
@@ -95,7 +95,7 @@ void csched_pool_fork(csched_fork *fork, csched_job *job);
 /// the thread that called csched_pool_fork.
 void csched_pool_wait(csched_fork *fork);
 
-/// Returns: whether the pool was created in a parent process, before fork(). Such a pool cannot be used here: create another one. Thread: any.
+/// Returns: whether the pool was created in a parent process, before fork. Such a pool cannot be used here: create another one. Thread: any.
 bool csched_pool_is_orphaned(const csched_pool *pool);
 
 /// Returns: how many workers run jobs at a time. Thread: any.
