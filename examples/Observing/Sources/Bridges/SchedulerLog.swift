@@ -52,19 +52,27 @@ extension WatchReport {
     ]
     if kind != .waiting { metadata["thread"] = "\(thread)" }
     if kind == .running { metadata["code"] = "\(code)" }
-    if kind != .blocked { metadata["depth"] = "\(depth)" }
+    if kind == .running || kind == .waiting { metadata["depth"] = "\(depth)" }
+    if kind == .deadlock { metadata["details"] = "\(details)" }
     return metadata
   }
 }
 
 extension WatchReport.Kind {
-  fileprivate var level: Logger.Level { self == .blocked ? .notice : .warning }
+  fileprivate var level: Logger.Level {
+    switch self {
+    case .blocked: .notice
+    case .running, .waiting: .warning
+    case .deadlock: .error
+    }
+  }
 
   fileprivate var message: Logger.Message {
     switch self {
     case .running: "an action runs for too long"
     case .waiting: "the next action has waited for too long"
     case .blocked: "a thread is blocked"
+    case .deadlock: "threads wait for each other"
     }
   }
 }
