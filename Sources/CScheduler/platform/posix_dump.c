@@ -31,8 +31,8 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
 
 // MARK: calls
 
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
+// Of execinfo.h. NULL in musl, which has no such function, and in a static program that does not use it.
+__attribute__((weak)) int backtrace(void **addresses, int size);
 
 // The walk is the C library's. Its first call loads the unwinder, which a signal handler must not do: csched_os_backtrace_prepare_ does it before.
 int csched_os_backtrace_(uintptr_t *addresses, int most) {
@@ -47,12 +47,8 @@ int csched_os_backtrace_(uintptr_t *addresses, int most) {
 
 int csched_os_backtrace_prepare_(void) {
   void *found[1];
-  return backtrace(found, 1) > 0 ? 0 : ENOTSUP;
+  return backtrace != NULL && backtrace(found, 1) > 0 ? 0 : ENOTSUP;
 }
-#else
-int csched_os_backtrace_(uintptr_t *addresses, int most) { return (void)addresses, (void)most, 0; }
-int csched_os_backtrace_prepare_(void) { return ENOTSUP; }
-#endif
 
 uint32_t csched_os_process_id_(void) { return (uint32_t)getpid(); }
 

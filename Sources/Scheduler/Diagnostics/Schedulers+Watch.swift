@@ -65,7 +65,7 @@ extension Schedulers {
   ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the standard error, with the
   ///     flight recorder's events (``writeRecord(to:)``).
   /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, or a signal that cannot be handled; `EBUSY` if the
-  ///   signal has a handler; `ENOMEM`; `EAGAIN` if no thread can be created.
+  ///   signal has a handler; `ENOTSUP` if stacks cannot be read (musl, static programs); `ENOMEM`; `EAGAIN` if no thread can be created.
   public static func watch(
     longerThan duration: Duration, stackSignal: Int32? = nil,
     _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil

@@ -48,7 +48,7 @@ void csched_watch_end(void);
 /// Does: adds the call stacks of threads to reports. Each thread walks its own stack in a handler of `signal`, which remains installed. An
 /// interrupted system call is restarted, except those that the system never restarts: sleep, poll, epoll_wait and others fail with EINTR. A thread
 /// that blocks the signal is reported without its stack, 100 ms later; SIGPROF is seldom blocked. `signal` 0 turns call stacks off. Returns: 0;
-/// EBUSY: the signal has a handler already; EINVAL: it cannot have one; ENOTSUP (musl, Darwin). Thread: any.
+/// EBUSY: the signal has a handler already; EINVAL: it cannot have one; ENOTSUP (musl, Darwin, static programs). Thread: any.
 int csched_watch_stacks(int signal);
 
 CSCHED_END_DECLS
