@@ -33,8 +33,9 @@ import Testing
     let output = try #require(popen("SCHEDULER_TEST_MAIN=1 exec '\(program)' \(tests) 2>&1", "r"))
     let text = String(decoding: FileHandle(fileDescriptor: fileno(output)).readDataToEndOfFile(), as: UTF8.self)
     let status = pclose(output)
-    let notable = text.split(separator: "\n").filter { !$0.contains(" started") && !$0.contains(" passed after") }
-    #expect(status == 0, "\(notable.suffix(50).joined(separator: "\n"))")
+    let lines = text.split(separator: "\n")
+    let found = lines.filter { $0.contains(" recorded an issue ") }.prefix(20) + lines.suffix(5)
+    #expect(status == 0, "\(found.joined(separator: "\n"))")
     let ran = text.firstMatch(of: #/Test run with (\d+) tests?/#).flatMap { Int($0.1) }
     #expect((ran ?? 0) >= 42, "\(text.suffix(500))")
   }

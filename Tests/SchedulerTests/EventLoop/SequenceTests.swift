@@ -90,16 +90,18 @@ import Testing
   func changesAreLost(_ capacity: Int) async throws {
     let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), count = 16
     var changes = thread.changes(ofFileAt: folder, kinds: .created, capacity: capacity).makeAsyncIterator()
-    try await thread.perform {}
-    for n in 0..<count { mkdir("\(folder)/\(n)", 0o700) }
-    let arrived = Gate(), all = Counter()
+    let arrived = Gate(), mayGoOn = Gate(), all = Counter()
     let other = thread.onChange(ofFileAt: folder, kinds: .created) { change in
-      if all.increment() == 1 { arrived.open() }
+      if all.increment() == count + 1 { arrived.open() }
     }
     try await thread.perform {}
-    mkdir("\(folder)/last", 0o700)  // this change comes after all others
+    // The loop is busy until all changes have happened. Then each of its polls reads one change of either source.
+    thread.schedule { _ = mayGoOn.wait() }
+    for n in 0..<count { mkdir("\(folder)/\(n)", 0o700) }
+    mkdir("\(folder)/last", 0o700)
+    mayGoOn.open()
     synchronously { _ = arrived.wait() }
-    try await thread.perform {}
+    for _ in 0..<2 { try await thread.perform {} }
     let stored = min(max(1, capacity), count + 1)
     for n in 0..<stored {
       let change = try #require(try await changes.next())
@@ -116,15 +118,17 @@ import Testing
 
   @Test("the last change says that the file is gone, also when the buffer is full")
   func goneIsKept() async throws {
-    let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), isGone = Gate()
+    let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), isGone = Gate(), mayGoOn = Gate()
     var changes = thread.changes(ofFileAt: folder, capacity: 1).makeAsyncIterator()
     let other = thread.onChange(ofFileAt: folder) { change in if change.kinds.contains(.gone) { isGone.open() } }
     try await thread.perform {}
+    thread.schedule { _ = mayGoOn.wait() }  // each poll reads one change of either source, as above
     mkdir("\(folder)/inside", 0o700)
     rmdir("\(folder)/inside")
     rmdir(folder)
+    mayGoOn.open()
     synchronously { _ = isGone.wait() }
-    try await thread.perform {}
+    for _ in 0..<2 { try await thread.perform {} }
     let change = try #require(try await changes.next())
     #expect(change.kinds == [.lost, .gone] && change.name == nil)
     other.dispose()
