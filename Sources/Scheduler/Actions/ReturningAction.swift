@@ -20,67 +20,32 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The disposable that a body returned. Most bodies of a chain return an action: it is stored and compared without the cost of an existential.
-enum Returned {
-  case nothing
-  case action(ReturningAction)
-  case other(any Disposable)
-
-  init(_ disposable: any Disposable) {
-    let kind = type(of: disposable)
-    if kind == ReturningAction.self {
-      self = .action(DisposalWalk.object(disposable, as: ReturningAction.self))
-    } else if kind == NopDisposable.self {
-      self = .nothing
-    } else if kind == EndedAction.self {
-      // Unwrapped: otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
-      self = DisposalWalk.object(disposable, as: EndedAction.self).end.map { Returned($0) } ?? .nothing
-    } else {
-      self = .other(disposable)
-    }
-  }
-
-  var disposable: (any Disposable)? {
-    switch self {
-    case .nothing: nil
-    case .action(let action): action
-    case .other(let disposable): disposable
-    }
-  }
-}
-
 /// The links of an action A: the disposable that A holds, and the action that holds A.
-struct ActionLinks {
+struct ActionLinks: ~Copyable {
   // The held disposable: the body returned it, or it replaced the returned one (Y2). At most one of `next` and `other` is set.
+  // Speed only: most bodies of a chain return an action, which is stored and compared without the cost of an existential.
   var next: ReturningAction?
-  var other: (any Disposable)?
+  var other = ChildSlot()
   /// The action whose `next` is this action. Cleared when this action is over, so that the two actions do not retain each other.
   var holder: ReturningAction?
   var isOver = false  // whether the body has run, or will never run
   /// Transfers a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
   var late: LateReturn?
 
-  /// Stores the held disposable. Requires: none is held.
-  @inline(__always)
-  mutating func hold(_ returned: Returned) {
-    switch returned {
-    case .nothing: break
-    case .action(let action): next = action
-    case .other(let disposable): other = disposable
-    }
-  }
+  /// Whether the action holds a disposable.
+  var isHolding: Bool { next != nil || other.isSet }
 
   /// The held disposable.
-  var held: Returned {
-    if let next { return .action(next) }
-    return other.map { .other($0) } ?? .nothing
+  var held: (any Disposable)? { next ?? (other.isSet ? other.child : nil) }
+
+  /// Holds `action`, or else `disposable`, if there is one. Requires: none is held.
+  @inline(__always)
+  mutating func hold(_ action: ReturningAction?, _ disposable: (any Disposable)?) {
+    if let action { next = action } else if let disposable { other.set(disposable) }
   }
 
-  /// Removes and returns the held disposable.
-  mutating func take() -> (any Disposable)? {
-    if let next = next.take() { return next }
-    return other == nil ? nil : other.take()
-  }
+  /// Removes and returns the held disposable. Requires: there is one.
+  mutating func take() -> any Disposable { next.take() ?? other.take() }
 
   /// Sets `isOver`. Returns the holder, which the caller releases outside the lock.
   mutating func end() -> ReturningAction? {
@@ -117,11 +82,11 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   }
 
   deinit {
-    guard links.next != nil || links.other != nil else { return }
+    guard links.isHolding else { return }
     // Speed only: if `next` has another reference, releasing it here does not free it, and no walk is needed. That is the usual case in a chain.
     // If another thread releases that reference at this moment, this deinit frees `next`: one stack frame for each such race.
     if links.next != nil, !isKnownUniquelyReferenced(&links.next) { return }
-    DisposalWalk.release { if let returned = links.take() { $0.push(returned) } }
+    DisposalWalk.release { $0.push(links.take()) }
   }
 
   /// Called when the scheduler has released the closure without a call.
@@ -152,7 +117,7 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   private func detach() -> Bool {
     let (isFirst, isHolding) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
-      return (!isDisposed, links.next != nil || links.other != nil)
+      return (!isDisposed, links.isHolding)
     }
     guard isFirst else { return false }
     if let forwarded { forwarded.token.dispose() } else { task.dispose() }
@@ -160,48 +125,68 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   }
 
   /// Removes and returns the held disposable, for the caller to dispose.
-  private func take() -> (any Disposable)? { withLinks { links, _ in links.take() } }
+  private func take() -> (any Disposable)? { withLinks { links, _ in links.isHolding ? links.take() : nil } }
 
   // MARK: Chains
 
   /// Ends the action with the disposable that its body returned. Stores `result` in this action, or in its holder if it has one. If the action is
   /// disposed, disposes `result`.
   package func settle(_ result: any Disposable) {
-    let returned = Returned(result)
-    let (isLate, holder) = withLinks { links, isDisposed in  // isLate: the action was disposed before its body returned
-      let holder = links.end(), late = links.late.take()
-      if isDisposed { late?.returned = returned.disposable } else { links.hold(returned) }
-      return (isDisposed, holder)
-    }
-    if isLate { returned.disposable?.dispose() }
-    if let holder {
-      holder.replace(self, by: isLate ? .nothing : returned)
-    } else if !isLate {
-      becomeHolder(of: returned)
+    let kind = DisposalWalk.kind(of: result)
+    if kind == NopDisposable.self {
+      settle(nil, nil)
+    } else if kind == EndedAction.self {
+      // Unwrapped: otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
+      let end = DisposalWalk.object(result, as: EndedAction.self).end
+      settle(Self.action(end), end)
+    } else {
+      settle(kind == ReturningAction.self ? DisposalWalk.object(result, as: ReturningAction.self) : nil, result)
     }
   }
 
-  /// If this action holds the finished action `old`, makes this action hold `next` instead. Does nothing if this action was disposed: its disposal
-  /// disposed `old`, which disposed `next`.
-  private func replace(_ old: ReturningAction, by next: Returned) {
+  /// Returns `disposable` if it is an action.
+  private static func action(_ disposable: (any Disposable)?) -> ReturningAction? {
+    guard let disposable, DisposalWalk.kind(of: disposable) == ReturningAction.self else { return nil }
+    return DisposalWalk.object(disposable, as: ReturningAction.self)
+  }
+
+  /// Ends the action with `result`, which is nil or `next` or no action.
+  private func settle(_ next: ReturningAction?, _ result: (any Disposable)?) {
+    let (isLate, holder) = withLinks { links, isDisposed in  // isLate: the action was disposed before its body returned
+      let holder = links.end(), late = links.late.take()
+      if isDisposed { late?.returned = result } else { links.hold(next, result) }
+      return (isDisposed, holder)
+    }
+    if isLate { result?.dispose() }
+    if let holder {
+      if isLate { holder.replace(self, by: nil, nil) } else { holder.replace(self, by: next, result) }
+    } else if !isLate, let next {
+      becomeHolder(of: next)
+    }
+  }
+
+  /// If this action holds the finished action `old`, makes this action hold `next` or `other` instead. Does nothing if this action was disposed: its
+  /// disposal disposed `old`, which disposed `other`.
+  private func replace(_ old: ReturningAction, by next: ReturningAction?, _ other: (any Disposable)?) {
     let isReplaced = withLinks { links, _ in
       guard links.next === old else { return false }
       links.next = nil
-      links.hold(next)
+      links.hold(next, other)
       return true
     }
-    if isReplaced { becomeHolder(of: next) }
+    if isReplaced, let next { becomeHolder(of: next) }
   }
 
-  /// If `returned` is an action that has not run, sets its `holder` to this action. If that action has run, holds its held disposable instead of it.
-  private func becomeHolder(of returned: Returned) {
-    guard case .action(let next) = returned else { return }
+  /// If `next` has not run, sets its `holder` to this action. If it has run, holds its held disposable instead of it.
+  private func becomeHolder(of next: ReturningAction) {
     var other: ReturningAction? = self  // after the swap below: the previous holder, released outside the lock
-    let (isOver, further) = next.withLinks { links, _ in
+    let isOver = next.withLinks { links, _ in
       if !links.isOver { swap(&links.holder, &other) }
-      return (links.isOver, links.isOver ? links.held : .nothing)
+      return links.isOver
     }
-    if isOver { replace(next, by: further) }
+    guard isOver else { return }
+    let further = next.withLinks { links, _ in links.held }  // since `next` is over, only its disposal or its own `next` changes this
+    replace(next, by: Self.action(further), further)
   }
 
   // MARK: Waiting
@@ -246,9 +231,9 @@ final class EndedAction: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   // Accessed under the lock, and in init and deinit.
-  nonisolated(unsafe) private var returned: (any Disposable)?
+  nonisolated(unsafe) private var returned = ChildSlot()
 
-  private init(_ returned: any Disposable) { self.returned = returned }
+  private init(_ returned: any Disposable) { self.returned.set(returned) }
 
   /// Returns a handle for an action that has run and returned `returned`.
   static func leading(to returned: any Disposable) -> any Disposable {
@@ -258,13 +243,10 @@ final class EndedAction: DisposalNode {
   }
 
   /// The disposable that the completed action returned; nil after a disposal.
-  var end: (any Disposable)? { lock.withLock { returned } }
+  var end: (any Disposable)? { lock.withLock { returned.isSet ? returned.child : nil } }
 
   deinit {
-    guard returned != nil else { return }
-    DisposalWalk.release { walk in  // frees a chain of any length without recursion
-      if let returned = returned.take() { walk.push(returned) }
-    }
+    if returned.isSet { DisposalWalk.release { $0.push(returned.take()) } }  // frees a chain of any length without recursion
   }
 
   /// Always true: the action has run.
@@ -273,6 +255,6 @@ final class EndedAction: DisposalNode {
   func dispose() { DisposalWalk.dispose(self) }
 
   func detachChildren(into walk: inout DisposalWalk) {
-    if let returned = lock.withLock({ returned.take() }) { walk.push(returned) }
+    if let returned = lock.withLock({ returned.isSet ? returned.take() : nil }) { walk.push(returned) }
   }
 }

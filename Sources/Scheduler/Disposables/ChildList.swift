@@ -1,3 +1,56 @@
+/// One child, or none: does what `(any Disposable)?` does, in a third of its instructions.
+///
+/// The compiler copies, empties and destroys such an optional by calls of value witnesses, about 50 instructions each, also when it is nil. This type
+/// compares one word and moves the words. It has no lock: its owner synchronises. It releases its child, undisposed, when it is destroyed.
+package struct ChildSlot: ~Copyable {
+  // The words of an `any Disposable`: 3 for the value, its type, its conformance. All are 0 if there is no child; the type is never 0. They are moved by
+  // raw loads and stores, because the compiler assumes that typed accesses to words and to an existential are of different memory.
+  private typealias Words = (UInt, UInt, UInt, UInt, UInt)
+  private var words: Words = (0, 0, 0, 0, 0)
+
+  @inline(__always) package init() {}
+
+  @inline(__always) deinit { if isSet { _ = Self.value(words) } }
+
+  /// Whether there is a child.
+  @inline(__always) package var isSet: Bool { words.3 != 0 }
+
+  /// The child, with a reference of the caller's own. Requires: there is a child.
+  @inline(__always) package var child: any Disposable {
+    withUnsafeTemporaryAllocation(of: (any Disposable).self, capacity: 1) { value in
+      UnsafeMutableRawPointer(value.baseAddress!).storeBytes(of: words, as: Words.self)
+      return value[0]
+    }
+  }
+
+  /// Stores `child`. Requires: there is none.
+  @inline(__always) package mutating func set(_ child: any Disposable) {
+    assert(!isSet, "a child would be lost")
+    withUnsafeTemporaryAllocation(of: (any Disposable).self, capacity: 1) { value in
+      value.initializeElement(at: 0, to: child)
+      words = UnsafeRawPointer(value.baseAddress!).load(as: Words.self)
+    }
+  }
+
+  /// Removes and returns the child. Requires: there is one.
+  @inline(__always) package mutating func take() -> any Disposable {
+    let taken = words
+    words = (0, 0, 0, 0, 0)
+    return Self.value(taken)
+  }
+
+  /// Removes and releases the child. Requires: there is one.
+  @inline(__always) package mutating func clear() { _ = take() }
+
+  /// Returns the disposable of these words, with the reference that they have.
+  @inline(__always) private static func value(_ words: Words) -> any Disposable {
+    withUnsafeTemporaryAllocation(of: (any Disposable).self, capacity: 1) { value in
+      UnsafeMutableRawPointer(value.baseAddress!).storeBytes(of: words, as: Words.self)
+      return value.moveElement(from: 0)
+    }
+  }
+}
+
 /// A list of children in insertion order, each under a key that is never reused.
 ///
 /// Keys grow, so the entries are always sorted, and a binary search finds a key. Removing a child leaves a hole. Holes at the end are removed at
