@@ -57,20 +57,11 @@ package struct ChildSlot: ~Copyable {
 /// once, other holes when they outnumber the children. So an operation costs amortised constant time plus a binary search, and memory is
 /// proportional to the number of children. Most lists have one child, so that child is stored in the struct: only a second child allocates.
 /// The list has no lock: its owner synchronises. No operation disposes or releases a child.
-package struct ChildList {
-  private struct Entry {
-    let key: UInt64
-    var child: (any Disposable)?
-  }
-
-  // The first child; later children are in `entries`. If `first` is nil and `entries` is not empty, the first child was taken.
-  private var first: (any Disposable)?
+package struct ChildList: ~Copyable {
+  private var first = ChildSlot()  // the first child; empty if there is none, or if it was taken
   private var firstKey: UInt64 = 0
-  private var entries: [Entry] = []
-  private var head = 0  // the index in `entries` from which popFirst continues
+  private var later = LaterChildren()
   private var lastKey: UInt64 = 0  // the most recent key
-  /// The number of children.
-  private(set) var count = 0
 
   package init() {}
 
@@ -78,34 +69,78 @@ package struct ChildList {
     append(contentsOf: children)
   }
 
+  /// The number of children.
+  package var count: Int { (first.isSet ? 1 : 0) + later.count }
+
   package var isEmpty: Bool { count == 0 }
 
   /// Adds `child` at the end and returns its key, which is greater than zero.
-  @discardableResult
+  @inline(__always) @discardableResult
   package mutating func append(_ child: any Disposable) -> UInt64 {
     lastKey += 1
-    if count == 0 {
-      first = child
+    if isEmpty {
+      first.set(child)
       firstKey = lastKey
     } else {
-      entries.append(Entry(key: lastKey, child: child))
+      later.append(child, lastKey)
     }
-    count += 1
     return lastKey
   }
 
   package mutating func append(contentsOf children: [any Disposable]) {
-    if entries.isEmpty, children.count > 1 { entries.reserveCapacity(children.count - 1) }
+    if children.count > 1 { later.reserve(children.count - 1) }
     for child in children { append(child) }
   }
 
   /// Removes and returns the child with `key`; returns nil if the list no longer has it.
   package mutating func take(_ key: UInt64) -> (any Disposable)? {
-    if key == firstKey {
-      let child = first.take()
-      if child != nil { count -= 1 }
-      return child
-    }
+    if key != firstKey { return later.take(key) }
+    return first.isSet ? first.take() : nil
+  }
+
+  /// Removes and returns the first child. Requires: there is one, and no child is added to the list any more.
+  package mutating func takeFirst() -> any Disposable {
+    first.isSet ? first.take() : later.popFirst()!
+  }
+
+  /// Removes and returns the children after the first. Requires: the first child was taken.
+  package mutating func takeLater() -> LaterChildren {
+    later.takeAll()
+  }
+
+  /// Removes all children, and returns them as a separate list. Their keys are not reused for later children.
+  package mutating func takeAll() -> ChildList {
+    var all = ChildList()
+    swap(&self, &all)
+    lastKey = all.lastKey
+    return all
+  }
+}
+
+/// The children of a list after the first.
+package struct LaterChildren {
+  private struct Entry {
+    let key: UInt64
+    var child: (any Disposable)?
+  }
+
+  private var entries: [Entry] = []
+  private var head = 0  // the index in `entries` from which popFirst continues
+  /// The number of children.
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func reserve(_ more: Int) {
+    if entries.isEmpty { entries.reserveCapacity(more) }
+  }
+
+  mutating func append(_ child: any Disposable, _ key: UInt64) {
+    entries.append(Entry(key: key, child: child))
+    count += 1
+  }
+
+  mutating func take(_ key: UInt64) -> (any Disposable)? {
     var low = head
     var high = entries.count
     while low < high {
@@ -118,12 +153,14 @@ package struct ChildList {
     return child
   }
 
+  mutating func takeAll() -> LaterChildren {
+    let all = self
+    self = LaterChildren()
+    return all
+  }
+
   /// Removes and returns the first child. Use it only to empty a list to which no child is added any more.
-  package mutating func popFirst() -> (any Disposable)? {
-    if let child = first.take() {
-      count -= 1
-      return child
-    }
+  mutating func popFirst() -> (any Disposable)? {
     while head < entries.count {
       let child = entries[head].child.take()
       head += 1
@@ -133,16 +170,6 @@ package struct ChildList {
       }
     }
     return nil
-  }
-
-  /// Removes all children, and returns them as a separate list. Their keys are not reused for later children.
-  package mutating func takeAll() -> ChildList {
-    let all = self
-    first = nil
-    entries = []
-    head = 0
-    count = 0
-    return all
   }
 
   private mutating func dropHoles() {

@@ -18,11 +18,9 @@ internal import CScheduler
 package struct DisposalWalk: ~Copyable {
   /// The children of one container that the walk has not reached: `one`, then `rest`. `disposes`: whether to dispose them before the release.
   private struct Frame {
-    var one: (any Disposable)?
-    var rest = ChildList()
-    var disposes = false
-
-    var isEmpty: Bool { one == nil && rest.isEmpty }
+    let one: (any Disposable)?
+    let rest: LaterChildren
+    let disposes: Bool
   }
 
   /// The result of `step`: continue, end the walk, or release this reference.
@@ -33,7 +31,10 @@ package struct DisposalWalk: ~Copyable {
 
   private var next = ChildSlot()  // the next child, visited before `frame`: an only child needs no frame
   private var nextDisposes = false  // whether `next` is to be disposed
-  private var frame = Frame()  // the innermost container with unvisited children
+  // The unvisited children of the innermost container that has some: the fields of its frame.
+  private var one = ChildSlot()
+  private var rest = LaterChildren()
+  private var restDisposes = false
   private var outer: [Frame] = []  // the frames of enclosing containers
   /// Whether pushed children are to be disposed; otherwise they are released.
   private var disposes: Bool
@@ -151,35 +152,38 @@ package struct DisposalWalk: ~Copyable {
   /// Adds the two children of a container.
   package mutating func push(_ first: any Disposable, _ second: any Disposable) {
     pushFrame()
-    frame.one = second
+    one.set(second)
     push(first)
   }
 
-  /// Adds the children of a container. Requires: the caller has no copy of the list. Otherwise the children would live until that copy is released.
+  /// Adds the children of a container.
   package mutating func push(_ children: consuming ChildList) {
-    switch children.count {
-    case 0: return
-    case 1: push(children.popFirst()!)
-    default:
+    guard !children.isEmpty else { return }
+    let first = children.takeFirst()
+    if !children.isEmpty {
       pushFrame()
-      frame.rest = children
+      rest = children.takeLater()
     }
+    push(first)
   }
 
   /// Pushes an empty frame. The walk continues with the present frame when the new frame is empty again.
   private mutating func pushFrame() {
-    if !frame.isEmpty { outer.append(frame) }
-    frame = Frame(disposes: disposes)
+    if one.isSet || !rest.isEmpty {
+      outer.append(Frame(one: one.isSet ? one.take() : nil, rest: rest.takeAll(), disposes: restDisposes))
+    }
+    restDisposes = disposes
   }
 
   /// Removes and returns the next child in depth-first order.
   private mutating func pop() -> (child: any Disposable, disposes: Bool)? {
     if next.isSet { return (next.take(), nextDisposes) }
     while true {
-      if let child = frame.one.take() { return (child, frame.disposes) }
-      if let child = frame.rest.popFirst() { return (child, frame.disposes) }
+      if one.isSet { return (one.take(), restDisposes) }
+      if let child = rest.popFirst() { return (child, restDisposes) }
       guard let parent = outer.popLast() else { return nil }
-      frame = parent
+      if let child = parent.one { one.set(child) }
+      (rest, restDisposes) = (parent.rest, parent.disposes)
     }
   }
 

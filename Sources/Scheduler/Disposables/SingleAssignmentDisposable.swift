@@ -84,7 +84,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   /// ``CompositeDisposable`` (holds all).
   ///
   /// - Parameter disposable: the disposable to set.
-  // Speed only, of the copy that this makes: otherwise the compiler makes it generic, and boxes the argument again (126 instructions).
+  // In line for speed only, of the copy that is not: the compiler makes that one generic otherwise, and boxes its argument again (126 instructions).
   @inline(__always) public func setDisposable(_ disposable: any Disposable) {
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // SA1: one set
     if old & Self.claimed != 0 {

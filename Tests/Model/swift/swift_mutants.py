@@ -75,7 +75,7 @@ MUTANTS = [
      "let all = children.takeAll(); lock.unlock(); disposed.store(true, ordering: .releasing)"),
     ("composite: a take without the lock", "CompositeDisposable", "lock.lock() let child = children.take(key.id) lock.unlock()", "let child = children.take(key.id)"),
     ("composite: a count without the lock", "CompositeDisposable", "lock.withLock { children.count }", "children.count"),
-    ("composite: the children stay after a disposal", "CompositeDisposable", "let all = children.takeAll()", "let all = children"),
+    ("composite: the children stay after a disposal", "CompositeDisposable", "let all = children.takeAll()", "let all = ChildList()"),
     # RefCountDisposable.swift
     ("reference count: a dependent is added to a final word", "RefCountDisposable", "while old != Self.primary {", "while old != .max {"),
     ("reference count: a new dependent in two steps", "RefCountDisposable",

@@ -89,6 +89,13 @@ private let paths: KeyValuePairs<String, (Int) -> Void> = [
       single.dispose()
     }
   },
+  "disposable_composite": { count in
+    for _ in 0..<count {
+      let composite = CompositeDisposable()
+      composite.insert(Disposables.create(with: noWork))
+      composite.dispose()
+    }
+  },
   "disposable_serial": { count in
     let serial = SerialDisposable()
     for _ in 0..<count { serial.disposable = Disposables.create(with: noWork) }
