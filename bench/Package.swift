@@ -8,6 +8,9 @@ let package = Package(
     .executable(name: "bench", targets: ["bench"]),
     // What tasks cost, on Swift's own executors or on ours: a program of its own, because a program has one kind.
     .executable(name: "tasks", targets: ["tasks"]),
+    // What a program needs from main to its first action: rows U3 to U5.
+    .executable(name: "startScheduler", targets: ["startScheduler"]),
+    .executable(name: "startDispatch", targets: ["startDispatch"]),
     // Preloaded where calls are counted, so that no process that takes the time has a counter in it.
     .library(name: "BenchCounts", type: .dynamic, targets: ["CCounts"]),
   ],
@@ -39,6 +42,10 @@ let package = Package(
       dependencies: [
         .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerExecutors", package: "Scheduler"),
       ]),
+    .target(name: "CStart"),
+    .executableTarget(
+      name: "startScheduler", dependencies: ["CStart", .product(name: "Scheduler", package: "Scheduler")]),
+    .executableTarget(name: "startDispatch", dependencies: ["CStart"]),
     .testTarget(name: "BenchKitTests", dependencies: ["BenchKit"]),
   ],
   swiftLanguageModes: [.v6]

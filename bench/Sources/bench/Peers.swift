@@ -23,6 +23,13 @@ enum Peers {
     return nil
   }()
 
+  /// The file that bench/run has put beside the other libraries, if it is there.
+  static func file(_ name: String) -> URL? {
+    folder.map { $0.appendingPathComponent(name) }.flatMap {
+      FileManager.default.fileExists(atPath: $0.path) ? $0 : nil
+    }
+  }
+
   static func load() {
     cbench_load_system()
     var index: Int32 = 0
