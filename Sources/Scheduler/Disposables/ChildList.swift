@@ -25,7 +25,6 @@ package struct ChildSlot: ~Copyable {
 
   /// Stores `child`. Requires: there is none.
   @inline(__always) package mutating func set(_ child: any Disposable) {
-    assert(!isSet, "a child would be lost")
     withUnsafeTemporaryAllocation(of: (any Disposable).self, capacity: 1) { value in
       value.initializeElement(at: 0, to: child)
       words = UnsafeRawPointer(value.baseAddress!).load(as: Words.self)
