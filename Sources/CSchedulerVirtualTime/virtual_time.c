@@ -7,7 +7,7 @@
 
 extern void csched_testing_install_(void); // in Swift: Sources/SchedulerVirtualTime/Install.swift
 
-static _Thread_local void *scope; // the VirtualScope whose job runs on this thread
+static _Thread_local void *scope; // the VirtualScope (Swift) whose job runs on this thread; NULL: none
 
 void *csched_testing_scope_(void) { return scope; }
 
@@ -15,12 +15,12 @@ void csched_testing_set_scope_(void *new_scope) { scope = new_scope; }
 
 void csched_testing_warn_(const char *text) { fputs(text, stderr); }
 
-typedef struct call {
+typedef struct call { // what a new thread calls
   void (*body)(void *context);
   void *context;
 } call;
 
-// The thread's function: frees `given`, a call, and makes the call.
+// The function of a new thread. Does: frees `given`, a struct call, and makes this call.
 static void *start(void *given) {
   call call = *(struct call *)given;
   free(given);
@@ -41,5 +41,5 @@ int csched_testing_start_(uintptr_t *thread, void (*body)(void *context), void *
 
 void csched_testing_join_(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
 
-// Before main, because no thread may use Swift's executors while they are replaced.
+// Replaces Swift's executors. Runs before main, because no thread may use the executors meanwhile.
 __attribute__((constructor)) static void install(void) { csched_testing_install_(); }

@@ -14,20 +14,21 @@
     ///
     /// - Parameters:
     ///   - timeout: how long each wait may take: see `BlockingObservable`.
-    ///   - scheduler: the scheduler that the publisher needs in order to end, if known. A wait that would block that queue then fails at
-    ///     once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
+    ///   - scheduler: the scheduler that the publisher needs in order to end, if known. A wait that would block that scheduler then fails at once
+    ///     with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
     public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
       -> BlockingObservable<Output>
     {
       BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
+        // Stops a publisher that sends without end inside `subscribe`, when the wait itself has not begun.
         let deadline = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
         let subscriber = BlockingSubscriber<Output, Failure>(
           next: { value in
             if let deadline, MonotonicTime.now >= deadline { end(SchedulerError.timeout) }
-            return next(value)
+            return next(value)  // false: the wait needs no more values
           }, end: end)
         subscribe(subscriber)
-        return subscriber
+        return subscriber  // its disposal cancels the subscription
       }
     }
 
@@ -37,7 +38,7 @@
     }
   }
 
-  /// Calls `next` with each value. Requests another value if `next` returns true.
+  /// Calls `next` with each value, and requests another value if `next` returns true. Calls `end` at the completion.
   final class BlockingSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: it is accessed under the lock, and its contract allows cancelling on any thread.
     private struct State {
@@ -55,7 +56,7 @@
     }
 
     func receive(subscription: any Subscription) {
-      let isWanted = lock.withLock {
+      let isWanted = lock.withLock {  // false: disposed before, or a second subscription
         guard !state.isDisposed, state.subscription == nil else { return false }
         state.subscription = subscription
         return true

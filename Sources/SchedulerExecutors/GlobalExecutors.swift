@@ -63,7 +63,7 @@ public enum GlobalExecutors {
     public init() {}
   }
 
-  /// Whether this build supports it: with Swift 6.3, on Linux.
+  /// Whether this build can replace Swift's own executors: with Swift 6.3, on Linux.
   public static var isAvailable: Bool { Executors.areAvailable }
 
   /// Whether the executors are installed.
@@ -96,7 +96,7 @@ public enum GlobalExecutors {
   }
 }
 
-/// For `SchedulerExecutorsLinked`, before `main`. Returns whether this build supports the executors.
+/// Installs the executors. `SchedulerExecutorsLinked` calls it before `main`. Returns whether this build can replace Swift's own executors.
 @_cdecl("csched_executors_install_linked_")
 func installLinked() -> Bool {
   do { try GlobalExecutors.install() } catch {

@@ -9,8 +9,8 @@ extension WallTime {
     let (seconds, attoseconds) = HistoricalDate(date).sinceEpoch.components
     if seconds < 0 || attoseconds < 0 {
       self.init(nanosecondsSince1970: 0)
-    } else if seconds < 18_446_744_073 {
-      let nanoseconds = UInt64(attoseconds + 999_999_999) / 1_000_000_000
+    } else if seconds < 18_446_744_073 {  // the whole seconds of UInt64.max nanoseconds
+      let nanoseconds = UInt64(attoseconds + 999_999_999) / 1_000_000_000  // rounds up
       self.init(nanosecondsSince1970: UInt64(seconds) * 1_000_000_000 + nanoseconds)
     } else {
       self = .never
@@ -22,11 +22,11 @@ extension HistoricalDate {
   /// Creates the same date, exactly, clamped to `distantPast` and `distantFuture`. NaN gives `distantFuture`.
   public init(_ date: Date) {
     let seconds = date.timeIntervalSinceReferenceDate
-    guard abs(seconds) < 0x1p62 else {
+    guard abs(seconds) < 0x1p62 else {  // also for NaN; Int64 holds the others
       self = seconds < 0 ? .distantPast : .distantFuture
       return
     }
-    let whole = seconds.rounded(.down)
+    let whole = seconds.rounded(.down)  // so the fraction is not negative
     let fraction = Duration(secondsComponent: 0, attosecondsComponent: Int64((seconds - whole) * 1e18))
     self = HistoricalDate.reference.advanced(by: .seconds(Int64(whole)) + fraction)
   }
@@ -45,7 +45,7 @@ extension Date {
 
   /// Creates the same date, to the precision of `Date`.
   public init(_ date: HistoricalDate) {
-    let (seconds, attoseconds) = HistoricalDate.reference.duration(to: date).components
+    let (seconds, attoseconds) = HistoricalDate.reference.duration(to: date).components  // since 2001
     self.init(timeIntervalSinceReferenceDate: Double(seconds) + Double(attoseconds) * 1e-18)
   }
 }

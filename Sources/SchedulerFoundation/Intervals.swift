@@ -10,7 +10,7 @@ extension Duration {
     case .milliseconds(let count): self = .milliseconds(count)
     case .microseconds(let count): self = .microseconds(count)
     case .nanoseconds(let count): self = .nanoseconds(count)
-    default: self = .nanoseconds(Int64.max)
+    default: self = .nanoseconds(Int64.max)  // 292 years, which clocks take as never
     }
   }
 }
@@ -23,7 +23,7 @@ extension DispatchTimeInterval {
   }
 }
 
-// Disfavoured, so that `.seconds(1)` is a Duration. These overloads are for values of type DispatchTimeInterval.
+// Overloads for values of type DispatchTimeInterval. Disfavoured, so that the literal `.seconds(1)` is a Duration.
 extension SchedulerType {
   /// Schedules `action` after `dueTime`: RxSwift's method with RxSwift's type.
   @_disfavoredOverload

@@ -15,7 +15,7 @@ extension SchedulerPriority {
   }
 }
 
-// Disfavoured, so that `.background` is a SchedulerPriority. These overloads are for values of type DispatchQoS.
+// Overloads for values of type DispatchQoS. Disfavoured, so that the literal `.background` is a SchedulerPriority.
 extension SerialScheduler {
   /// Creates a scheduler on the shared pool, with RxSwift's parameters.
   @_disfavoredOverload

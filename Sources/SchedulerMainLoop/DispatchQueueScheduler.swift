@@ -1,31 +1,31 @@
 public import Dispatch
 public import Scheduler
 
-/// Runs its actions on a queue of Dispatch, for code that takes a scheduler and belongs to that queue.
+/// Runs its actions on a queue of Dispatch, for code that takes a scheduler and must run on that queue.
 ///
 /// ```swift
 /// let camera = DispatchQueueScheduler(session.queue, isSerial: true)
 /// let frames = source.observe(on: camera)
 /// ```
 ///
-/// 1. Actions go through `async` of the queue: in one order with its other blocks. Those of a concurrent queue have no order.
+/// 1. Each action is a block submitted with the queue's `async`: in one order with its other blocks. A concurrent queue runs them in no order.
 /// 2. In its actions `Schedulers.current` is ``scheduler``. After `dispose()` has returned, an action that had not started never starts.
-/// 3. Delays count on the pool's timers, and submit to the queue when they end.
+/// 3. A delayed action waits on a timer of the pool, which submits it to the queue when it is due.
 ///
-/// A queue that is made for this program alone is better a `SerialScheduler`, which needs no Dispatch.
+/// For a queue of your own, prefer a `SerialScheduler`, which needs no Dispatch.
 public struct DispatchQueueScheduler: SchedulerType {
   /// The queue.
   public let queue: DispatchQueue
   /// Whether the queue runs one block at a time.
   public let isSerial: Bool
-  /// The scheduler as a target, for a `SerialScheduler(target:)` on it.
+  /// The scheduler that submits to the queue. A `SerialScheduler(target:)` can target it.
   public let scheduler: CustomScheduler
 
   /// Creates a scheduler on a queue.
   ///
   /// - Parameters:
   ///   - queue: where actions run.
-  ///   - isSerial: whether the queue runs one block at a time. Dispatch does not say.
+  ///   - isSerial: whether the queue runs one block at a time. Dispatch has no function that returns this.
   public init(_ queue: DispatchQueue, isSerial: Bool) {
     self.queue = queue
     self.isSerial = isSerial

@@ -1,6 +1,6 @@
 public import Scheduler
 
-// Names from before 1.0, for one version. `Migrating.md` has a row for each.
+// Names from before 1.0, kept for one version. `Migrating.md` has a row for each.
 
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias BlockingError = SchedulerError
@@ -14,7 +14,7 @@ public typealias StartError = SchedulerError
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias SourceError = SchedulerError
 
-// Unavailable, not deprecated: `catch is DeadlockError` would match every `SchedulerError`.
+// Unavailable, not deprecated: these were separate error types, and now `catch is DeadlockError` would match every `SchedulerError`.
 
 @available(*, unavailable, message: "write SchedulerError.deadlock, or catch SchedulerError.deadlock")
 public typealias DeadlockError = SchedulerError

@@ -1,6 +1,7 @@
 public import Scheduler
 
-// RxSwift's form of an action: it receives a state, and returns a disposable. Disposing the token after the run disposes that disposable.
+// RxSwift's form of an action: it receives a state, and returns a disposable. `schedule` returns a token. Disposing the token cancels the action, or,
+// once the action has run, disposes the action's disposable.
 
 extension ImmediateSchedulerType {
   /// Schedules `action`, which receives `state` and returns a disposable. Disposing the token after `action` has run disposes its result.
@@ -12,11 +13,12 @@ extension ImmediateSchedulerType {
   public func schedule<State: Sendable>(
     _ state: State, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    if Self.self == CurrentThreadScheduler.self {
+    if Self.self == CurrentThreadScheduler.self {  // it has its own queue of actions
       return CurrentThreadScheduler.instance.submitReturning(state, action)
     }
+    // target: this scheduler as a SchedulerTarget. Any other scheduler, such as the user's own, gets a plain closure.
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
-    let returning = ReturningAction()
+    let returning = ReturningAction()  // the token
     target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, of: returning) }
     return returning
   }
@@ -34,7 +36,7 @@ extension SchedulerType {
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
-    let returning = ReturningAction()
+    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
     target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, after: delay, of: returning) }
     return returning
   }

@@ -21,7 +21,7 @@ extension SchedulerType {
   public func schedulePeriodic<State: Sendable>(
     _ state: State, _ timing: ActionTiming, action: @escaping @Sendable (State) -> State
   ) -> any Disposable {
-    let state = Protected(Optional(state))
+    let state = Protected(Optional(state))  // nil while a tick runs
     return schedule(timing) {
       guard let previous = state.withLock({ $0.take() }) else { return }  // nil: another thread is inside a tick
       let next = action(previous)
@@ -95,20 +95,21 @@ extension SchedulerType {
     initialDelay: Duration, delay: Duration, _ task: @escaping @Sendable (RepeatedTask) -> Void
   ) -> RepeatedTask {
     let repeated = RepeatedTask()
-    repeated.began(schedule(.every(delay, after: initialDelay, pace: .fixedDelay)) { repeated.run(task) })
+    repeated.setAction(schedule(.every(delay, after: initialDelay, pace: .fixedDelay)) { repeated.run(task) })
     return repeated
   }
 }
 
 /// A periodic action, under SwiftNIO's name. Any code may cancel it; its closure receives it as the argument.
 public final class RepeatedTask: Disposable {
-  private let action = SingleAssignmentDisposable()  // the first run may start before `began` sets it
+  private let action = SingleAssignmentDisposable()  // the periodic action; the first run may start before it is set
 
   fileprivate init() {}
 
-  fileprivate func began(_ action: any Disposable) { self.action.setDisposable(action) }
+  /// Sets the disposable of the periodic action. Disposes it at once if the task was cancelled before.
+  fileprivate func setAction(_ action: any Disposable) { self.action.setDisposable(action) }
 
-  /// Runs the task, unless it was cancelled before `began` was called.
+  /// Runs the task, unless it was cancelled, perhaps before `setAction`.
   fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
 
   public var isDisposed: Bool { action.isDisposed || action.disposable?.isDisposed == true }
@@ -175,6 +176,7 @@ extension VirtualTimeScheduler where Instant == MonotonicTime {
     _ state: State, dueTime: Int, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { schedule(state, after: .seconds(dueTime), action: action) }
 
+  /// Returns the time `seconds` after the start of time; negative counts as 0.
   private static func time(_ seconds: Int) -> MonotonicTime {
     MonotonicTime(nanoseconds: 0).advanced(by: .seconds(max(0, seconds)))
   }
@@ -183,7 +185,7 @@ extension VirtualTimeScheduler where Instant == MonotonicTime {
 extension MainScheduler {
   /// Creates a main scheduler, as in RxSwift. On the main thread it runs an action at once if none of the actions scheduled on this
   /// instance is waiting or running. Work of other instances does not count. In its actions `Schedulers/current` is `instance`.
-  public convenience init() { self.init(countsOwnWork: ()) }
+  public convenience init() { self.init(countsOwnWork: ()) }  // (): selects this initialiser
 
   /// RxSwift's check for the main thread. On another thread it stops the process with `errorMessage` or a default message.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {

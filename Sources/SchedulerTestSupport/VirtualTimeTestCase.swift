@@ -20,7 +20,7 @@ open class VirtualTimeTestCase: XCTestCase {
   ///   - limits: when the body counts as endless or stalled.
   ///   - file: the caller's file, for messages.
   ///   - line: the caller's line, for messages.
-  ///   - body: the test. It receives the time.
+  ///   - body: the test. It receives the virtual time.
   /// - Throws: the error of the body, or `VirtualTimeError`.
   public final func inVirtualTime(
     limits: VirtualTime.Limits = .init(), file: StaticString = #fileID, line: Int = #line,
@@ -32,12 +32,12 @@ open class VirtualTimeTestCase: XCTestCase {
   /// Runs `body` in virtual time once for each seed, until it fails.
   ///
   /// - Parameters:
-  ///   - seeds: the seeds, from the lowest on. A seed determines the order in which the jobs of tasks and actors run.
+  ///   - seeds: the seeds, in ascending order. A seed determines the order in which the jobs of tasks and actors run.
   ///   - limits: when the body counts as endless or stalled, for each seed.
   ///   - file: the caller's file, for messages.
   ///   - line: the caller's line, for messages.
-  ///   - body: the test. It receives the time, and creates all objects that it uses.
-  /// - Throws: an error that names the first seed that failed.
+  ///   - body: the test. It receives the virtual time, and must create all objects that it uses: it runs once for each seed.
+  /// - Throws: `ExplorationFailure`, with the first seed for which `body` throws, cannot end, or fails an `XCTAssert…`.
   public final func inVirtualTime(
     seeds: ClosedRange<Int>, limits: VirtualTime.Limits = .init(), file: StaticString = #fileID, line: Int = #line,
     _ body: @escaping @Sendable (VirtualTime) async throws -> Void
@@ -51,8 +51,8 @@ open class VirtualTimeTestCase: XCTestCase {
     }
   }
 
-  private var failureCount: Int { (testRun?.totalFailureCount) ?? 0 }
+  private var failureCount: Int { (testRun?.totalFailureCount) ?? 0 }  // of this test so far
 }
 
-/// An `XCTAssert…` of the body failed: see the failures before this one.
+/// The error in an `ExplorationFailure` if an `XCTAssert…` of the body failed. XCTest has reported that failure before.
 private struct AssertionFailure: Error {}

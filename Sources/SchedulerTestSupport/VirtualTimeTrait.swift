@@ -4,7 +4,7 @@ public import Testing
 
 /// Runs a test in virtual time, once for each seed: see `.virtualTime(seeds:limits:)`.
 public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
-  private let seeds: [Int]?
+  private let seeds: [Int]?  // nil: one run, in the order in which jobs arrive
   private let limits: VirtualTime.Limits
 
   fileprivate init(_ seeds: [Int]?, _ limits: VirtualTime.Limits) {
@@ -15,17 +15,19 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   /// Each test of a suite has the trait.
   public var isRecursive: Bool { true }
 
+  /// The trait applies to each test case, not to the whole test function or suite (`testCase` is nil).
   public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
+  /// Runs `function`, the test, in virtual time; with seeds, once for each seed, until it records an issue that is not known.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // Swift stops the process at the end of this block if a test that never ends has been abandoned. Its issue is recorded before that.
+    // If a test that never ends was abandoned, its task still uses `function`, so Swift stops the process here. Its issue is recorded before.
     try await withoutActuallyEscaping(function) { function in
       guard let seeds else { return await run(function, for: test) }
       for seed in seeds {
         let advice: Comment = "with seed \(seed). To replay it: .virtualTime(seeds: \(seed)...\(seed))"
-        if try await noting(
+        if try await addingToIssues(
           advice, for: test, testCase, { await run(function, seed: UInt64(bitPattern: Int64(seed)), for: test) })
         {
           return
@@ -34,20 +36,21 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     }
   }
 
+  /// Runs `function` in virtual time, and records what it throws as an issue of `test`.
   private func run(_ function: @escaping @Sendable () async throws -> Void, seed: UInt64? = nil, for test: Test) async {
     do { try await withVirtualTime(seed: seed, limits: limits) { _ in try await function() } } catch {
       Issue.record(error, sourceLocation: test.sourceLocation)
     }
   }
 
-  /// Calls `body`, and adds `advice` to each issue that it records. Returns whether it recorded one that is not known.
-  private func noting(
+  /// Calls `body`, and adds `advice` to each issue that it records. Returns whether one is a failure. With Swift 6.1: adds nothing, returns false.
+  private func addingToIssues(
     _ advice: Comment, for test: Test, _ testCase: Test.Case?, _ body: @Sendable () async throws -> Void
   ) async throws -> Bool {
     let failure = Failure()
     #if compiler(>=6.2)
       let handler = IssueHandlingTrait.compactMapIssues { issue in
-        if issue.isFailure { failure.isThere.withLock { $0 = true } }
+        if issue.isFailure { failure.wasRecorded.withLock { $0 = true } }
         var issue = issue
         issue.comments.append(advice)
         return issue
@@ -56,11 +59,12 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     #else
       try await body()
     #endif
-    return failure.isThere.withLock { $0 }
+    return failure.wasRecorded.withLock { $0 }
   }
 }
 
-private final class Failure: Sendable { let isThere = Mutex(false) }
+/// A flag that an escaping closure can set: whether the body of `addingToIssues` has recorded a failure.
+private final class Failure: Sendable { let wasRecorded = Mutex(false) }
 
 extension Trait where Self == VirtualTimeTrait {
   /// Runs the test in virtual time, in the order in which its jobs arrive: see `withVirtualTime`.
@@ -73,8 +77,7 @@ extension Trait where Self == VirtualTimeTrait {
   /// }
   /// ```
   ///
-  /// `Task.sleep`, Swift's own clocks, `VirtualTime.clock`, and the schedulers that the test makes move together.
-  /// On a suite, each test has a virtual time of its own.
+  /// `Task.sleep`, `VirtualTime.clock`, and the schedulers that the test creates share one virtual time. On a suite, each test has its own.
   public static var virtualTime: Self { virtualTime(limits: .init()) }
 
   /// Runs the test in virtual time, in the order in which its jobs arrive.
@@ -93,10 +96,10 @@ extension Trait where Self == VirtualTimeTrait {
   /// }
   /// ```
   ///
-  /// A failure names the seed, and the trait that replays it alone. With Swift 6.1, all seeds run, and failures of `#expect` do not name the seed.
+  /// A failure names the seed, and the trait that runs this seed only. With Swift 6.1, all seeds run, and failures of `#expect` do not name the seed.
   ///
   /// - Parameters:
-  ///   - seeds: the seeds, from the lowest on.
+  ///   - seeds: the seeds, in ascending order.
   ///   - limits: when the test counts as endless or stalled, for each seed.
   public static func virtualTime(seeds: ClosedRange<Int>, limits: VirtualTime.Limits = .init()) -> Self {
     VirtualTimeTrait(Array(seeds), limits)

@@ -1,14 +1,14 @@
 public import Scheduler
 
-/// A scheduler that runs every action at once, before `schedule` returns, whatever its time. For tests in which time makes no difference.
+/// A scheduler that runs every action at once, inside `schedule`, without regard to its delay. For tests in which time makes no difference.
 ///
 /// ```swift
 /// let model = Model(scheduler: CollapsedTimeScheduler())
 /// model.search("a")  // schedules with a delay of 300 ms; runs at once
 /// ```
 ///
-/// 1. No call waits, and ``now`` never changes. For order in time use a `TestScheduler`.
-/// 2. A periodic action has one tick.
+/// 1. No call waits, and ``now`` never changes. If actions must run in the order of their times, use a `TestScheduler`.
+/// 2. A periodic action runs once.
 /// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless recursion never returns.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime

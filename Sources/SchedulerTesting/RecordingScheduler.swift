@@ -1,11 +1,12 @@
 public import Scheduler
 
-/// Forwards all work to another scheduler, and records which actions were scheduled, ran or were disposed.
+/// Forwards all work to another scheduler, `base`, and records which actions were scheduled, ran or were disposed.
 ///
 /// 1. Actions have ordinals: 1 for the first scheduled action, and so on. Each event contains the ordinal of its action.
 /// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when the action starts. `.disposed` is recorded when a disposal before the
-///    start has released the action. An action has one or two events, and never both `.ran` and `.disposed`: a disposed action is never called.
-/// 3. The time of an event is the other scheduler's `now`, or the monotonic clock's if that scheduler has none.
+///    start has released the action. An action has one or two events: `.scheduled`, then at most one of `.ran` and `.disposed`. A dropped action
+///    has only the first.
+/// 3. The time of an event is `now` of `base`, or the monotonic clock's time if `base` has no `now`.
 /// 4. The history is in order of occurrence. Any thread may schedule, run and read it.
 ///
 /// ```swift
@@ -21,7 +22,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 
   private struct Record {
     var events: [RecordedEvent] = []
-    var last = 0  // the ordinal of the newest action
+    var last = 0  // the ordinal of the newest action; 0: none
   }
 
   private let record = Protected(Record())
@@ -32,13 +33,13 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
   /// The events so far, in order.
   public var history: [RecordedEvent] { record.read().events }
 
-  /// Clears the history. The ordinals continue.
+  /// Clears the history. Ordinals of later actions continue.
   public func clearHistory() {
     let old = record.withLock { record in
       defer { record.events = [] }
       return record.events
     }
-    _ = consume old
+    _ = consume old  // freed outside the lock
   }
 
   @discardableResult
@@ -46,7 +47,8 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     recorded(nil) { recorded in base.schedule { recorded.run(action) } }
   }
 
-  /// Records `.scheduled`, and calls `submit`. Returns a disposable that disposes the action and records `.disposed`.
+  /// Records `.scheduled`, and calls `submit`, which forwards an action to `base`. The action calls `run` of its argument, which records `.ran`.
+  /// Returns a disposable that disposes the action, and records `.disposed` if it had not started. `delay`: for the events.
   private func recorded(
     _ delay: Duration?, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
@@ -56,12 +58,12 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
       return $0.last
     }
-    // Weak: otherwise a waiting action would retain the recorder and its base. Without the recorder the history cannot be read.
+    // Weak: otherwise a waiting action would retain this recorder and `base`. If the recorder is gone, the history cannot be read anyway.
     let outcome = ActionOutcome(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
     return outcome.token(submit)
   }
 
-  /// Appends an event at the present time.
+  /// Appends an event at the present time of `base`.
   private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
     let time = present
     record.withLock { $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay)) }
@@ -73,14 +75,14 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public var now: MonotonicTime { base.now }
 
-  /// Forwards `action` with its timing. Its events contain the remaining delay, zero if its time has passed. Each periodic tick is a separate action.
+  /// Forwards `action` with its timing. Its events contain the delay until it is due, at least zero. Each periodic tick is a separate action.
   ///
   /// - Parameters:
   ///   - timing: when to run the action.
   ///   - action: the closure to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    // A chain of delayed actions: each tick is scheduled, and recorded, by a call of this function.
+    // A chain of delayed actions: for each tick, this function is called again with a delay, and records it. The closure below is not called.
     if timing.period != nil {
       return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
     }
@@ -112,7 +114,7 @@ public struct RecordedEvent: Hashable, Sendable, CustomStringConvertible {
   public let time: MonotonicTime
   /// The number of the action: 1 for the first scheduled one.
   public let ordinal: Int
-  /// The delay of the action; `nil` if it was scheduled without one.
+  /// The delay of the action; `nil` if it was scheduled without a timing.
   public let delay: Duration?
 
   /// Creates an event to compare a history with.
@@ -121,7 +123,7 @@ public struct RecordedEvent: Hashable, Sendable, CustomStringConvertible {
   ///   - kind: what happened.
   ///   - time: when it happened.
   ///   - ordinal: the number of the action: 1 for the first.
-  ///   - delay: the delay of the action; `nil` if it was scheduled without one.
+  ///   - delay: the delay of the action; `nil` if it was scheduled without a timing.
   public init(kind: Kind, time: MonotonicTime, ordinal: Int, delay: Duration? = nil) {
     self.kind = kind
     self.time = time

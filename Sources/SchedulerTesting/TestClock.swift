@@ -9,10 +9,10 @@ public import Scheduler
 /// try await task.value
 /// ```
 ///
-/// These calls let other tasks run for a short time, before and after each sleep that ends. That time is a guess: the calls do not wait for a task
-/// that needs longer to reach its next sleep. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
+/// These calls let other tasks run for a short time, before and after they end each sleep, so that the tasks reach their next sleep. That time is a
+/// guess: the calls do not wait for a task that needs longer. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
 ///
-/// The names are those of swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
+/// The names are those of the package swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
 public final class TestClock: Clock {
   /// An instant of a ``TestClock`` or an ``ImmediateClock``.
   public struct Instant: InstantProtocol, Sendable {
@@ -33,7 +33,7 @@ public final class TestClock: Clock {
 
   /// The scheduler whose time this clock shows. Its actions run in the calls that move the clock.
   public let scheduler: VirtualTimeScheduler<Instant>
-  /// The deadline of each sleeping task, by key. `next` is the newest key.
+  /// The deadline of each sleeping task, by a key for each sleep. `next` is the most recently used key.
   private let sleeps = Protected<(deadlines: [Int: Instant], next: Int)>(([:], 0))
 
   /// Creates a clock.
@@ -43,7 +43,7 @@ public final class TestClock: Clock {
 
   public var now: Instant { scheduler.virtualTime }
 
-  /// Zero.
+  /// Zero: the clock stops at each deadline exactly.
   public var minimumResolution: Duration { .zero }
 
   /// Suspends the task until the clock reaches `deadline`.
@@ -59,11 +59,11 @@ public final class TestClock: Clock {
       sleeps.deadlines[sleeps.next] = deadline
       return sleeps.next
     }
-    defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }
+    defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }  // also after a cancellation
     try await scheduler.sleep(for: now.duration(to: deadline))
   }
 
-  /// Throws ``SuspensionError`` if a task sleeps on this clock.
+  /// Lets other tasks run for a short time, then throws ``SuspensionError`` if a task sleeps on this clock.
   public func checkSuspension() async throws {
     await letOthersRun()
     if scheduler.sleeperCount > 0 { throw SuspensionError() }
@@ -71,16 +71,16 @@ public final class TestClock: Clock {
 
   /// Moves the clock forward, and wakes the tasks whose sleep ends, in order.
   ///
-  /// - Parameter duration: how far. Zero wakes the tasks that are due.
+  /// - Parameter duration: how far. With zero or less, the clock stays, and the tasks that are due are woken.
   public func advance(by duration: Duration = .zero) async { await advance(to: now.advanced(by: duration)) }
 
   /// Moves the clock to `deadline`, and wakes the tasks whose sleep ends, in order.
   ///
-  /// - Parameter deadline: the clock's new time. If it has passed, the tasks that are due are woken.
+  /// - Parameter deadline: the clock's new time. If it has passed, the clock stays, and the tasks that are due are woken.
   public func advance(to deadline: Instant) async {
     await letOthersRun()
     while let next = nextDeadline, next <= deadline {
-      scheduler.advance(to: max(now, next))
+      scheduler.advance(to: max(now, next))  // `next` may have passed: the clock does not move back
       await letOthersRun()
     }
     scheduler.advance(to: max(now, deadline))
@@ -89,7 +89,7 @@ public final class TestClock: Clock {
 
   /// Moves the clock forward until no task sleeps on it.
   ///
-  /// - Parameter timeout: the longest real time that this call may take. After it, a line on standard error says that tasks still sleep.
+  /// - Parameter timeout: the real time after which the call gives up: it prints a line on standard error, and returns while tasks still sleep.
   public func run(timeout: Duration = .milliseconds(500)) async {
     let end = ContinuousClock.now + timeout
     await letOthersRun()
@@ -104,10 +104,11 @@ public final class TestClock: Clock {
     }
   }
 
+  /// The earliest deadline of a sleeping task; nil if none sleeps.
   private var nextDeadline: Instant? { sleeps.withLock { $0.deadlines.values.min() } }
 }
 
-/// Thrown if a task sleeps on a ``TestClock`` on which none should: see ``TestClock/checkSuspension()``.
+/// ``TestClock/checkSuspension()`` throws this if a task sleeps on the clock.
 public struct SuspensionError: Error, CustomStringConvertible {
   public init() {}
 
@@ -120,11 +121,11 @@ public struct SuspensionError: Error, CustomStringConvertible {
 /// let model = Model(clock: ImmediateClock())   // its delays do not delay
 /// ```
 ///
-/// The name is that of swift-clocks.
+/// The name is that of the package swift-clocks.
 public final class ImmediateClock: Clock {
   public typealias Instant = TestClock.Instant
 
-  private let time: Protected<Instant>
+  private let time: Protected<Instant>  // the latest deadline so far
 
   /// Creates a clock.
   ///
@@ -133,7 +134,7 @@ public final class ImmediateClock: Clock {
 
   public var now: Instant { time.read() }
 
-  /// Zero.
+  /// Zero: the clock stops at each deadline exactly.
   public var minimumResolution: Duration { .zero }
 
   /// Moves the clock to `deadline`, unless that has passed, and lets other tasks run.
@@ -141,7 +142,7 @@ public final class ImmediateClock: Clock {
   /// - Parameters:
   ///   - deadline: the clock's new time.
   ///   - tolerance: ignored.
-  /// - Throws: `CancellationError` in a cancelled task.
+  /// - Throws: `CancellationError` if the task is cancelled before the call.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     time.withLock { $0 = max($0, deadline) }
@@ -149,7 +150,7 @@ public final class ImmediateClock: Clock {
   }
 }
 
-/// Lets other tasks run, long enough for most to reach their next sleep. 20 rounds are a guess.
+/// Lets other tasks run, long enough for most to reach their next sleep: waits for tasks of low priority, which other tasks precede. 20 is a guess.
 private func letOthersRun() async {
   for _ in 0..<20 { await Task(priority: .background) { await Task.yield() }.value }
 }

@@ -1,6 +1,6 @@
 public import Scheduler
 
-/// Reports every use: for tests of code that should need no scheduler, at least on the tested path.
+/// A scheduler that reports every use and runs nothing: for tests of code that should not use its scheduler, at least on the tested path.
 ///
 /// ```swift
 /// let model = Model(scheduler: UnimplementedScheduler(prefix: "Model"))
@@ -8,8 +8,8 @@ public import Scheduler
 /// ```
 ///
 /// 1. Each read of `now`, and each submission, calls the handler once with a message, on the calling thread, before it returns.
-/// 2. The default handler stops the process with the message. If another handler returns, the action is released and never runs; the
-///    returned disposable does nothing; and `now` is 0.
+/// 2. The default handler stops the process with the message. If your own handler returns, the action is released and never runs, the returned
+///    disposable does nothing, and `now` is 0.
 /// 3. The message is the prefix, the name of the call, and advice.
 public struct UnimplementedScheduler: SchedulerType {
   private let prefix: String
@@ -19,7 +19,7 @@ public struct UnimplementedScheduler: SchedulerType {
   ///
   /// - Parameters:
   ///   - prefix: the start of each message, such as the name of the object that receives the scheduler; may be empty.
-  ///   - handler: called with the message. By default it stops the process.
+  ///   - handler: called with the message. The default one stops the process.
   public init(
     prefix: String = "",
     handler: @escaping @Sendable (_ message: String) -> Void = { misuse("UnimplementedScheduler", $0) }
@@ -45,6 +45,7 @@ public struct UnimplementedScheduler: SchedulerType {
     return NopDisposable()
   }
 
+  /// Calls the handler with a message. `call`: the function that was called.
   private func report(_ call: String) {
     let start = prefix.isEmpty ? "" : "\(prefix): "
     handler(

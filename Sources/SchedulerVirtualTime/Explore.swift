@@ -1,5 +1,5 @@
-/// Runs `body` in virtual time with many orders of its jobs, until `body` fails with one of them. Actors and tasks can run in any of these orders,
-/// and a correct program works with all of them.
+/// Runs `body` in virtual time once for each seed, each time with another order of its jobs, until `body` fails with one of them. Actors and tasks
+/// can run in any of these orders, and a correct program works with all of them.
 ///
 /// ```swift
 /// try await explore(seeds: 1_000) { time in
@@ -11,18 +11,18 @@
 /// }
 /// ```
 ///
-/// With a seed, a call of an actor is queued among the runnable jobs, even if the actor is idle. The first failing seed is printed to standard error,
-/// and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads affect the order.
+/// With a seed, a call of an actor is queued as a job among the runnable jobs, even if the actor is idle. The first failing seed is printed to
+/// standard error, and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads add jobs.
 ///
 /// - Parameters:
-///   - count: the number of seeds. Zero or less: none.
-///   - first: the first seed; the others follow it.
+///   - count: the number of seeds. Zero or less: `body` is not run.
+///   - first: the first seed; each next seed is one more.
 ///   - limits: the limits for each seed.
 ///   - isolation: the caller's isolation, which the body shares.
 ///   - file: the caller's file, for messages.
 ///   - line: the caller's line, for messages.
 ///   - body: the test, which throws on failure. It must create all objects that it uses.
-/// - Throws: ``ExplorationFailure`` at the first seed for which `body` throws or cannot end; `CancellationError` if the task is cancelled.
+/// - Throws: ``ExplorationFailure`` at the first seed for which `body` throws or cannot end; `CancellationError` if the calling task is cancelled.
 public func explore(
   seeds count: Int, from first: UInt64 = 0, limits: VirtualTime.Limits = .init(),
   isolation: isolated (any Actor)? = #isolation,
@@ -34,7 +34,7 @@ public func explore(
     do {
       try await withVirtualTime(seed: seed, limits: limits, file: file, line: line, body)
     } catch {
-      try Task.checkCancellation()
+      try Task.checkCancellation()  // a cancelled caller, not the seed, is then the reason
       warn(
         "\(file):\(line): fails with seed \(seed), after \(number) others. To replay it: withVirtualTime(seed: \(seed)) { … }. \(error)"
       )
@@ -43,7 +43,7 @@ public func explore(
   }
 }
 
-/// The seed for which a body failed: see ``explore(seeds:from:limits:isolation:file:line:_:)``.
+/// Contains the seed for which a body failed: see ``explore(seeds:from:limits:isolation:file:line:_:)``.
 public struct ExplorationFailure: Error, CustomStringConvertible {
   /// The seed of the order.
   public let seed: UInt64

@@ -1,18 +1,20 @@
-/// The runnable jobs. The oldest job is next; with a seed, a randomly drawn job.
+/// The runnable jobs of a scope. Without a seed, ``next()`` returns the oldest job; with a seed, a random one.
 struct JobQueue {
   private var jobs: [RoutedJob] = []
   private var first = 0  // the index in `jobs` of the next job, without a seed
-  private var generator: Generator?
-  /// With a seed: the task of the running job, and the job that this task has enqueued for itself.
+  private var generator: Generator?  // nil without a seed
+  /// With a seed: the task of the running job, and that task's next job, if the task has enqueued it during the running job.
   private var running: UInt64?, followUp: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
 
   var isEmpty: Bool { first == jobs.count && followUp == nil }
-  var isDrawn: Bool { generator != nil }  // whether there is a seed
+  var hasRandomOrder: Bool { generator != nil }  // whether there is a seed: the order is random
 
-  /// Adds a job. Normally a task that calls a function without an actor stays on its thread, so the task may hold a lock across the call. With a
-  /// seed, ``RoutedJob/runWithTurns()`` splits that call into two jobs. `followUp` makes the second job run next, before any other task.
+  /// Adds a job. A job that the running task enqueues for itself becomes `followUp`, and runs next, before any other task.
+  ///
+  /// Reason: in Swift, a task that calls a function without an actor stays on its thread, so it may hold a lock across the call. With a seed,
+  /// ``RoutedJob/runQueueingActorCalls()`` splits such a task into two jobs at the call. No other task may run between them.
   mutating func append(_ job: RoutedJob) {
     if let task = job.task, task == running, followUp == nil { followUp = job } else { jobs.append(job) }
   }
@@ -20,10 +22,10 @@ struct JobQueue {
   /// Removes and returns the next job, or nil if there is none.
   mutating func next() -> RoutedJob? {
     if isEmpty { return nil }
-    if generator != nil { return nextDrawn() }
+    if generator != nil { return removeFollowUpOrRandom() }
     defer {
       first += 1
-      if first == jobs.count || first > 1_000 {  // Speed only: one shift of the array for many jobs
+      if first == jobs.count || first > 1_000 {  // Speed only: shifts the array once for many jobs
         jobs.removeFirst(first)
         first = 0
       }
@@ -31,16 +33,16 @@ struct JobQueue {
     return jobs[first]
   }
 
-  /// Called when the job that ``next()`` returned has ended.
+  /// Called when the job that ``next()`` returned has ended: jobs that its task gets from now on are not a `followUp`.
   mutating func ended() { running = nil }
 
-  private mutating func nextDrawn() -> RoutedJob {
+  private mutating func removeFollowUpOrRandom() -> RoutedJob {
     let job = followUp.take() ?? removeRandom()
     running = job.place == .global ? job.task : nil  // jobs of the main actor are not split
     return job
   }
 
-  private mutating func removeRandom() -> RoutedJob {
+  private mutating func removeRandom() -> RoutedJob {  // in constant time, so the order of `jobs` changes
     jobs.swapAt(Int.random(in: jobs.indices, using: &generator!), jobs.endIndex - 1)
     return jobs.removeLast()
   }

@@ -1,8 +1,8 @@
-/// A job of a task or an actor, and the executor it was enqueued on: the global executor, or the main actor's.
+/// A job of a task or an actor, with the executor of Swift's that it was enqueued on.
 struct RoutedJob {
-  enum Place { case global, main }
+  enum Place { case global, main }  // the global executor; the main actor's executor
 
-  let job: UnownedJob
+  let job: UnownedJob  // valid until it has run: it must run exactly once
   let place: Place
 
   init(_ job: UnownedJob, _ place: Place) {
@@ -13,35 +13,40 @@ struct RoutedJob {
   /// The number of the job's task. A number is never reused. Nil for an actor's own job, which runs the tasks that wait for the actor.
   var task: UInt64? { kind == 0 ? numberOfTask(job) : nil }
 
-  var address: UInt { unsafeBitCast(job, to: UInt.self) }
+  var address: UInt { unsafeBitCast(job, to: UInt.self) }  // of the runtime's job object
 
-  /// The job's kind, 0 for a task: in the runtime's layout, the byte after two words of the object and two of the executor.
+  /// The job's kind in the Swift runtime: 0 for a task, otherwise a job of an actor or of the runtime. In the runtime's layout it is the byte after
+  /// the object's header (two words) and two words of the job's executor.
   var kind: UInt8 {
     UnsafeRawPointer(bitPattern: address)!.load(fromByteOffset: 4 * MemoryLayout<UInt>.size, as: UInt8.self)
   }
 
-  /// Runs the job on this thread: on the main actor, or as Swift's own threads do. Then a call of an idle actor is not queued, but runs at once.
+  /// Runs the job on this thread, as Swift's own executors do: a call of an idle actor is not queued, but runs at once in the same job.
   func run() {
     switch place {
     case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
-    // zeros: the generic executor
+    // two zero words: the runtime's generic executor, that of code without an actor
     case .global: runJob(job, unsafeBitCast((0 as UInt, 0 as UInt), to: UnownedSerialExecutor.self))
     }
   }
 
-  /// Runs the job so that its calls of actors are queued, even if the actor is idle.
-  func runWithTurns() {
-    if place == .main { run() } else { job.runSynchronously(on: TurnsExecutor.shared.asUnownedSerialExecutor()) }
+  /// Runs the job so that its calls of actors are queued as jobs, even if the actor is idle. A job of the main actor: as ``run()``.
+  func runQueueingActorCalls() {
+    if place == .main { run() } else { job.runSynchronously(on: CallQueueingExecutor.shared.asUnownedSerialExecutor()) }
   }
 }
 
-/// The executor of `runWithTurns`. The runtime queues each call of an actor whose caller runs on an executor that the runtime does not know.
-private final class TurnsExecutor: SerialExecutor {
-  static let shared = TurnsExecutor()
+/// The executor of `runQueueingActorCalls`. It is unknown to the runtime, so the runtime cannot switch from it to an actor on the same thread: it enqueues
+/// each call of an actor. `enqueue` gets the jobs that return to this executor after such a call.
+private final class CallQueueingExecutor: SerialExecutor {
+  static let shared = CallQueueingExecutor()
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    if !VirtualScope.take(RoutedJob(job, .global)) { VirtualExecutors.release(RoutedJob(job, .global), after: nil) }
+    // false: no open scope owns the job
+    if !VirtualScope.routeToOwner(RoutedJob(job, .global)) {
+      VirtualExecutors.enqueueOnSwiftExecutor(RoutedJob(job, .global), after: nil)
+    }
   }
 }
 

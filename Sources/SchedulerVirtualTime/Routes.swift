@@ -1,23 +1,23 @@
 internal import Scheduler
 internal import Synchronization
 
-/// Maps each job to the scope that owns it, while any virtual time exists in the process.
+/// Finds the scope (the virtual time of one `withVirtualTime`) that owns a job. One table serves the process.
 enum Routes {
   private struct Table {
-    /// The owners, by task number.
+    /// The scope that owns each task, by task number.
     var owners: [UInt64: VirtualScope] = [:]
-    /// Tasks whose first job came from outside virtual time. They never get an owner, even if a task in virtual time resumes them.
+    /// Numbers of the tasks whose first job came from outside virtual time. They never get an owner, even if a task in virtual time resumes them.
     var outsiders: Set<UInt64> = []
-    var scopes = 0  // open scopes
+    var scopes = 0  // how many scopes are open
   }
 
   private static let table = Protected(Table())
   private static let scopes = Atomic(0)  // a copy of `Table.scopes`, read without the lock
 
-  /// Whether any virtual time exists. If not, the job of an ordinary task costs only this check.
-  static var areInUse: Bool { scopes.load(ordering: .acquiring) != 0 }
+  /// Whether any scope is open. If not, enqueuing a job costs only this check. Acquire: pairs with the releases in `open` and `close`.
+  static var hasOpenScopes: Bool { scopes.load(ordering: .acquiring) != 0 }
 
-  /// Counts a new scope.
+  /// Counts a new scope. Call it before the scope's first task is created, and `close` once after it.
   static func open() {
     table.withLock {
       $0.scopes += 1
@@ -31,20 +31,20 @@ enum Routes {
       let old = table.owners
       table.owners = table.owners.filter { $0.value !== scope }
       table.scopes -= 1
-      if table.scopes == 0 { table.outsiders = [] }
+      if table.scopes == 0 { table.outsiders = [] }  // without a scope no owner is searched
       scopes.store(table.scopes, ordering: .releasing)
       return old
     }
-    withExtendedLifetime(old) {}  // released outside the lock
+    withExtendedLifetime(old) {}  // releases the scopes in `old` outside the lock
   }
 
-  /// Returns the owner of `job`; nil if it has none.
+  /// Returns the scope that owns `job`; nil if none does. The first job of a task decides this for all jobs of the task.
   ///
   /// - Parameters:
-  ///   - here: the scope whose job runs on this thread. It owns the jobs created in that job.
-  ///   - inherited: the scope of the task that runs on this thread.
-  static func owner(of job: RoutedJob, here: VirtualScope?, inherited: VirtualScope?) -> VirtualScope? {
-    let creator = (here ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }
+  ///   - threadScope: the scope whose job runs on this thread, or nil. It owns new tasks that this job creates.
+  ///   - inherited: the task-local scope of the task that runs on this thread, or nil. Used if `threadScope` is nil.
+  static func owner(of job: RoutedJob, threadScope: VirtualScope?, inherited: VirtualScope?) -> VirtualScope? {
+    let creator = (threadScope ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }
     guard let task = job.task else { return creator }  // an actor's own job belongs to the scope that enqueued it
     return table.withLock { table in
       if let owner = table.owners[task] { return owner }

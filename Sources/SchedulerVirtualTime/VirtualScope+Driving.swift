@@ -2,10 +2,10 @@ internal import Dispatch
 internal import Scheduler
 
 extension VirtualScope {
-  /// Creates the task of `body`, which inherits from the caller's task. It runs in ``drive(_:)``.
+  /// Opens the scope, and creates the task of `body`, which inherits the caller's task-local values. The task's jobs run in ``drive(_:)``.
   func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Routes.open()
-    return enter {
+    return enter {  // so that the scope owns the task's first job
       Task {
         await VirtualScope.$inherited.withValue(self) { await body() }
         state.withLock { $0.bodyHasEnded = true }
@@ -13,7 +13,7 @@ extension VirtualScope {
     }
   }
 
-  /// Runs `body`, and the jobs that result from it, on this thread, until the body has ended.
+  /// Runs the jobs of the scope on this thread, the driving thread, until the task `body` has ended. Then ends and closes the scope.
   ///
   /// - Returns: the reason if the body could not end; nil if it ended.
   func drive(_ body: Task<Void, Never>) -> VirtualTimeError? {
@@ -24,50 +24,50 @@ extension VirtualScope {
     }
   }
 
-  /// Runs jobs and moves the clock until the body has ended. Returns why it could not end, or nil.
+  /// Runs jobs and moves the clock until the body has ended, is endless, or has stalled twice. Returns why it could not end, or nil.
+  /// A body that stalls is cancelled. If it then ends, this still returns `.stalled`.
   private func runUntilEnd(of task: Task<Void, Never>) -> VirtualTimeError? {
     var failure: VirtualTimeError?
     while !state.read(\.bodyHasEnded) {
       if state.read(\.isCancelled) && !task.isCancelled { task.cancel() }
-      let pending = scheduler.pendingCount
+      let pending = scheduler.pendingCount  // before the search for work: `waitForOthers` notices a change since then
       if runNext() || advanceOneStep() { continue }
-      if state.read(\.jobs) >= limits.jobs {
+      if state.read(\.jobs) >= limits.jobs {  // the reason why no job ran above
         task.cancel()
         return .endless(jobs: limits.jobs)
       }
       if failure == nil && waitForOthers(since: pending) { continue }
       if failure != nil { return failure }  // stalled again, after the cancellation below
-      // Cancel the stalled body, and continue: the cancelled body may end.
-      failure = .stalled(at: scheduler.now)
+      failure = .stalled(at: scheduler.now)  // the loop continues, because the cancelled body may end
       task.cancel()
     }
     return failure
   }
 
-  /// Runs one job. Returns whether there was one.
+  /// Runs the next job. Returns false if there is none, or the limit of jobs is reached.
   private func runNext() -> Bool {
-    let (job, isDrawn): (RoutedJob?, Bool) = state.withLock { state in
+    let (job, hasRandomOrder): (RoutedJob?, Bool) = state.withLock { state in
       guard state.jobs < limits.jobs, let job = state.queue.next() else { return (nil, false) }
       state.jobs += 1
-      state.starts.note(job, isDrawn: state.queue.isDrawn)
-      return (job, state.queue.isDrawn)
+      state.starts.recordStart(job, hasRandomOrder: state.queue.hasRandomOrder)
+      return (job, state.queue.hasRandomOrder)
     }
     guard let job else { return false }
     switch job.place {
     case .main: runOnMain(job)
-    case .global where isDrawn:
-      job.runWithTurns()  // its calls of actors are queued
-      state.withLock { $0.queue.ended() }
+    case .global where hasRandomOrder:
+      job.runQueueingActorCalls()  // with a seed: its calls of actors are queued
+      state.withLock { $0.queue.ended() }  // the next job of this task is not a follow-up any more
     case .global: job.run()
     }
     return true
   }
 
-  /// When no job can run: runs due actions, else resumes one arrived task, else moves the clock to the next action, else resumes the tasks in `run`.
-  /// Returns false if none of these happened.
+  /// Called when no job can run. Takes the first of these steps that has an effect: run due actions; resume one task of `arrived`; move the clock to
+  /// the next action, sleep or timer; resume the tasks in `run`. Returns false if none has an effect, or the limit of jobs is reached.
   private func advanceOneStep() -> Bool {
     if state.read(\.jobs) >= limits.jobs { return false }
-    scheduler.advance()  // runs the actions that are due now
+    scheduler.advance()  // runs the actions that are due now; they may queue jobs
     if !state.read(\.queue.isEmpty) { return true }
     let arrived = state.withLock { $0.arrived.isEmpty ? nil : $0.arrived.removeFirst() }
     if let arrived {
@@ -75,18 +75,19 @@ extension VirtualScope {
       return true
     }
     let now = scheduler.now
-    scheduler.step()  // moves the clock to the next action
-    scheduler.advance()  // run all other actions of this instant before the tasks that these actions resume
+    scheduler.step()  // moves the clock to the next action, and runs it
+    scheduler.advance()  // runs the other actions of this instant, before the tasks that these actions resume
     if scheduler.now != now || !state.withLock({ $0.queue.isEmpty && $0.arrived.isEmpty }) { return true }
-    let running = state.withLock { state in  // the tasks in `run`: nothing remains to wait for
-      defer { state.running = [] }
-      return state.running
+    let tasksInRun = state.withLock { state in  // resumed now, because the scope has no job, sleep or action
+      defer { state.tasksInRun = [] }
+      return state.tasksInRun
     }
-    for each in running { each.resume() }
-    return !running.isEmpty
+    for each in tasksInRun { each.resume() }
+    return !tasksInRun.isEmpty
   }
 
-  /// Runs the job on the main thread, because other code may use the main actor. This thread waits.
+  /// Runs `job`, a job of the main actor, on the main thread, where all other code of the main actor runs. The driving thread waits meanwhile, and
+  /// warns once if the main thread has not run the job within `limits.patience`.
   private func runOnMain(_ job: RoutedJob) {
     let done = DispatchSemaphore(value: 0)
     DispatchQueue.main.async {
@@ -100,27 +101,28 @@ extension VirtualScope {
     done.wait()
   }
 
-  /// Ends the remaining sleeps, runs all jobs that need no time, and enqueues the remaining jobs on Swift's own executors.
+  /// Ends the scope: cancels sleeps on its scheduler, runs all jobs that need no time, and enqueues the other jobs on Swift's own executors.
   private func end() {
-    while runNext() {}
+    while runNext() {}  // the jobs that are runnable at the body's end
     scheduler.endSleeps()
-    while runNext() {}
+    while runNext() {}  // the jobs of the tasks whose sleeps were cancelled
     let old = state.withLock { state in
       defer {
         state.isOver = true
         state.timers = [:]
-        state.advancing = [:]
+        state.tasksInAdvance = [:]
         state.arrived = []
-        state.running = []
+        state.tasksInRun = []
       }
       return state
     }
-    scheduler.close()
+    scheduler.close()  // drops waiting actions
     var queue = old.queue
-    while let job = queue.next() { VirtualExecutors.release(job, after: nil) }
+    // jobs above the limit, or added meanwhile
+    while let job = queue.next() { VirtualExecutors.enqueueOnSwiftExecutor(job, after: nil) }
     for timer in old.timers.values {
-      VirtualExecutors.release(timer.job, after: scheduler.now.duration(to: timer.instant))
+      VirtualExecutors.enqueueOnSwiftExecutor(timer.job, after: scheduler.now.duration(to: timer.instant))
     }
-    for each in old.advancing.values + old.arrived + old.running { each.resume() }
+    for each in old.tasksInAdvance.values + old.arrived + old.tasksInRun { each.resume() }
   }
 }

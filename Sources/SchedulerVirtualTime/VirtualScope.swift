@@ -3,27 +3,26 @@ internal import Dispatch
 internal import Scheduler
 internal import Synchronization
 
-/// The tasks of one `withVirtualTime`: its runnable jobs, its timers, and the thread that runs the jobs one at a time.
+/// One virtual time, that of one `withVirtualTime`: its runnable jobs, its timers, and the driving thread, which runs the jobs one at a time.
 final class VirtualScope: Sendable {
   struct State {
-    var queue: JobQueue
-    /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks.
+    var queue: JobQueue  // the runnable jobs
+    /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks. The keys come from `makeKey`.
     var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
-    /// Tasks in `advance` that are not due. At their time they move to `arrived`. They resume when no other job can run.
-    var advancing: [Int: CheckedContinuation<Void, Never>] = [:]
+    /// Tasks in `advance` whose instant the clock has not reached. Then they move to `arrived`, and resume when no other job can run.
+    var tasksInAdvance: [Int: CheckedContinuation<Void, Never>] = [:]
     var arrived: [CheckedContinuation<Void, Never>] = []
-    /// Tasks in `run`.
-    var running: [CheckedContinuation<Void, Never>] = []
-    var nextKey = 0  // the newest key in `timers` and `advancing`
-    var starts = JobStarts()
-    // the number of the scope's first task; tasks created before the scope have lower numbers
-    var firstTask: UInt64 = 0
-    var escapes = 0  // jobs that other threads have added
-    var jobs = 0  // jobs that have run
-    var isIdle = false  // the driving thread waits for `wakening`
-    var isCancelled = false
+    /// Tasks in `run`. They resume when the scope has no job, sleep or action.
+    var tasksInRun: [CheckedContinuation<Void, Never>] = []
+    var nextKey = 0  // the most recently used key in `timers` and `tasksInAdvance`
+    var starts = JobStarts()  // start times of jobs, to estimate sleeps
+    var firstTask: UInt64 = 0  // number of the scope's first task, 0 before it; older tasks have lower numbers
+    var escapes = 0  // how many jobs other threads have added
+    var jobs = 0  // how many jobs have started, for `limits.jobs`
+    var isIdle = false  // the driving thread waits for `wakeSignal`
+    var isCancelled = false  // the caller of `withVirtualTime` was cancelled
     var bodyHasEnded = false
-    var isOver = false  // no more jobs are accepted
+    var isOver = false  // set by `end`: the scope accepts no more jobs
 
     mutating func makeKey() -> Int {
       nextKey += 1
@@ -31,13 +30,13 @@ final class VirtualScope: Sendable {
     }
   }
 
-  /// The scope of the current task. Tasks that it creates inherit the scope, except detached ones.
+  /// The scope of the current task, a task-local value: tasks that this task creates inherit the scope, except detached ones.
   @TaskLocal static var inherited: VirtualScope?
 
   let scheduler = TestScheduler()
   let limits: VirtualTime.Limits
   let state: Protected<State>
-  private let wakening = DispatchSemaphore(value: 0)  // signalled by `wake` if `isIdle`
+  private let wakeSignal = DispatchSemaphore(value: 0)  // the idle driving thread waits for it; `wake` signals it
 
   init(seed: UInt64?, limits: VirtualTime.Limits) {
     self.limits = limits
@@ -46,32 +45,37 @@ final class VirtualScope: Sendable {
 
   // MARK: Incoming jobs
 
-  /// The scope whose job runs on this thread.
-  static var here: VirtualScope? {
+  /// The scope whose job runs on this thread; nil if there is none. Set by `enter`.
+  static var threadScope: VirtualScope? {
     csched_testing_scope_().map { Unmanaged<VirtualScope>.fromOpaque($0).takeUnretainedValue() }
   }
 
   /// The scope of the current task or thread, unless its body has ended.
   static var current: VirtualScope? {
-    (here ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
+    (threadScope ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
   }
 
-  /// Calls `action` while `here` on this thread is this scope.
+  /// Calls `action`. During the call, `threadScope` returns this scope on this thread. Not nested: nil afterwards.
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }
     return action()
   }
 
-  /// Adds `job`, to run after `delay`, to the scope that owns the job. Returns false if no scope owns it, or the scope is over.
-  static func take(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
-    guard Routes.areInUse else { return false }
-    let here = here
-    guard let owner = Routes.owner(of: job, here: here, inherited: here == nil ? inherited : nil) else { return false }
-    return owner.add(job, after: delay, isEscape: owner !== here)
+  /// Called for each job by the executors that replace Swift's own. Adds `job` to the scope that owns it, to run after `delay`. Returns false if no
+  /// open scope owns the job: the caller then enqueues the job on Swift's own executor.
+  static func routeToOwner(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
+    guard Routes.hasOpenScopes else { return false }
+    let threadScope = threadScope
+    guard
+      let owner = Routes.owner(
+        of: job, threadScope: threadScope, inherited: threadScope == nil ? inherited : nil)
+    else { return false }
+    return owner.add(job, after: delay, isEscape: owner !== threadScope)
   }
 
-  /// Whether this scope may own a job that has no owner: not if the scope is over, or the job's task is older than the scope.
+  /// Whether this scope may own `job`, which has no owner yet: false if the scope is over, or the job's task is older than the scope.
+  /// The first call with a task records the scope's first task.
   func mayOwn(_ job: RoutedJob) -> Bool {
     let number = job.task
     return state.withLock {
@@ -81,13 +85,13 @@ final class VirtualScope: Sendable {
     }
   }
 
-  /// Queues `job`, or starts its timer. Returns false if the scope is over. `isEscape`: another thread adds it.
+  /// Queues `job`; with a `delay`, starts its timer instead. Returns false if the scope is over. `isEscape`: this thread runs no job of the scope.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
-    // see JobStarts: the exact delay is unknown, so the roundest possible one is assumed
+    // `delay` is shorter than the sleep by the time since the task read the clock (see JobStarts): the roundest possible duration is assumed
     let instant = delay.map { delay in
       scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
     }
-    // nil: the scope is over; .some(nil): the job is queued; a key: the job waits in `timers`
+    // nil: the scope is over; .some(nil): the job is queued; .some(a key): the job waits in `timers`
     let key: Int?? = state.withLock { state in
       if state.isOver { return nil }
       if isEscape { state.escapes += 1 }
@@ -109,21 +113,20 @@ final class VirtualScope: Sendable {
     return true
   }
 
-  /// Wakes the driving thread if it waits for a job.
+  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Sends one signal for each wait at most.
   func wake() {
     let wasIdle = state.withLock { state in
       defer { state.isIdle = false }
       return state.isIdle
     }
-    if wasIdle { wakening.signal() }
+    if wasIdle { wakeSignal.signal() }
   }
 
-  /// Waits until another thread adds work, for `patience` at most. Returns whether work was added.
+  /// Called by the driving thread when it has no work. Waits until another thread adds work or cancels the body, for `limits.patience` at most.
+  /// Returns whether it did. A job or a cancellation wakes it. A sleep or an action that another thread adds does not, so their number is checked
+  /// every 2 ms.
   ///
-  /// An added job wakes this thread. A sleep or an action that another thread adds to the scheduler does not wake it. So this method checks the
-  /// number of sleeps and actions every 2 ms.
-  ///
-  /// - Parameter pending: the number of pending sleeps and actions before this thread found no job.
+  /// - Parameter pending: `scheduler.pendingCount`, read before this thread searched for work and found none.
   func waitForOthers(since pending: Int) -> Bool {
     let hasWork = state.withLock { state in
       state.isIdle = state.queue.isEmpty && !state.isCancelled
@@ -132,47 +135,49 @@ final class VirtualScope: Sendable {
     if hasWork { return true }
     let deadline = DispatchTime.now() + limits.patience.dispatchInterval
     repeat {
-      if wakening.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
+      if wakeSignal.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
     } while scheduler.pendingCount == pending && .now() < deadline
     let wasWoken = state.withLock { state in
       defer { state.isIdle = false }
       return !state.isIdle
     }
-    if wasWoken { wakening.wait() }  // consumes the signal that `wake` sends after it cleared `isIdle`
+    if wasWoken { wakeSignal.wait() }  // consumes the signal that `wake` sends after it cleared `isIdle`
     return wasWoken || scheduler.pendingCount != pending
   }
 
   // MARK: Moving time
 
-  /// Suspends the task until the clock reaches `instant`, and all jobs due by then have run.
+  /// Suspends the task until the clock reaches `instant`, and all jobs due by then have run. Returns at once if the scope is over.
   func advance(to instant: MonotonicTime, isolation: isolated (any Actor)?) async {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let key: Int? = state.withLock { state in
         if state.isOver { return nil }
         let key = state.makeKey()
-        state.advancing[key] = continuation
+        state.tasksInAdvance[key] = continuation
         return key
       }
       guard let key else { return continuation.resume() }
       scheduler.schedule(at: instant) { [weak self] in
-        self?.state.withLock { if let waiting = $0.advancing.removeValue(forKey: key) { $0.arrived.append(waiting) } }
+        self?.state.withLock {
+          if let task = $0.tasksInAdvance.removeValue(forKey: key) { $0.arrived.append(task) }
+        }
       }
       wake()
     }
   }
 
-  /// Suspends the task until no sleep, action or job remains.
+  /// Suspends the task until the scope has no sleep, action or job. Returns at once if the scope is over.
   func run(isolation: isolated (any Actor)?) async {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
-        if !$0.isOver { $0.running.append(continuation) }
+        if !$0.isOver { $0.tasksInRun.append(continuation) }
         return $0.isOver
       }
       if isOver { continuation.resume() } else { wake() }
     }
   }
 
-  /// Makes the driving thread cancel the body's task.
+  /// Makes the driving thread cancel the body's task. Called if the task that called `withVirtualTime` is cancelled.
   func cancel() {
     state.withLock { $0.isCancelled = true }
     wake()
@@ -180,42 +185,47 @@ final class VirtualScope: Sendable {
 }
 
 extension Duration {
+  /// This duration for a Dispatch timeout: 0 if negative, `.never` if its nanoseconds would overflow `Int`.
   var dispatchInterval: DispatchTimeInterval {
     let nanoseconds = self / .nanoseconds(1)
     return nanoseconds < 9e18 ? .nanoseconds(max(0, Int(nanoseconds))) : .never
   }
 }
 
-/// When the running job started, in real time. Used to estimate the duration of a sleep.
+/// When jobs started, in real time. Gives an upper bound for the duration of a sleep on one of Swift's own clocks.
 ///
-/// A sleep on one of Swift's own clocks arrives as an instant of real time. The task read the clock earlier in the same job and added its
-/// duration. So the exact duration is unknown, but it has a lower and an upper bound.
+/// Such a sleep arrives as an instant of real time, because the task has read the clock and added the duration. So the duration is at least the
+/// time from now to that instant, and at most that time plus `elapsed`: the time since the task's earliest possible read of the clock.
 struct JobStarts {
-  private var began = ContinuousClock.now  // with a seed: the oldest recorded start of the job's task
-  /// The four most recent starts of each task. With a seed, a task is queued again at each call, even between its read of the clock and its sleep.
+  // the running job's start; with a seed, the oldest recorded start of its task
+  private var earliestStart = ContinuousClock.now
+  /// With a seed: the four (a guess) most recent starts of each task, by task number. Calls of a task are then queued as jobs of their own, so its
+  /// read of the clock and its sleep may be in different jobs.
   private var ofTasks: [UInt64: [ContinuousClock.Instant]] = [:]
 
-  /// Records that `job` starts now. `isDrawn`: there is a seed.
-  mutating func note(_ job: RoutedJob, isDrawn: Bool) {
-    began = .now
-    guard isDrawn, let task = job.task else { return }
-    ofTasks[task, default: []].append(began)
+  /// Records that `job` starts now. `hasRandomOrder`: there is a seed, so the order of jobs is random.
+  mutating func recordStart(_ job: RoutedJob, hasRandomOrder: Bool) {
+    earliestStart = .now
+    guard hasRandomOrder, let task = job.task else { return }
+    ofTasks[task, default: []].append(earliestStart)
     if ofTasks[task]!.count > 4 { ofTasks[task]!.removeFirst() }
-    began = ofTasks[task]![0]
+    earliestStart = ofTasks[task]![0]
   }
 
-  /// The longest time since a sleeping task may have read the clock.
-  var elapsed: Duration { ContinuousClock.now - began }
+  /// The longest possible time since the running task has read the clock.
+  var elapsed: Duration { ContinuousClock.now - earliestStart }
 }
 
 extension Duration {
-  /// Returns the duration with the fewest digits in the range from this duration to this duration plus `slack`: most likely the programmer wrote it.
+  /// Returns the roundest duration from `self` to `self + slack`, most likely what the programmer wrote: the multiple of the largest power of ten (in
+  /// ns). Example: 999.9 ms with a slack of 0.5 ms gives 1 s. Zero if the range ends at or before zero.
   func roundest(within slack: Duration) -> Duration {
+    // more would overflow `nanoseconds`
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
     let low = max(1, nanoseconds), high = (self + slack).nanoseconds
-    var step: Int64 = 1_000_000_000_000_000_000
+    var step: Int64 = 1_000_000_000_000_000_000  // 10^18, the largest power of ten in Int64
     while step > 1 {
-      let multiple = high / step * step
+      let multiple = high / step * step  // the largest multiple that is not above `high`
       if multiple >= low { return .nanoseconds(multiple) }
       step /= 10
     }

@@ -17,30 +17,31 @@ internal import Scheduler
 /// ```
 ///
 /// 1. *Scope*: the body and every task created in it: child tasks, `Task`, `Task.detached`, tasks on the main actor; the actors that
-///    they call; and actions on ``VirtualTime/scheduler``, and on each `ConcurrentScheduler` and `SerialScheduler` that is made in the
-///    body without a target of its own. Other tasks of the process still run in real time. Several virtual times, of tests that run in
-///    parallel, are independent. A global scheduler that the body uses first belongs to the body, and refuses work after it: create it before.
-/// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows it, and
-///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of Swift's clocks stays real. A sleep passes an instant of real time, so
-///    the roundest possible duration is assumed. For exact durations, and for `now`, use ``VirtualTime/clock``.
+///    they call; and actions on ``VirtualTime/scheduler``, and on each `ConcurrentScheduler` and `SerialScheduler` that is created in the
+///    body without a target of its own. Other tasks of the process still run in real time. Tests that run in parallel have independent
+///    virtual times. If the body is the first to use a global scheduler, that scheduler refuses work after the body: create it before.
+/// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows this time, and
+///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of Swift's clocks stays real. Swift passes such a sleep on as an instant of
+///    real time, so its duration is estimated: the roundest possible one. For exact durations, and for `now`, use ``VirtualTime/clock``.
 /// 3. *Order*: jobs run in the order of their arrival. With a `seed` the order is random, and the same seed gives the same order. See
 ///    ``explore(seeds:from:limits:isolation:file:line:_:)``.
-/// 4. *Threads*: each virtual time has one thread, which runs the jobs. Jobs of the main actor run on the main thread, which must be free; the
-///    virtual time's thread waits meanwhile.
-/// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run on other threads, at any speed. The tasks that they resume
-///    return to virtual time, are counted in ``VirtualTime/escapes``, and are reported at the end, in a line on standard error.
+/// 4. *Threads*: each virtual time has one driving thread, which runs the jobs. Jobs of the main actor run on the main thread, which must be free;
+///    the driving thread waits meanwhile.
+/// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run on other threads, at any speed. When they resume a task of the
+///    body, its job returns to virtual time. Such jobs are counted in ``VirtualTime/escapes``, and reported at the end, in a line on standard error.
 /// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw `CancellationError`.
-///    Unfinished tasks continue on Swift's own executors, where `Task.sleep` waits for its remaining time in real time. Actions that wait are
+///    Unfinished tasks continue on Swift's own executors, where `Task.sleep` waits for its remaining time in real time. Waiting actions are
 ///    dropped, and schedulers of this virtual time refuse further actions.
-/// 7. *A body without an end* is cancelled and then abandoned: if cancellation does not help, its task remains suspended for ever.
+/// 7. *A body that is endless or stalled* (see ``VirtualTime/Limits``) is cancelled. If it does not end then, it is abandoned: its task continues on
+///    Swift's own executors, or stays suspended for ever.
 ///
 /// - Parameters:
-///   - seed: the seed of the order; nil for the order of arrival.
+///   - seed: the seed of the random order; nil for the order of arrival.
 ///   - limits: when the body counts as endless or stalled.
 ///   - isolation: the caller's isolation, which the body shares.
 ///   - file: the caller's file, for messages.
 ///   - line: the caller's line, for messages.
-///   - body: the closure to run. It receives the time.
+///   - body: the closure to run. It receives the virtual time.
 /// - Returns: the result of the body.
 /// - Throws: the error of the body, or ``VirtualTimeError``.
 public func withVirtualTime<Result>(
@@ -52,7 +53,7 @@ public func withVirtualTime<Result>(
   return try await run(seed, limits, "\(file):\(line)", body).value.get()
 }
 
-/// Runs a body that does not throw. A ``VirtualTimeError`` stops the process with a message.
+/// Runs a body that does not throw, as the function that takes a throwing body. A ``VirtualTimeError`` stops the process with a message.
 public func withVirtualTime<Result>(
   seed: UInt64? = nil, limits: VirtualTime.Limits = .init(), isolation: isolated (any Actor)? = #isolation,
   file: StaticString = #fileID,
@@ -64,13 +65,14 @@ public func withVirtualTime<Result>(
   }
 }
 
-/// Unchecked: one task uses it at a time, because the caller waits while the body's task uses it.
+/// Passes a value that is not Sendable between the caller and the body's task. Unchecked: the caller waits while the body's task uses the value.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
-/// Runs `body` on a driving thread, and returns its outcome. Not isolated, so that the body can run on the caller's actor.
+/// Creates a scope and a driving thread, runs `body` there, and returns its outcome. `caller`: file and line, for messages. Not isolated, so that the
+/// caller's actor stays free: the body runs on it.
 private nonisolated func run<Value>(
   _ seed: UInt64?, _ limits: VirtualTime.Limits, _ caller: String,
   _ body: Unchecked<(VirtualTime) async throws -> Value>
@@ -87,6 +89,7 @@ private nonisolated func run<Value>(
       outcome.write(Unchecked(.success(value)))
     } catch { outcome.write(Unchecked(.failure(error))) }
   }
+  // why the body could not end, or nil; nil means that `outcome` is set
   let failure = await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
       thread.run { continuation.resume(returning: scope.drive(task)) }
@@ -106,22 +109,22 @@ private nonisolated func run<Value>(
   return outcome.read()!
 }
 
-/// Prints a line to standard error.
+/// Prints `advice` as one line on standard error.
 func warn(_ advice: String) { csched_testing_warn_("Scheduler: withVirtualTime: \(advice)\n") }
 
 /// A thread that makes one call, and belongs to no scheduler.
 ///
-/// On a scheduler's thread a cancelled sleep resumes its task in the pool, because the task's cancellation handler may wait for the scheduler.
-/// The job of that task would then reach virtual time from another thread, and count as an escape.
+/// Rejected: a scheduler's thread. There, a cancelled sleep resumes its task on a thread of the pool, because the task's cancellation handler may
+/// wait for the scheduler. The job of that task would reach virtual time from another thread, and count as an escape.
 final class DrivingThread: @unchecked Sendable {
   // Unchecked: `thread` is written once, before any other thread can see it.
-  private var thread: UInt = 0
+  private var thread: UInt = 0  // the handle for `csched_testing_join_`
   private let call = Protected<(@Sendable () -> Void)?>(nil)
-  private let isSet = DispatchSemaphore(value: 0)  // signalled once `call` is set
+  private let isSet = DispatchSemaphore(value: 0)  // `run` signals it once `call` is set
 
-  /// Starts the thread, which waits for ``run(_:)``.
+  /// Starts the thread, which waits for ``run(_:)``. So ``run(_:)`` must be called: otherwise neither the thread nor this object is ever released.
   init() throws(SchedulerError) {
-    let own = Unmanaged.passRetained(self)
+    let own = Unmanaged.passRetained(self)  // the thread's reference
     let error = csched_testing_start_(
       &thread,
       { context in
@@ -134,12 +137,12 @@ final class DrivingThread: @unchecked Sendable {
     throw .system(error)
   }
 
-  /// Makes the thread call `call`. May be called once.
+  /// Makes the thread call `call`, and end. Call it once.
   func run(_ call: @escaping @Sendable () -> Void) {
     self.call.write(call)
     isSet.signal()
   }
 
-  /// Waits until the thread has ended, which is soon after the call.
+  /// Waits until the thread has ended, which is soon after `call` has returned. Call it once, after ``run(_:)``.
   func join() { csched_testing_join_(thread) }
 }

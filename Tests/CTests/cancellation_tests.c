@@ -29,7 +29,7 @@ static void count_gone(csched_cancellation *unused) { (void)unused, atomic_fetch
 
 static void add_late(called *it) { // inside of a cancel: at once, here
   called *late = it->context;
-  CHECK(!csched_cancellation_add(it->handler.of_, &late->handler));
+  CHECK(!csched_cancellation_add(it->handler.cancellation_, &late->handler));
 }
 
 static void cancellation_order(void) {

@@ -1,7 +1,7 @@
 // Counts the live objects of each kind, for leak accounting. Each thread adds to one stripe of counters.
 // States
 //   counts     of a stripe: objects that its threads made, minus objects that they freed. Only the sum over all stripes has a meaning
-//   mine       selects this thread's stripe, at its first count
+//   my_stripe  the thread's stripe, chosen at its first count
 // Invariants
 //   DG1  csched_counted_sum_ adds each change that precedes its call exactly once, and no change that follows its return.
 // Orderings: relaxed; a count publishes no other memory.
@@ -21,19 +21,20 @@ enum { STRIPES = 64 };
 
 static struct stripe { CSCHED_CACHE_ALIGNED int64_t counts[CSCHED_COUNTED_KINDS_]; } stripes[STRIPES];
 
-bool csched_counting_;
+bool csched_counting_; // whether objects are counted; constant after the start of the process
 
-// Runs when the library is loaded, before any object is made. So no object is counted only when it is made, or only when it is freed.
+// Runs when the library is loaded, before any object is made: so an object is counted both when it is made and when it is freed, or never.
 __attribute__((constructor(101))) static void read_environment(void) {
   const char *asked = getenv("SCHEDULER_DIAGNOSTICS");
   csched_counting_ = asked != NULL && strcmp(asked, "1") == 0;
 }
 
-static int64_t *counts_here(void) {        // Returns: the counters of this thread's stripe
-  static uint32_t next;                    // how many threads have chosen a stripe
-  static CSCHED_THREAD_LOCAL uint8_t mine; // 1 + the stripe's index; 0: not chosen yet
-  if (CSCHED_UNLIKELY(mine == 0)) mine = (uint8_t)(1 + csched_fetch_add_relaxed(&next, 1u) % STRIPES); // a count
-  return stripes[mine - 1].counts;
+static int64_t *counts_here(void) {             // Returns: the counters of this thread's stripe
+  static uint32_t next;                         // how many threads have chosen a stripe
+  static CSCHED_THREAD_LOCAL uint8_t my_stripe; // 1 + the stripe's index; 0: not chosen yet
+  if (CSCHED_UNLIKELY(my_stripe == 0))
+    my_stripe = (uint8_t)(1 + csched_fetch_add_relaxed(&next, 1u) % STRIPES); // a count
+  return stripes[my_stripe - 1].counts;
 }
 
 void csched_count_(csched_counted_ kind, int64_t change) {

@@ -1,4 +1,4 @@
-// The table of threads and loops that a signal handler writes (process/dump_signal.c).
+// The table of threads and loops that a signal handler prints (process/dump_signal.c).
 // Depends on: base.h, platform.h.
 #pragma once
 
@@ -15,13 +15,14 @@ enum { CSCHED_DUMP_SLOTS = CSCHED_DUMP_ROOM };
 /// Does: adds `thread` to the table. `*top`: its innermost context frame. Returns: the slot; NULL: the table is full, and the thread is only counted.
 csched_dump_slot *csched_dump_take_slot_(uint32_t thread, struct csched_frame *const *top,
                                          const struct csched_recorder *recorder);
-void csched_dump_give_slot_(csched_dump_slot *slot); ///< the thread ends; NULL: csched_dump_take_slot_ returned NULL
+/// Does: removes the calling thread, which ends, from the table. `slot`: the result of csched_dump_take_slot_, also if that was NULL.
+void csched_dump_give_slot_(csched_dump_slot *slot);
 /// Returns: `top` of slot number `slot`; NULL: the slot is not in use. Out: `*thread`, the thread's number. Thread: any, also in a signal handler.
 struct csched_frame *const *csched_dump_see_slot_(int slot, uint32_t *thread);
-/// Returns: `recorder` of slot number `slot`; NULL, out, thread: as csched_dump_see_slot_.
+/// Returns: the recorder of the thread in slot number `slot`; NULL: none, or the slot is not in use. Out, thread: as csched_dump_see_slot_.
 const struct csched_recorder *csched_dump_see_recorder_(int slot, uint32_t *thread);
 
-/// Does: adds a loop to the table; give_loop removes it. When the table is full, the loop is only counted.
+/// Does: take_loop adds a loop to the table, give_loop removes it. When the table is full, the loop is only counted.
 void csched_dump_take_loop_(const void *loop);
 void csched_dump_give_loop_(const void *loop);
 /// Returns: the loop in slot number `slot`, which may be freed already; NULL: the slot is free. Thread: any, also in a signal handler.

@@ -1,3 +1,4 @@
+// Messages about misuse: composed on the stack, without allocation or lock.
 #include "panic.h"
 
 #include "../platform/platform.h"
@@ -5,13 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SIZE = 512 };
+enum { SIZE = 512 }; // most bytes of a message, with the final zero
 
-static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) { // cuts long text
-  enum { ROOM = SIZE - 1 }; // without the byte for the newline
+// Does: writes "Scheduler: <function>: <message>" and a newline to `text`. A long message is cut.
+static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
+  enum { ROOM = SIZE - 1 }; // for snprintf: leaves one byte for the newline
   int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
-  length = more < 0 ? length : length + more;
+  length = more < 0 ? length : length + more; // `more` counts also what was cut; negative: an invalid format
   if (length > ROOM - 1) length = ROOM - 1;
   text[length] = '\n';
   text[length + 1] = 0;
@@ -35,5 +37,5 @@ void csched_panic_(const char *function, const char *format, ...) {
   compose(text, function, format, arguments);
   va_end(arguments);
   csched_panic_say_(text);
-  csched_os_abort_("");
+  csched_os_abort_(""); // "": the message is written already
 }

@@ -1,10 +1,11 @@
+// Builds text without the C library, so that a signal handler can use most of these functions.
 #include "text.h"
 
 #include "../platform/platform.h"
 
 #include <string.h>
 
-static void add_character(csched_text *text, char character) {
+static void add_character(csched_text *text, char character) { // does nothing if the buffer is full
   if (text->at < text->end) *text->at++ = character;
 }
 
@@ -13,7 +14,7 @@ void csched_text_add_(csched_text *text, const char *string) {
 }
 
 static void add_in_base(csched_text *text, uint64_t number, unsigned base, int digits) { // at least `digits` digits
-  char reversed[20];
+  char reversed[20]; // UINT64_MAX has 20 decimal digits
   int count = 0;
   for (; number > 0 || count < digits; number /= base) reversed[count++] = "0123456789abcdef"[number % base];
   while (count > 0) add_character(text, reversed[--count]);
@@ -27,7 +28,7 @@ void csched_text_address_(csched_text *text, const void *address) {
 }
 
 void csched_text_span_(csched_text *text, csched_time span) {
-  csched_text_number_(text, span / 1000000000);
+  csched_text_number_(text, span / 1000000000); // ns to seconds, then microseconds
   add_character(text, '.');
   add_in_base(text, span % 1000000000 / 1000, 10, 6);
   csched_text_add_(text, " s");
@@ -58,7 +59,7 @@ void csched_text_target_(csched_text *text, const char *kind, const void *target
 }
 
 void csched_text_thread_(csched_text *text, const char *before, uint32_t thread) {
-  char name[16];
+  char name[16]; // Linux's limit for a thread's name
   csched_os_thread_get_name_(thread, name, sizeof name);
   csched_text_add_(text, before);
   csched_text_add_(text, "thread ");

@@ -10,7 +10,7 @@ struct csched_job;
 typedef struct csched_text {
   char *at, *end;
   const struct csched_job
-      *first_job; ///< set by a target's `describe_`: its first waiting job, maybe freed already; NULL: unknown
+      *first_job; ///< a target's `describe_` sets it: its first waiting job, maybe freed; NULL: unknown
 } csched_text;
 
 /// Returns: an empty text in `memory` of `size` bytes.
@@ -21,16 +21,16 @@ static inline csched_text csched_text_in_(char *memory, size_t size) {
 void csched_text_add_(csched_text *text, const char *string);
 void csched_text_number_(csched_text *text, uint64_t number);
 void csched_text_address_(csched_text *text, const void *address);
-/// Does: adds the span in seconds, with microseconds.
+/// Does: adds `span` in seconds, with six decimals.
 void csched_text_span_(csched_text *text, csched_time span);
 /// Does: adds a space and the name in quotes; nothing for an empty name. Quotes and control characters in the name become question marks.
 void csched_text_name_(csched_text *text, const char *name);
 
 /// Does: adds `kind`, then the address and the name of the target.
 void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name);
-/// Does: adds `before`, "thread", and the thread's number and name. Thread: any, except in a signal handler: it may open a file.
+/// Does: adds the text `before`, "thread", and the thread's number and name. Thread: any, except in a signal handler: it may open a file.
 void csched_text_thread_(csched_text *text, const char *before, uint32_t thread);
-/// Does: adds the number of delayed jobs, and the time from `now` to `first`, the least deadline.
+/// Does: adds the number `count` of delayed jobs, and the time from `now` to `first`, the least deadline; CSCHED_FOREVER: no deadline.
 void csched_text_delayed_(csched_text *text, size_t count, csched_time first, csched_time now);
 
 /// Does: copies `name`, cut to `size` - 1 bytes but not inside a UTF-8 character, and a terminating zero.

@@ -4,7 +4,7 @@
 //   shared     NULL: no clock thread runs; else `memory`: the clock thread and two queues of timers, one for each clock. The thread sleeps until the
 //              alarm of a queue fires. `memory` is static, because a timer may be cancelled after a stop
 //   alarm      of a queue: fires when the thread must check the queue; if the clock is set, the system moves the alarm with it
-//   is_telling of a queue: 1 while the thread removes timers and delivers them
+//   is_delivering  of a queue: 1 while the thread removes timers and delivers them
 //   is_ending  1: the clock thread must return from clock_main
 //
 // Invariants
@@ -18,13 +18,13 @@
 //   CL5  The thread delivers with no lock held, and each timer is removed from its queue once (timer.c, W5). So each timer is run or dropped, once,
 //        also at a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts the thread again.
 //   CL6  Order: due timers are delivered by deadline, then by submission. So the submitter of a late timer delivers it only while no earlier
-//        timer waits or is being delivered. It checks both under the queue's lock. The clock thread sets is_telling to 1 before the lock under
+//        timer waits or is being delivered. It checks both under the queue's lock. The clock thread sets is_delivering to 1 before the lock under
 //        which it removes a timer, and to 0 under the lock after the delivery.
 //   CL7  In a child of fork no timer waits: the waiting timers are the parent's, but can be cancelled. The next submission starts a thread.
 //   CL8  Neither clock starves the other clock or the stop. After MOST deliveries for one clock, the thread sets that clock's alarm, which fires at
 //        once, and polls for the other alarm and the stop.
 // Orderings
-//   shared: release, pairs with the submission's acquire, carries `memory` · wake: relaxed, ordered by the alarm's lock · first, is_telling:
+//   shared: release, pairs with the submission's acquire, carries `memory` · wake: relaxed, ordered by the alarm's lock · first, is_delivering:
 //     relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
 // Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
 //   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
@@ -49,16 +49,15 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2, MOST = 64 }; // MOST: deliveries for one clock in a row (CL8)
-
+enum { CLOCKS = 2, MOST = 64 }; // BOOT and WALL; deliveries for one clock in a row (CL8)
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
 
 typedef struct clock_queue {
   csched_timers timers;
   csched_lock alarm_lock; // CL2: guards the alarm
-  csched_alarm alarm;
-  uint32_t is_telling; // CL6: 1 while timers of this queue are delivered
+  csched_alarm alarm;     // its `fd` is -1 after a stop
+  uint32_t is_delivering; // CL6: 1 while timers of this queue are delivered
 } clock_queue;
 
 typedef struct clocks {
@@ -68,9 +67,9 @@ typedef struct clocks {
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock start_lock;    // guards the next two lines; but `shared` is also read without it
-static bool is_made, is_stopping; // the queues are initialised; csched_clocks_stop_ is in progress
-static clocks memory, *shared;
+static csched_lock start_lock;       // guards the next two lines; but `shared` is also read without it
+static bool has_queues, is_stopping; // the queues are initialised; csched_clocks_stop_ is in progress
+static clocks memory, *shared;       // `shared`: NULL, or `memory` while there is a clock thread
 
 static void require_clock(csched_clock clock, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)clock > CSCHED_CLOCK_WALL))
@@ -84,6 +83,7 @@ csched_time csched_clock_now(csched_clock clock) {
 
 // MARK: the thread
 
+// Does: sets the alarm to the instant at which the thread must check `queue`. Called after each check, and when the wake has become earlier.
 static void set_alarm(clock_queue *queue) {
   csched_lock_lock(&queue->alarm_lock);
   csched_time wake = csched_load_relaxed(&queue->timers.wake);      // CL2: read under the alarm's lock
@@ -94,26 +94,27 @@ static void set_alarm(clock_queue *queue) {
 // Does: delivers the due timers of `queue`, at most MOST, and sets the alarm for the next check.
 static void check_queue(clock_queue *queue) {
   csched_timer *timer;
-  csched_store_relaxed(&queue->is_telling, 1u); // CL6: before the queue's lock
-  for (int left = MOST; left > 0; left--) {     // CL8: at most MOST
+  csched_store_relaxed(&queue->is_delivering, 1u); // CL6: before csched_timers_pop_ locks the queue
+  for (int left = MOST; left > 0; left--) {        // CL8: not endless
     timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: never early
     if (timer == NULL) break;
-    csched_delivery_make_(csched_clock_delivery_(), timer); // CL5: with no lock held
+    csched_delivery_deliver_tracked_(csched_clock_delivery_(), timer); // CL5: no lock is held
   }
   csched_lock_lock(&queue->timers.lock);
-  csched_store_relaxed(&queue->is_telling, 0u); // CL6: under the lock, after the deliveries
+  csched_store_relaxed(&queue->is_delivering, 0u); // CL6: under the lock, after the deliveries
   csched_lock_unlock(&queue->timers.lock);
-  set_alarm(queue); // CL2: after the check
+  set_alarm(queue); // CL2: after the check; CL8: fires at once if due timers remain
 }
 
+// The clock thread: checks each queue whose alarm has fired, until the stop.
 static void clock_main(void *context) {
   clocks *all = context;
   csched_os_thread_set_name_("csched-clock");
   while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: ordered by the poller's wake
     csched_poller_event fired[CLOCKS];
-    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);
+    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);      // 0: by the stop, or to retry
     for (int i = 0; i < count; i++) check_queue(&all->queues[fired[i].tag]); // `tag`: the index of the queue
-    csched_poller_arm_(&all->poller, csched_clock_hand_on_()); // CC2: at the next attempt to use the workers
+    csched_poller_set_alarm_(&all->poller, csched_clock_give_to_workers_()); // CC2: retries if there are no workers
   }
 }
 
@@ -121,13 +122,14 @@ static void clock_main(void *context) {
 
 static int start_thread(clocks *all) {
   csched_os_signals before;
-  csched_os_signals_block_(&before); // the new thread inherits the mask, and runs no handler of the program
+  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler of the program
   int error = csched_os_thread_start_(&all->thread, 0, clock_main, all);
   csched_os_signals_restore_(&before);
   return error;
 }
 
-static void close_all(clocks *all, int alarms) { // `alarms`: how many of them are open
+// Does: closes the poller and the first `alarms` alarms, the others are not open.
+static void close_all(clocks *all, int alarms) {
   for (int i = 0; i < alarms; i++) {
     csched_lock_lock(&all->queues[i].alarm_lock);
     csched_alarm_close_(&all->queues[i].alarm);
@@ -137,17 +139,18 @@ static void close_all(clocks *all, int alarms) { // `alarms`: how many of them a
   csched_poller_close_(&all->poller);
 }
 
-static void open_queue(clock_queue *queue) { // a stop has closed it, or it is new
-  if (!is_made) csched_timers_init_(&queue->timers);
+static void open_queue(clock_queue *queue) { // a new queue, or one that a stop has closed
+  if (!has_queues) csched_timers_init_(&queue->timers);
   csched_lock_lock(&queue->timers.lock);
   queue->timers.is_closed = false;
   csched_lock_unlock(&queue->timers.lock);
 }
 
-static int make_clocks(clocks *all) { // opens all, and starts the thread; or closes all, and returns an errno value
+// Does: opens the poller, the alarms and the queues, and starts the clock thread. Returns: 0; or an errno value, after closing the poller and alarms.
+static int make_clocks(clocks *all) {
   int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
   if (error != 0) return error;
-  for (; alarms < CLOCKS && error == 0; alarms += error == 0)
+  for (; alarms < CLOCKS && error == 0; alarms += error == 0) // `alarms`: how many are open
     error = csched_alarm_open_(&all->queues[alarms].alarm, CSCHED_CLOCK_BOOT + alarms);
   for (int i = 0; i < alarms && error == 0; i++)
     error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
@@ -155,35 +158,36 @@ static int make_clocks(clocks *all) { // opens all, and starts the thread; or cl
   csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = start_thread(all);
-  if (error == 0) is_made = true;
+  if (error == 0) has_queues = true;
   else close_all(all, alarms); // CL4: the start has failed
   return error;
 }
 
-static void clear_in_child(clock_queue *queue) {                        // CL7: no timer waits
-  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {} // each can still be cancelled
+// Does: removes the timers of the parent without running or dropping them. They can still be cancelled.
+static void clear_in_child(clock_queue *queue) { // CL7: no timer waits
+  while (csched_timers_pop_(&queue->timers, CSCHED_FOREVER) != NULL) {}
   queue->alarm_lock = (csched_lock)CSCHED_LOCK_INIT;
-  csched_store_relaxed(&queue->is_telling, 0u); // CL7: this is the only thread
+  csched_store_relaxed(&queue->is_delivering, 0u); // CL7: the child has one thread
 }
 
 static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: no thread, no timers in the child
   (void)atfork;
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&start_lock);
-  for (int i = 0; i < CLOCKS && is_made; i++) {
+  for (int i = 0; i < CLOCKS && has_queues; i++) {
     clock_queue *queue = &memory.queues[i];
     csched_timers_atfork_(&queue->timers, phase, true);
     if (phase == CSCHED_ATFORK_IN_CHILD) clear_in_child(queue);
   }
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&start_lock);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: this is the only thread
-  csched_store_relaxed(&shared, NULL);                                  // CL7: this is the only thread
+  if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the child has one thread
+  csched_store_relaxed(&shared, NULL);                                  // CL7: the child has one thread
   csched_clock_orphan_workers_();
   start_lock = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }
 
-// Does: starts the clock thread, unless it runs. Returns: 0 or an errno value; ECANCELED during a stop.
+// Does: starts the clock thread, unless it runs. Returns: 0, and the clocks in `*result`; or an errno value: ECANCELED during a stop.
 static int start(clocks **result) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, clock_at_fork);
@@ -192,11 +196,11 @@ static int start(clocks **result) {
   int error = is_stopping ? ECANCELED : all == NULL ? make_clocks(&memory) : 0;
   if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with the submission's acquire
   csched_lock_unlock(&start_lock);
-  *result = &memory;
+  *result = &memory; // not used after an error
   return error;
 }
 
-static void drop_all(clock_queue *queue) {
+static void drop_all(clock_queue *queue) { // CL5: the timers that wait at a stop
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&queue->timers, CSCHED_FOREVER)) != NULL)
     csched_job_discard_(&timer->job); // CL5: each timer is dropped once
@@ -212,7 +216,7 @@ void csched_clocks_stop_(void) {
   for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: no timer is added now
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
   int error = csched_poller_wake_(&all->poller);
-  if (CSCHED_UNLIKELY(error != 0)) csched_poller_refused_(&all->poller, error);
+  if (CSCHED_UNLIKELY(error != 0)) csched_poller_abort_refused_(&all->poller, error); // stops the process
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
   csched_clock_end_workers_();
@@ -224,25 +228,26 @@ void csched_clocks_stop_(void) {
 
 void csched_clocks_end_(void) {
   csched_clocks_stop_();
-  is_made = false;
+  has_queues = false; // the next start initialises the queues
 }
 
+// Returns: how many threads the clocks have: delivery workers, and the clock thread.
 size_t csched_clocks_threads_(void) {
   return csched_clock_worker_threads_() + (csched_load_relaxed(&shared) != NULL); // a count of threads
 }
 
 // MARK: submitting
 
-// Returns: whether the submitter of a late timer may deliver it: its `deadline` precedes those of all timers that wait or are being delivered.
+// Returns: whether the submitter of a late timer may deliver it: no timer that must precede `deadline` waits in `queue`, or is being delivered.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
-                      csched_load_relaxed(&queue->is_telling) == 0;           // CL6: under the lock
+                      csched_load_relaxed(&queue->is_delivering) == 0;        // CL6: under the lock
   csched_lock_unlock(&queue->timers.lock);
-  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: on workers, too
+  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: by workers
 }
 
-// Reports the submission. Its deadline is CSCHED_FOREVER, because the monotonic instant is unknown.
+// Does: reports the submission to the observer. The reported deadline is CSCHED_FOREVER (unknown), because observers use the monotonic clock.
 static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
   csched_observed_submission submission;
   csched_observe_hooks_->submit(&submission, target, &timer->job, CSCHED_FOREVER);
@@ -263,12 +268,12 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {
-    csched_job_discard_(&timer->job); // CL4: no clock thread
+    csched_job_discard_(&timer->job); // CL4: there is no clock thread
     return error;
   }
   queue = &all->queues[clock - CSCHED_CLOCK_BOOT];
   csched_timer_added added = csched_timers_add_(&queue->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: `wake` is earlier
+  if (added == CSCHED_TIMER_ADDED_FIRST) set_alarm(queue); // CL2: `wake` has become earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // CL5: the queue is closed
   return ECANCELED;

@@ -2,8 +2,8 @@
 //
 // States
 //   timers, jobs  lists of timers to deliver, and of jobs to discard, before a worker gets them; only the clock thread uses the lists
-//   workers       NULL, or the pool of delivery workers; written under `guard`, by the clock thread, and when the clocks end
-//   on_its_way    the number of timers that are listed or given to a worker, and not delivered yet (delivery.c)
+//   workers       NULL, or the pool of delivery workers; written under `workers_lock`, by the clock thread, and when the clocks end
+//   undelivered    the number of timers that are listed or given to a worker, and not delivered yet (delivery.c)
 //
 // Invariants
 //   CC1  Deliveries and discards that may run user code (DV3) run on a worker of a separate pool, which is created at the first use.
@@ -11,7 +11,7 @@
 //        every 10 ms. csched_clock_end_workers_ drops the listed work.
 //   CC3  In a child of fork the lists are empty, and there is no pool of delivery workers.
 // Orderings
-//   on_its_way: here relaxed, because no other thread uses it at that time; see delivery.c
+//   undelivered: here relaxed, because no other thread uses it at that time; see delivery.c
 // Assumes: only the clock thread uses these functions (clock.c); it has ended before csched_clock_end_workers_.
 // Source: the pool's monitor thread uses its delivery workers in the same way (pool_monitor.c).
 // Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
@@ -24,14 +24,15 @@
 #include "../job/job_internal.h"
 #include "clock_internal.h"
 
-enum { WORKERS = 2, MOST = 16 };       // pool options: running workers; threads. Set, so that the pool reads no file
+enum { WORKERS = 2, MOST = 16 }; // running workers; threads. Set, because the pool would read their defaults from files
 static const int64_t RETRY = 10000000; // CC2: ns until the next attempt to create the pool
 
+// Timers to deliver, and jobs to discard: linked by `next`, oldest first. `last`: the final link; not valid in an empty list.
 static struct work_list { csched_job *first, **last; } timers, jobs;
 
-static csched_lock guard; // guards `workers`
-static csched_pool *workers;
-static uint32_t on_its_way;
+static csched_lock workers_lock; // guards `workers`
+static csched_pool *workers;     // the delivery workers' pool; NULL: none
+static uint32_t undelivered;     // timers that are listed or given to a worker, and not delivered yet
 
 static void append_work(struct work_list *list, csched_job *job) {
   if (list->first == NULL) list->last = &list->first;
@@ -53,14 +54,14 @@ static bool ensure_workers(void) { // CC1: created at the first use
   if (csched_pool_create(
           &pool, &(csched_pool_options){.name = "csched-deliver", .workers = WORKERS, .most_threads = MOST}) != 0)
     return false;
-  csched_pool_delivery_(pool)->on_its_way = &on_its_way;
-  csched_lock_lock(&guard);
+  csched_pool_delivery_(pool)->undelivered = &undelivered; // one count, from the listing to the delivery
+  csched_lock_lock(&workers_lock);
   workers = pool;
-  csched_lock_unlock(&guard);
+  csched_lock_unlock(&workers_lock);
   return true;
 }
 
-csched_time csched_clock_hand_on_(void) { // CC2: listed work stays until workers exist
+csched_time csched_clock_give_to_workers_(void) { // CC2: listed work stays until workers exist
   if (timers.first == NULL && jobs.first == NULL) return CSCHED_FOREVER;
   if (!ensure_workers()) return csched_time_after(csched_now(), RETRY);
   csched_delivery *delivery = csched_pool_delivery_(workers);
@@ -70,7 +71,7 @@ csched_time csched_clock_hand_on_(void) { // CC2: listed work stays until worker
   return CSCHED_FOREVER;
 }
 
-// add_timer and add_job: the functions of the clock thread's `csched_delivery`. They only list the work.
+// add_timer and add_job: the functions of the clock thread's csched_delivery. They only list the work; csched_clock_give_to_workers_ gives it to the workers.
 static void add_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
   append_work(&timers, &timer->job);
@@ -82,7 +83,7 @@ static void add_job(csched_deferred_drops *unused, csched_job *job) {
 }
 
 csched_delivery *csched_clock_delivery_(void) {
-  static csched_delivery delivery = {.deferred.take = add_job, .deliver = add_timer, .on_its_way = &on_its_way};
+  static csched_delivery delivery = {.deferred.take = add_job, .deliver = add_timer, .undelivered = &undelivered};
   return &delivery;
 }
 
@@ -90,24 +91,24 @@ void csched_clock_end_workers_(void) {
   csched_job *job;
   while ((job = pop_work(&timers)) != NULL) csched_job_discard_(job); // CC2: drops the listed work
   while ((job = pop_work(&jobs)) != NULL) csched_job_discard_(job);
-  csched_lock_lock(&guard);
+  csched_lock_lock(&workers_lock);
   csched_pool *pool = workers;
   workers = NULL;
-  csched_lock_unlock(&guard);
+  csched_lock_unlock(&workers_lock);
   if (pool != NULL) csched_pool_destroy(pool);
-  csched_store_relaxed(&on_its_way, 0u); // CC2: no worker delivers
+  csched_store_relaxed(&undelivered, 0u); // CC2: no worker delivers
 }
 
 void csched_clock_orphan_workers_(void) { // CC3: no pool in the child
-  guard = (csched_lock)CSCHED_LOCK_INIT;
+  workers_lock = (csched_lock)CSCHED_LOCK_INIT;
   workers = NULL; // the parent's pool; its memory is not freed
   timers.first = jobs.first = NULL;
-  csched_store_relaxed(&on_its_way, 0u); // CC3: this is the only thread
+  csched_store_relaxed(&undelivered, 0u); // CC3: the child has one thread
 }
 
 size_t csched_clock_worker_threads_(void) {
-  csched_lock_lock(&guard);
+  csched_lock_lock(&workers_lock);
   size_t threads = workers != NULL ? csched_pool_live_threads_(workers) : 0;
-  csched_lock_unlock(&guard);
+  csched_lock_unlock(&workers_lock);
   return threads;
 }

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-// The user's functions. A task stores a copy in its room: its memory behind the job or the timer.
+// The user's functions. A task stores a copy in its room: the extra memory behind its job or timer (task_job.h).
 typedef struct callbacks {
   void (*function)(void *context);
   void (*drop)(void *context, csched_drop_reason reason);
@@ -21,16 +21,18 @@ static void count_task(int64_t change) { // live tasks, for leak accounting
   if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
 }
 
+// Does: calls the user's `drop`, which may be NULL.
 static void call_drop(const callbacks *callbacks, void *context, csched_drop_reason reason) {
   if (callbacks->drop != NULL) callbacks->drop(context, reason);
 }
 
+// The `release` of all tasks here. Does: frees the task's memory.
 static void end_task(csched_job *job, csched_task_size size) {
   count_task(-1);
   csched_task_free_(job, size);
 }
 
-// Returns: a task of `type`, whose room begins with `callbacks`. Without memory, it calls the user's `drop`, and returns a task without a job.
+// Returns: a task of `type` and `size`, whose room begins with `callbacks`. Without memory: a task without a job, after a call of the user's `drop`.
 static csched_task make_task(const csched_job_type *type, csched_task_size size, callbacks callbacks, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
@@ -52,6 +54,7 @@ static void release(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
 
 static const csched_job_type plain = {run, drop_task, release};
 
+// Returns: the submitted task; a task without a job if it was refused or memory is short, after the user's `drop` was called.
 static csched_task submit_task(csched_target *target, callbacks callbacks, void *context) {
   csched_task task = make_task(&plain, CSCHED_TASK_PLAIN, callbacks, context);
   if (task.job == NULL) return task;
@@ -91,7 +94,7 @@ CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csc
                                                       void (*function)(void *context), void *context) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_time deadline = csched_target_now(target) + delay;
-  if (deadline < delay) deadline = CSCHED_FOREVER;
+  if (deadline < delay) deadline = CSCHED_FOREVER; // the sum has overflowed
   return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (callbacks){function, NULL}, context);
 }
 
@@ -114,7 +117,7 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
 
 // The room of a periodic task.
 typedef struct repeated {
-  callbacks callbacks;
+  callbacks callbacks; // first, as in the other tasks: drop_timed reads it
   csched_timing timing;
   csched_time due; // the deadline of the present run, without jitter
 } repeated;
@@ -124,9 +127,9 @@ CSCHED_STATIC_ASSERT(sizeof(csched_timer) + sizeof(repeated) <= 64 << CSCHED_TAS
 
 csched_time csched_timing_next(const csched_timing *timing, csched_time previous, csched_time begun,
                                csched_time ended) {
-  csched_time period = timing->period, from = previous, steps = 1, span, next;
+  csched_time period = timing->period, from = previous, steps = 1, span, next; // next = from + steps * period
   if (previous == CSCHED_FOREVER) return previous;
-  if (period == 0) return ended > previous ? ended : previous; // at once
+  if (period == 0) return ended > previous ? ended : previous; // runs again at once
   // Whole periods from `previous` to the start of the run, and to its end.
   csched_time at_begin = begun > previous ? (begun - previous) / period : 0,
               at_end = ended > previous ? (ended - previous) / period : 0;
@@ -137,26 +140,28 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time previous
                                                                                                    : next;
 }
 
-// Adds a pseudo-random share of `jitter`: the final steps of splitmix64, from a seed of the clock and the task's address (`who`).
+// Returns: `due` plus a pseudo-random delay of 0 to `jitter`: the final steps of splitmix64, seeded with the clock and the task's address (`who`).
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
   if (jitter == 0 || due == CSCHED_FOREVER) return due;
   uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;
   share = (share ^ share >> 30) * 0xbf58476d1ce4e5b9u;
   share = (share ^ share >> 27) * 0x94d049bb133111ebu;
-  share = (share ^ share >> 31) % (jitter < UINT64_MAX ? jitter + 1 : jitter);
+  share = (share ^ share >> 31) % (jitter < UINT64_MAX ? jitter + 1 : jitter); // `jitter` + 1 must not overflow
   return __builtin_add_overflow(due, share, &due) ? CSCHED_FOREVER : due;
 }
 
-// Returns: the deadline of the next run. The present run started at `begun` and ends now. In virtual time, a period of 0 would stop the clock.
+// Returns: the deadline of the next run. The present run started at `begun` and ends now.
 static csched_time next_deadline(const repeated *repeated, const csched_target *target, csched_time begun) {
-  enum { LEAST_DELAY = 1000000 }; // ns, on a user's target. It may run a due job inside its submission, without end
+  enum { LEAST_DELAY = 1000000 }; // ns, for a user's target: it may run a due job inside the submission, and recurse
   csched_time now = csched_target_now(target);
   csched_time next = csched_timing_next(&repeated->timing, repeated->due, begun, now);
-  if (csched_target_has_virtual_time_(target)) return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
+  if (csched_target_has_virtual_time_(target)) // with a period of 0, the task would run forever at one tick
+    return repeated->timing.period == 0 ? CSCHED_FOREVER : next;
   csched_time earliest = csched_time_after(now, LEAST_DELAY);
-  return csched_target_foreign_((csched_target *)target) != NULL && next < earliest ? earliest : next;
+  return csched_target_find_custom_((csched_target *)target) != NULL && next < earliest ? earliest : next;
 }
 
+// Does: calls the user's function, and submits the job again for the next period.
 static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
@@ -164,10 +169,10 @@ static void run_repeating(csched_job *job) {
   if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: no call after a cancel
   repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
-  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // endless: see csched_virtual_run
+  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // then csched_virtual_run may end
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // `run` drops the job itself
+    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // the job's `drop` is not called
 }
 
 static void release_repeating(csched_job *job) { end_task(job, CSCHED_TASK_REPEATING); }

@@ -50,10 +50,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { FEW = 64 };                                // minimum of `cleanup_at`. Speed only
+enum { FEW = 64 };                                // minimum of `cleanup_at` (VT7). Speed only
 static const size_t TURN_LIMIT = (size_t)1 << 21; // default of `turn_limit`
 
-// A thread that sleeps in a sync. `ended` is its futex word. 0: sleep; CSCHED_ENDED: the sync has run; DUE: work is due, and this thread drives.
+// A thread that sleeps in a sync. `ended` is its futex word. 0: sleep; CSCHED_ENDED (1): the sync has run; DUE: it must drive, because work is due.
 typedef struct waiter {
   uint32_t *ended;
   struct waiter *next;
@@ -62,37 +62,37 @@ enum { DUE = 2 };
 
 struct csched_virtual {
   csched_target target;
-  csched_lock lock; // guards all fields below
-  csched_time now;
-  csched_timers timers;
+  csched_lock lock;          // guards all fields below
+  csched_time now;           // the clock, in ticks
+  csched_timers timers;      // timers for later ticks, and some due ones (VT2)
   csched_job *first, **last; // ready list: its first link, and the address of its final link; see link_to_timer
   size_t ready, cleanup_at;  // the list's length; the length above which a submission removes cancelled entries
   waiter *waiters;           // threads that sleep in await (VT9)
-  csched_time goal, steps;   // goal: the latest requested tick, or 0; steps: how many more jobs to run
-  bool has_goal, runs, runs_all,
-      uses_no_step; // the counted job used no step, or its request was ended: uncounting it returns none
-  bool is_driving, is_closed, may_reenter, has_reentered;
-  size_t turns, turn_limit; // jobs that this drive has run; the maximum
-  csched_job drive;         // never runs: the job of a drive's context frame; its `release` ends an unwound drive
+  csched_time goal, steps; // requests: the latest tick of an advance, or 0; how many more jobs csched_virtual_step runs
+  // Requests: there is a goal; a csched_virtual_run; a csched_virtual_run_all. uses_no_step: uncounting the job counted last returns no step.
+  bool has_goal, runs, runs_all, uses_no_step;
+  bool is_driving, is_closed, may_reenter, has_reentered; // see States
+  size_t turns, turn_limit;                               // jobs that this drive has run; the maximum
+  csched_job drive; // never runs: the job of a drive's context frame; its `release` ends an unwound drive
   csched_atfork atfork;
 };
 _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is a cast");
 
 // MARK: cancelled entries
 
-// The cancelled entries to discard after the unlock (VT4).
+// Cancelled entries that were dequeued under the lock; `discard` discards them after the unlock, because their `release` is user code (VT4).
 typedef struct discard_list {
   csched_deferred_drops deferred; // receives the jobs that csched_timers_add_ discards under the lock
   csched_job *first;
 } discard_list;
 
-static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) { // the `take` of a discard_list
+static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) { // `take`: adds `job` to the list
   discard_list *discards = (discard_list *)deferred;
   job->next = discards->first;
   discards->first = job;
 }
 
-static void discard(discard_list *discards) { // VT4: after the unlock
+static void discard(discard_list *discards) { // VT4: the caller has unlocked
   for (csched_job *job; (job = discards->first) != NULL;) {
     discards->first = job->next;
     csched_job_discard_(job);
@@ -101,14 +101,15 @@ static void discard(discard_list *discards) { // VT4: after the unlock
 
 // MARK: due work
 
-// A link of the ready list is a job's address. Its lowest bit is set if the job belongs to a timer, whose target may be a queue on this base.
+// A link of the ready list is a job's address. Its lowest bit is set if the job belongs to a timer; a timer's target may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
   return ((uintptr_t)link & 1) != 0 ? (csched_timer *)job_at(link) : NULL;
 }
 
-static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) { // VT7: memory of cancelled entries
+// Does: moves the cancelled entries of the ready list to `discards`, and sets the length at which to do so again.
+static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) { // VT7: limits their memory
   csched_job **link = &timeline->first;
   while (*link != NULL) {
     csched_job *job = job_at(*link);
@@ -124,6 +125,7 @@ static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) {
   timeline->cleanup_at = timeline->ready * 2 > FEW ? timeline->ready * 2 : FEW;
 }
 
+// Does: appends the job of `link` to the ready list.
 static void append(csched_virtual *timeline, csched_job *link) {
   csched_job *job = job_at(link);
   job->next = NULL;
@@ -142,7 +144,7 @@ static csched_job *pop_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Returns: whether a due timer must join the ready list: in `timers` it would run before that list. At CSCHED_FOREVER a run would not see it there.
+// Returns: whether a due timer must join the ready list. In `timers` it would precede the list; at CSCHED_FOREVER, a run ignores it there.
 static bool must_be_ready(const csched_virtual *timeline) { // VT2: late timers run last
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
@@ -160,14 +162,14 @@ static void wake_waiter(csched_virtual *timeline) { // VT9: a waiter becomes the
   if (timeline->first == NULL) return;
   for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
     uint32_t word = 0;
-    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: DUE carries no data
+    bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: relaxed: DUE publishes no data
     if (is_called) csched_futex_wake_(each->ended, 1);
-    if (is_called || word == DUE) return; // a waiter with DUE will drive; if its sync has ended, try the next
+    if (is_called || word == DUE) return; // one waiter will drive; CSCHED_ENDED: its sync has run, try the next
   }
 }
 
-// Does: sets the clock to a later `time`. If the ready list has entries, timers already due go to its front, newly due timers to its end.
-static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back or early
+// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers already due go to its front, newly due to its end.
+static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
   if (first != NULL) { // VT2: timers already due were submitted before the list's entries
@@ -183,11 +185,13 @@ static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: 
 
 // MARK: submitting
 
-static int refuse(csched_job *job) { // VT5: closed, so the job is dropped
+// Does: drops `job`, because the target is closed. Returns: ECANCELED.
+static int refuse(csched_job *job) { // VT5: no work after close
   csched_job_discard_(job);
   return ECANCELED;
 }
 
+// Does: appends the job of `link` to the ready list, or drops it after close. Returns: 0 or ECANCELED.
 static int submit_to_virtual(csched_virtual *timeline, csched_job *link) {
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
@@ -204,6 +208,7 @@ static int deliver_to_virtual(csched_target *target, csched_job *job) {
   return submit_to_virtual((csched_virtual *)target, job);
 }
 
+// Does: adds `timer` to `timers`; to the ready list if it is late and must run after that list; after close, drops it. Returns: 0 or ECANCELED.
 static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
@@ -213,10 +218,10 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
     csched_lock_unlock(&timeline->lock);
     return submit_to_virtual(timeline, link_to_timer(timer)); // appends the timer, or drops it
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: drops run after the unlock
+  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: discards wait for the unlock
   csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
-                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0); // VT6: other leeways are ignored
-  csched_job_discard_into_(before);
+                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0); // VT6: only FOREVER has a meaning
+  csched_job_discard_into_(before);                                  // the previous receiver
   wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
   discard(&discards);
@@ -228,20 +233,20 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
 // Returns: whether a request is incomplete. Out: `*reach`, the final tick whose timers may run now; `*by_run`, whether a csched_virtual_run has work.
 static bool has_request(csched_virtual *timeline, discard_list *discards, csched_time *reach, bool *by_run) {
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
-  bool is_any = timeline->steps > 0 || timeline->runs_all;
+  bool reaches_all = timeline->steps > 0 || timeline->runs_all; // these requests reach timers of any tick and leeway
   *by_run = false;
-  if (timeline->runs) { // VT6: a csched_virtual_run is in progress
+  if (timeline->runs) { // VT6: continues only for some work
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
       collect_cancelled(&discards->deferred, job_at(pop_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers); // CSCHED_FOREVER: the run need not continue
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
   }
-  // Reach all timers but those at CSCHED_FOREVER. Only if timers wait: a pop in vain would advance the timer wheel to that tick.
-  if (is_any && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
+  // All timers but those at CSCHED_FOREVER. Not without timers: a pop in vain would advance the timer wheel to this tick.
+  if (reaches_all && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
     until = CSCHED_FOREVER - 1;
   *reach = timeline->first != NULL ? timeline->now : until; // VT2: the clock stays while the ready list has work
-  return timeline->has_goal || is_any || *by_run;
+  return timeline->has_goal || reaches_all || *by_run;
 }
 
 // Does: dequeues the next job or timer that a request covers, and moves the clock to its tick. Returns: its link; NULL: no request remains.
@@ -263,13 +268,14 @@ static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   return NULL;
 }
 
+// Does: removes all requests. The driver ends after its running job, whose uncounting then returns no step.
 static void clear_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
   timeline->uses_no_step = true;
 }
 
-// Does: moves the clock to the goal, and clears `is_driving`. Requires: the requests are complete, or the drive was unwound.
+// Does: moves the clock to the goal, ends the drive, and wakes a waiter if work is due. Requires: the requests are complete, or it was unwound.
 static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driving
   if (timeline->has_goal) move_clock_to(timeline, timeline->goal);
   clear_requests(timeline);
@@ -277,22 +283,22 @@ static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driv
   wake_waiter(timeline);
 }
 
-// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: the job must not run: limit, or no request.
+// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: it must not run: limit, or no request.
 static bool count_turn(csched_virtual *timeline, int change) { // VT8: cancelled jobs do not count
-  bool is_any = timeline->has_goal || timeline->runs || timeline->runs_all;
+  bool needs_no_step = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
     timeline->turns--;
     if (!timeline->uses_no_step && timeline->steps != CSCHED_FOREVER) timeline->steps++;
     return true;
   }
-  if (timeline->turns >= timeline->turn_limit || (!is_any && timeline->steps == 0)) return false;
+  if (timeline->turns >= timeline->turn_limit || (!needs_no_step && timeline->steps == 0)) return false;
   timeline->turns++;
-  timeline->uses_no_step = timeline->steps == 0; // then uncounting this job returns no step
-  if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--;
+  timeline->uses_no_step = timeline->steps == 0;
+  if (timeline->steps > 0 && timeline->steps != CSCHED_FOREVER) timeline->steps--; // CSCHED_FOREVER: no limit
   return true;
 }
 
-// As count_turn, for a job of a queue on this base. While no thread drives, nothing is counted, and the job may run.
+// Does: as count_turn, for a job of a queue on this base. While no thread drives, it counts nothing, and the job may run.
 static bool count_queue_turn(csched_target *target, int change) {
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
@@ -301,6 +307,7 @@ static bool count_queue_turn(csched_target *target, int change) {
   return may_run;
 }
 
+// Does: permits enter_virtual to admit the driver during its own drive, or forbids it again.
 static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
   csched_lock_lock(&timeline->lock);
   timeline->may_reenter = may_reenter;
@@ -315,34 +322,34 @@ static bool run_queue_timer(csched_virtual *timeline, csched_timer *timer) { // 
   return has_run;
 }
 
-// Does: runs jobs until all requests are complete. Returns: false if work remains, but the drive has run `turn_limit` jobs.
+// Does: runs jobs until all requests are complete, then ends the drive. Returns: false if work remains, but the drive has run `turn_limit` jobs.
 static bool run_requests(csched_virtual *timeline) {
   for (;;) {
     discard_list discards = {.deferred.take = collect_cancelled};
     csched_lock_lock(&timeline->lock);
     csched_job *link = next_due(timeline, &discards);
-    bool is_within = link == NULL || count_turn(timeline, 1); // false: `turn_limit` is reached
+    bool is_below_limit = link == NULL || count_turn(timeline, 1);
     if (link == NULL) end_drive(timeline);
     csched_lock_unlock(&timeline->lock);
     discard(&discards);
-    if (link == NULL || !is_within) return is_within;
+    if (link == NULL || !is_below_limit) return is_below_limit;
     csched_timer *timer = timer_at(link);
-    bool is_of_queue = timer != NULL && timer->target != &timeline->target;
+    bool is_of_queue = timer != NULL && timer->target != &timeline->target; // a queue on this base
     if (is_of_queue ? run_queue_timer(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target))
       continue;
     count_queue_turn(&timeline->target, -1); // VT8: the job was cancelled, or its queue counts it later
   }
 }
 
-// As run_requests, in a context frame at `address`: when that stack frame is unwound, drive_unwound ends the drive.
+// Does: as run_requests, in a context frame for the caller's stack frame at `address`. If that is unwound, drive_unwound ends the drive.
 static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
   scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
-  bool is_within = run_requests(timeline);
+  bool is_below_limit = run_requests(timeline);
   csched_frame_end_(scope->frame);
-  return is_within;
+  return is_below_limit;
 }
 
-// `amount`: the tick of an ADVANCE, the number of jobs of a STEP.
+// Does: adds a request for the current drive, or for the one that begins. `amount`: the tick of an ADVANCE, the number of jobs of a STEP.
 static void add_request(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
   switch (request) {
   case CSCHED_VIRTUAL_ADVANCE:
@@ -359,29 +366,30 @@ static void add_request(csched_virtual *timeline, csched_virtual_request request
 
 CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                                            csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // if an earlier drive was unwound, end it
+  CSCHED_ROOM_IN_FRAME();                            // lets later calls notice that this stack frame was unwound
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends an earlier drive that was unwound
   csched_lock_lock(&timeline->lock);
   bool drives = !timeline->is_driving;
   add_request(timeline, request, amount);
   if (drives) timeline->turns = 0;
-  timeline->is_driving = true; // VT1: this thread drives
+  timeline->is_driving = true; // VT1: this thread drives, unless another one does already
   csched_lock_unlock(&timeline->lock);
-  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: if another call drives, it serves the request
+  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: else the driver serves the request
 }
 
 // MARK: unwinding
 
-static void drive_unwound(csched_job *job) { // the `release` of csched_virtual.drive
+// The `release` of csched_virtual.drive. Does: ends a drive whose job was unwound by an exception, longjmp or thread exit.
+static void drive_unwound(csched_job *job) {
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
-  timeline->has_goal = false; // keeps end_drive from moving the clock to the goal
+  timeline->has_goal = false; // then end_drive does not move the clock to the goal
   end_drive(timeline);
   csched_lock_unlock(&timeline->lock);
 }
 static const csched_job_type drive_type = {.release = drive_unwound};
 
-static CSCHED_NORETURN void panic_unwound(csched_job *unused) { // called when a job that drive_for runs is unwound
+static CSCHED_NORETURN void panic_unwound(csched_job *unused) { // a job that drive_for runs was unwound
   (void)unused;
   csched_panic_("csched_serial_sync",
                 "what it ran in virtual time, because it waits for that, was left by an exception, "
@@ -413,12 +421,12 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
 
 // MARK: target functions
 
-// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false if another thread drives, or work is due.
+// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false: another thread drives, work is due, or closed.
 static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
-  if (timeline->may_reenter && csched_target_is_inside(target)) { // this thread is in run_queue_timer
+  if (timeline->may_reenter && csched_target_is_inside(target)) { // this thread drives, and runs the queue's timer
     timeline->may_reenter = false;
     timeline->has_reentered = true;
     csched_lock_unlock(&timeline->lock);
@@ -426,7 +434,7 @@ static bool enter_virtual(csched_target *target) {
   }
   bool is_free = !timeline->is_closed && !timeline->is_driving;
   if (is_free && timeline->first == NULL) append_due(timeline);
-  unlink_cancelled(timeline, &discards);
+  unlink_cancelled(timeline, &discards); // cancelled entries are no due work
   is_free = is_free && timeline->first == NULL;
   if (is_free) {
     timeline->turns = 0;
@@ -437,22 +445,22 @@ static bool enter_virtual(csched_target *target) {
   return is_free;
 }
 
-// Does: runs the requests that were added during the inline sync, and ends the drive.
+// Does: at the end of an inline sync, serves the requests that were added during it, and ends the drive; after a reentry, the outer drive does that.
 static void leave_virtual(csched_target *target) { // VT1: the driver serves added requests
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
   csched_lock_lock(&timeline->lock);
-  bool has_reentered = timeline->has_reentered; // true: this thread's drive around the sync continues
+  bool has_reentered = timeline->has_reentered;
   timeline->has_reentered = false;
   csched_lock_unlock(&timeline->lock);
   if (has_reentered || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
   csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
-// Does: runs the work due now, for a thread that waits in a sync. An unwound job stops the process: the sync's own job on the stack is still queued.
+// Does: runs the work due now, for a thread that waits in a sync on the queue `waited`. If a job is unwound, so is the sync: stops the process.
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static const csched_job_type type = {.release = panic_unwound};
-  static csched_job guard = {.type = &type};
+  static csched_job guard = {.type = &type}; // a placeholder: never runs
   csched_frame spare;
   csched_scope scope;
   csched_deadlock_check_end_(); // this thread does not wait while it runs jobs
@@ -460,7 +468,7 @@ static void drive_for(csched_virtual *timeline, csched_target *waited) {
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope)) // 0: only work due now
     csched_virtual_panic_(timeline, "csched_serial_sync");
   csched_frame_end_(frame);
-  csched_deadlock_check_begin_(waited);
+  csched_deadlock_check_begin_(waited); // the wait continues
 }
 
 static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
@@ -489,7 +497,7 @@ static void await(csched_target *target, csched_target *waited, uint32_t *ended)
   } while (csched_load_relaxed(ended) != CSCHED_ENDED); // VT9: the caller reads the word again, with acquire
 }
 
-static bool is_virtual_closed(const csched_target *target) { // VT5: closed for good
+static bool is_virtual_closed(const csched_target *target) { // VT5: a closed target stays closed
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
@@ -510,7 +518,7 @@ static void describe_virtual(const csched_target *target, csched_text *text) {
   csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
   csched_lock_lock(&timeline->lock);
   size_t delayed = csched_timers_count_(&timeline->timers, true);
-  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: a cancel may change it
+  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: racy
   bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
   csched_lock_unlock(&timeline->lock);
   csched_text_target_(text, "virtual time", target, "");
@@ -536,10 +544,10 @@ static const csched_target_type virtual_type = {.deliver = deliver_to_virtual,
                                                 .is_closed = is_virtual_closed,
                                                 .has = virtual_has,
                                                 .now = now,
-                                                .turn_ = count_queue_turn,
-                                                .await_ = await,
+                                                .count_job_ = count_queue_turn,
+                                                .await_sync_ = await,
                                                 .describe_ = describe_virtual,
-                                                .passes_on_ = true};
+                                                .only_enqueues_ = true};
 
 csched_time csched_virtual_now(csched_virtual *timeline) {
   csched_lock_lock(&timeline->lock);
@@ -559,16 +567,17 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
 
 // MARK: forks
 
+// Atfork handler. Does: gives the child a consistent copy, without the waiters of the parent. If this thread drives, its drive continues there.
 static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timeline->lock);
   csched_timers_atfork_(&timeline->timers, phase, false);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // the parent's threads that waited for the lock do not exist here
+  timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // locked since BEFORE; threads that waited for it are not here
   timeline->target.waits_for = NULL;
   timeline->waiters = NULL;
-  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver, and its drive continues
+  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver
   clear_requests(timeline);
   timeline->is_driving = false;
 }
@@ -604,7 +613,7 @@ void csched_virtual_close(csched_virtual *timeline) { // VT5: drops all waiting 
   for (csched_job *job;;) {
     csched_lock_lock(&timeline->lock);
     timeline->is_closed = true;
-    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER);
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER); // any timer
     job = timer != NULL ? &timer->job : job_at(pop_ready(timeline));
     csched_lock_unlock(&timeline->lock);
     if (job == NULL) return;
@@ -617,7 +626,7 @@ void csched_virtual_destroy(csched_virtual *timeline) {
     csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
                   (void *)timeline);
   csched_virtual_close(timeline);
-  csched_delivery_settle_(); // the clock thread may still be delivering a timer to this target
+  csched_delivery_await_(); // the clock thread may still be delivering a timer to this target
   csched_os_atfork_end_(&timeline->atfork);
   csched_observe_gone_(&timeline->target);
   free(timeline);

@@ -13,14 +13,14 @@
 
 void csched_blocked_begin_(const char *function, const void *what) {
   csched_dump_wait *wait = csched_frame_wait_();
-  if (wait == NULL) return;
-  csched_store_relaxed(&wait->since, csched_now()); // BW1: not torn
-  csched_store_relaxed(&wait->what, what);          // BW1: not torn
-  csched_store_relaxed(&wait->function, function);  // BW1: the wait begins
+  if (wait == NULL) return;                         // no memory: the wait is not recorded
+  csched_store_relaxed(&wait->since, csched_now()); // BW1: an atomic store, so that a reader sees no torn value
+  csched_store_relaxed(&wait->what, what);          // BW1: an atomic store, so that a reader sees no torn value
+  csched_store_relaxed(&wait->function, function);  // BW1: from here on the thread counts as waiting
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, what, 0);
 }
 
 void csched_blocked_end_(void) {
   csched_dump_wait *wait = csched_frame_wait_();
-  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: the wait ends
+  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: waits no more
 }

@@ -32,9 +32,9 @@ static inline void *csched_deque_pop_(csched_deque *deque) {
   csched_fence_full();                            // DQ1: pairs with the fence of csched_deque_steal_
   top = csched_load_relaxed(&deque->top);         // DQ1: `top` is read after the fence
   void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: the owner wrote the slot
-  if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry;
-  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: a thief was first
-  csched_store_relaxed(&deque->bottom, bottom + 1);                                      // DQ1: the deque is empty
+  if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry; // older entries remain: no thief can reach this one
+  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: stolen
+  csched_store_relaxed(&deque->bottom, bottom + 1); // DQ1: the deque is empty: undoes the decrement
   return entry;
 }
 
@@ -45,5 +45,5 @@ void *csched_deque_steal_(csched_deque *deque);
 static inline bool csched_deque_is_empty_(const csched_deque *deque) {
   uint64_t top = csched_load_relaxed(&deque->top);       // DQ4: after the caller's fence
   uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ4: after the caller's fence
-  return (int64_t)(bottom - top) <= 0;
+  return (int64_t)(bottom - top) <= 0;                   // `bottom` may be `top` - 1 during a pop
 }

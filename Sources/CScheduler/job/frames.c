@@ -2,7 +2,7 @@
 //
 // The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context frame, csched_frame_top_ moves
 // to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame of the function that begins it. Then
-// csched_frame_top_ is csched_frame_lost_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or longjmp.
+// csched_frame_top_ is csched_frame_on_stack_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or longjmp.
 //
 // A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are below their caller. So a stack
 // frame is gone if the current caller is above it. This holds on one stack only: a thread may also run on the stack of a fiber, coroutine or signal
@@ -19,7 +19,7 @@
 #include "observed.h"
 
 enum { BLOCK = 16 };                        // context frames in a block
-static const uintptr_t NEVER = UINTPTR_MAX; // `address` of a context frame that is not to be found unwound
+static const uintptr_t NEVER = UINTPTR_MAX; // `address` of a context frame that must never count as unwound
 
 typedef struct block {
   csched_frame frames[BLOCK];
@@ -29,23 +29,23 @@ typedef struct block {
 typedef struct thread_frames {
   csched_recorder recorder;
   block first;
-  csched_frame *last;     // the final entry of the list
-  csched_frame **top;     // address of the thread's csched_frame_top_; NULL: the thread is in the parent
-  uint32_t thread;        // the system's thread number
-  csched_dump_slot *slot; // for dumps by a signal handler; NULL: no slot was free
-  csched_dump_wait wait;
+  csched_frame *last;               // the final entry of the list
+  csched_frame **top;               // address of the thread's csched_frame_top_; NULL: the thread is in the parent
+  uint32_t thread;                  // the system's thread number
+  csched_dump_slot *slot;           // makes the list visible to dumps by a signal handler; NULL: no slot was free
+  csched_dump_wait wait;            // what the thread waits for
   struct csched_observer *observer; // NULL until the thread is observed
-  csched_postponed_drops discards;
-  uintptr_t stack_low, stack_high; // both 0: not computed yet
-  csched_atfork atfork;
+  csched_postponed_drops discards;  // jobs whose discard the thread has postponed
+  uintptr_t stack_low, stack_high;  // both 0: not computed yet
+  csched_atfork atfork;             // also makes the list visible to dumps: csched_os_atfork_visit_
 } thread_frames;
 
-static csched_frame none = {.address = UINTPTR_MAX}; // sentinel of a thread without a list; never written
-csched_frame csched_frame_lost_;                     // never written
+static csched_frame no_list = {.address = UINTPTR_MAX}; // sentinel of a thread without a list; never written
+csched_frame csched_frame_on_stack_;                    // sentinel: the innermost frame is on the stack; never written
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &none;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &no_list;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // innermost context frame, if on the stack
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // innermost context frame if on the stack, or NULL
 
 // Returns: this thread's list; NULL before its first context frame. csched_recorder_here_ points to the list's first member.
 static thread_frames *own_frames(void) {
@@ -57,12 +57,12 @@ csched_frame *csched_frame_here_slow_(void) { return on_stack; }
 
 // MARK: frames
 
-// Returns: whether `address` is on the thread's own stack. It caches the bounds of that stack.
+// Returns: whether `address` is on the thread's own stack, whose bounds are stored in the thread's list.
 static bool is_on_own_stack(uintptr_t address) {
   uintptr_t low = own_frames() != NULL ? own_frames()->stack_low : 0,
             high = own_frames() != NULL ? own_frames()->stack_high : 0;
   if (high == 0) {
-    csched_os_stack_(&low, &high);
+    csched_os_thread_get_stack_(&low, &high);
     if (high == 0) low = high = 1; // unknown: nothing counts as gone
     if (own_frames() != NULL) own_frames()->stack_low = low, own_frames()->stack_high = high;
   }
@@ -76,6 +76,7 @@ static bool is_gone(uintptr_t address, uintptr_t caller) {
 
 // MARK: memory
 
+// Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none).
 static void link_block(block *block, csched_frame *outer) {
   for (int i = 0; i < BLOCK; i++) {
     block->frames[i] = (csched_frame){.outer = i > 0 ? &block->frames[i - 1] : outer};
@@ -87,21 +88,21 @@ static void link_block(block *block, csched_frame *outer) {
 // Atfork handler of one thread's list. In the child: renews the list of the thread that forked; orphans the jobs in the lists of other threads.
 static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
-  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // caches bounds for the child
+  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // stores the bounds for the child
   if (phase == CSCHED_ATFORK_IN_CHILD && frames == own_frames()) {
     frames->thread = csched_os_thread_id_();
-    csched_dump_give_slot_(frames->slot);
+    csched_dump_give_slot_(frames->slot); // the old slot has the thread number of the parent
     frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
   }
   if (phase != CSCHED_ATFORK_IN_CHILD || frames == own_frames() || frames->top == NULL) return;
-  csched_frame *each = *frames->top != &csched_frame_lost_ ? *frames->top : frames->last; // without frames on the stack
+  csched_frame *each = *frames->top != &csched_frame_on_stack_ ? *frames->top : frames->last; // not those on the stack
   for (; each->outer != NULL; each = each->outer)
     if (each->job != NULL) csched_job_orphan_(each->job);
-  frames->top = NULL; // it points to thread-local memory of a thread of the parent
+  frames->top = NULL; // it pointed to thread-local memory of a thread of the parent
   csched_dump_give_slot_(frames->slot);
 }
 
-static csched_tsd key;
+static csched_tsd key; // its destructor runs at the end of a thread that has a list
 
 static void frames_thread_ends(void *value) { // destructor of `key`
   csched_frames_end_thread_();
@@ -110,8 +111,8 @@ static void frames_thread_ends(void *value) { // destructor of `key`
 
 void csched_frames_free_(void) {
   thread_frames *frames = own_frames();
-  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // or in a context frame
-  csched_frame_top_ = &none;
+  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // inside a context frame
+  csched_frame_top_ = &no_list;
   csched_recorder_here_ = &csched_recorder_none_;
   csched_tsd_set_(&key, NULL, frames_thread_ends); // cannot fail: the thread's value exists already
   csched_os_atfork_end_(&frames->atfork);
@@ -134,7 +135,7 @@ static bool make_frames(void) {
     return false;
   }
   link_block(&frames->first, NULL);
-  frames->first.frames[0].address = NEVER;
+  frames->first.frames[0].address = NEVER; // the sentinel
   frames->last = &frames->first.frames[BLOCK - 1];
   frames->top = &csched_frame_top_;
   frames->thread = csched_os_thread_id_();
@@ -146,6 +147,7 @@ static bool make_frames(void) {
   return true;
 }
 
+// Does: allocates more entries for this thread's list, which is full. Returns: false without memory.
 static bool add_block(void) {
   block *more = csched_os_memory_take_(sizeof *more);
   if (more == NULL) return false;
@@ -161,7 +163,7 @@ static bool add_block(void) {
 
 csched_frame *csched_frame_make_next_(void) {
   bool has_next = csched_frame_top_->next != NULL;
-  if (!has_next && csched_frame_top_ != &csched_frame_lost_)
+  if (!has_next && csched_frame_top_ != &csched_frame_on_stack_)
     has_next = own_frames() == NULL ? make_frames() : add_block();
   return has_next ? csched_frame_top_->next : NULL;
 }
@@ -172,17 +174,18 @@ csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, c
   if (spare == NULL) return NULL;
   *spare = (csched_frame){address, job, target, csched_frame_here_(), NULL};
   spare->next = spare; // marks a context frame on the stack
-  csched_frame_top_ = &csched_frame_lost_;
+  csched_frame_top_ = &csched_frame_on_stack_;
   return on_stack = spare;
 }
 
+// Does: makes `frame` the innermost context frame of this thread.
 static void set_top(csched_frame *frame) {
   bool is_on_stack = frame->next == frame; // the mark of csched_frame_begin_slow_
   on_stack = is_on_stack ? frame : NULL;
-  csched_frame_top_ = is_on_stack ? &csched_frame_lost_ : frame;
+  csched_frame_top_ = is_on_stack ? &csched_frame_on_stack_ : frame;
 }
 
-// Does: removes the context frames inside `outer`, innermost first, and ends their jobs. Unless `all`: only the jobs whose stack frame is gone.
+// Does: removes the context frames inside `outer`, innermost first. Ends the jobs of all of them if `all`; else only jobs whose stack frame is gone.
 static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
@@ -192,9 +195,9 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
-    set_top(frame);
+    set_top(frame); // a `release` runs inside `frame`
     frame->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_left_(job); // else its memory is gone
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // else it was in that stack
   }
   set_top(outer);
 }
@@ -202,9 +205,10 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
 // Does: removes all context frames that lie on the stack, without reading them, if the innermost one's stack frame is gone.
 static void remove_frames_on_gone_stack(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
-  set_top(own_frames() != NULL ? own_frames()->last : &none); // the list was full, or there was none
+  set_top(own_frames() != NULL ? own_frames()->last : &no_list); // the list was full, or there was none
 }
 
+// Does: ends the context frames whose stack frames are gone, because `caller` runs now. Returns: the innermost of the remaining ones.
 CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
   remove_frames_on_gone_stack(caller);
   csched_frame *outer = csched_frame_here_();
@@ -213,12 +217,14 @@ CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) 
   return outer;
 }
 
+// Returns: whether this thread is still inside `frame`. It does not read `frame`, which may be gone.
 static bool is_in_list(const csched_frame *frame) {
   const csched_frame *each = csched_frame_here_();
   while (each != NULL && each != frame) each = each->outer;
   return each != NULL;
 }
 
+// Does: ends `frame`, which lies on the stack or is not the innermost context frame, and the unwound context frames inside it.
 CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   remove_frames_on_gone_stack(caller);
@@ -229,23 +235,26 @@ CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
   }
 }
 
-CSCHED_NOINLINE void csched_frame_leave_inner_(csched_frame *frame) {
+// Does: ends the unwound context frames inside `frame`, which itself stays.
+CSCHED_NOINLINE void csched_frame_end_inner_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   remove_frames_on_gone_stack(caller);
   if (is_in_list(frame)) end_inner_frames(frame, caller, false);
 }
 
+// Does: ends the context frame of `scope`, and all inside it, with their jobs, because an exception unwinds them.
 CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_lost_)
-    on_stack = scope->frame; // does not read the context frames inside it: they may be gone
+  if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_on_stack_)
+    on_stack = scope->frame; // skips the context frames inside it, unread: their stack frames are gone
   else remove_frames_on_gone_stack(caller);
   if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true);
   scope->frame = NULL;
 }
 
-CSCHED_NOINLINE void csched_frame_leave_(const csched_job *job) {
+// Does: ends, as unwound, all context frames that have the placeholder `job`, and all inside them.
+CSCHED_NOINLINE void csched_frames_end_for_job_(const csched_job *job) {
   csched_frame *outermost = NULL;
   for (csched_frame *each = csched_frame_here_(); each->outer != NULL; each = each->outer)
     if (each->job == job) outermost = each;
@@ -253,12 +262,12 @@ CSCHED_NOINLINE void csched_frame_leave_(const csched_job *job) {
 }
 
 CSCHED_NOINLINE void csched_frames_end_thread_(void) {
-  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &none); // without reading the stack
+  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &no_list); // without reading the stack
   if (own_frames() != NULL) end_inner_frames(&own_frames()->first.frames[0], CSCHED_CALLER_FRAME(), true);
 }
 
 csched_postponed_drops *csched_frames_postponed_drops_(void) {
-  if (own_frames() == NULL) csched_frame_make_next_();
+  if (own_frames() == NULL) csched_frame_make_next_(); // allocates the list
   return own_frames() != NULL ? &own_frames()->discards : NULL;
 }
 
@@ -269,20 +278,20 @@ struct csched_observer **csched_frames_observer_(void) {
 // MARK: inspection by other threads
 
 csched_dump_wait *csched_frame_wait_(void) {
-  if (own_frames() == NULL) csched_frame_make_next_();
+  if (own_frames() == NULL) csched_frame_make_next_(); // allocates the list
   return own_frames() != NULL ? &own_frames()->wait : NULL;
 }
 
-bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen) {
+bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen) {
   const thread_frames *frames = (const thread_frames *)((const char *)atfork - offsetof(thread_frames, atfork));
-  if (atfork->handler != frames_at_fork || frames->top == NULL) return false;
+  if (atfork->handler != frames_at_fork || frames->top == NULL) return false; // NULL: a thread of the parent
   csched_frame *each = NULL, copy;
   seen->thread = frames->thread;
   seen->wait = &frames->wait;
   seen->recorder = &frames->recorder;
   seen->count = 0;
   csched_os_copy_if_mapped_(&each, frames->top, sizeof each);
-  while (each != NULL && each != &none && each != &csched_frame_lost_ && seen->count < CSCHED_FRAMES_SEEN &&
+  while (each != NULL && each != &no_list && each != &csched_frame_on_stack_ && seen->count < CSCHED_FRAMES_SEEN &&
          csched_os_copy_if_mapped_(&copy, each, sizeof copy) && copy.outer != NULL) { // until the sentinel
     seen->frames[seen->count++] = copy;
     each = copy.outer;

@@ -14,7 +14,7 @@
 #include "../platform/platform.h"
 #include "recorder_internal.h"
 
-// The stack address of the current function's caller. The stack grows downwards. Requires: the current function is never inlined.
+// The stack address of the current function's caller: its callees are below this address. Requires: the current function is never inlined.
 #define CSCHED_CALLER_FRAME() ((uintptr_t)__builtin_dwarf_cfa())
 // The lowest address of the current stack frame.
 #define CSCHED_OWN_FRAME()                                                                                             \
@@ -31,8 +31,9 @@
 /// The innermost context frame of this thread; a sentinel has no `outer`. Read this variable with csched_frame_here_.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_;
 /// Sentinel: csched_frame_top_ points here while the innermost context frame lies on the stack, after a failed allocation. Callers take slow paths.
-extern CSCHED_HIDDEN csched_frame csched_frame_lost_;
+extern CSCHED_HIDDEN csched_frame csched_frame_on_stack_;
 
+// The slow paths of the inline functions below.
 csched_frame *csched_frame_here_slow_(void);
 csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller);
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
@@ -49,13 +50,13 @@ static inline csched_frame *csched_frames_end_unwound_(uintptr_t caller) {
 /// Returns: the innermost context frame.
 static inline csched_frame *csched_frame_here_(void) {
   csched_frame *top = csched_frame_top_;
-  return CSCHED_LIKELY(top != &csched_frame_lost_) ? top : csched_frame_here_slow_();
+  return CSCHED_LIKELY(top != &csched_frame_on_stack_) ? top : csched_frame_here_slow_();
 }
 
 /// Does: allocates the entry for the next context frame, if there is none yet. Returns: that entry; NULL without memory.
 csched_frame *csched_frame_make_next_(void);
 
-/// Does: begins a context frame in the list entry `next`: csched_frame_top_->next. Other arguments: see csched_frame_begin_.
+/// Does: begins a context frame in the list entry `next`, which is csched_frame_top_->next and not NULL. Other arguments: see csched_frame_begin_.
 static inline void csched_frame_begin_at_(csched_frame *next, uintptr_t address, csched_job *job,
                                           struct csched_target *target) {
   next->address = address;
@@ -64,8 +65,8 @@ static inline void csched_frame_begin_at_(csched_frame *next, uintptr_t address,
   csched_frame_top_ = next;
 }
 
-/// Does: begins a context frame. `address`: CSCHED_OWN_FRAME() of the function that ends the context frame, or a variable in a stack frame that is
-/// valid until then. Returns: the context frame; without memory `spare`, which may be NULL.
+/// Does: begins a context frame of `job` (may be NULL), with the current target `target`. `address`: CSCHED_OWN_FRAME() of the function that ends the
+/// context frame, or a variable in a stack frame that is valid until then. Returns: the context frame; without memory `spare`, which may be NULL.
 static inline csched_frame *csched_frame_begin_(csched_frame *spare, uintptr_t address, csched_job *job,
                                                 struct csched_target *target) {
   csched_frame *frame = csched_frame_top_->next;
@@ -81,32 +82,29 @@ static inline void csched_frame_end_(csched_frame *frame) {
 }
 
 /// Does: ends the unwound context frames inside `frame`, with their jobs.
-void csched_frame_leave_inner_(csched_frame *frame);
-
+void csched_frame_end_inner_(csched_frame *frame);
 /// Does: ends, as unwound, each context frame of this thread that has `job`, and all context frames inside it. Requires: `job` is a placeholder.
-void csched_frame_leave_(const csched_job *job);
-
+void csched_frames_end_for_job_(const csched_job *job);
 /// Does: ends all context frames of this thread, and their jobs, the innermost first. Requires: the thread is exiting; its stack frames are gone.
 void csched_frames_end_thread_(void);
 
-/// What a thread waits for. Only that thread writes it; dumps read it. All zero: the thread does not wait.
+/// What a thread waits for. Only that thread writes it; dumps and the watchdog read it. All zero: the thread does not wait.
 typedef struct csched_dump_wait {
   const char *function; ///< the function that waits; NULL: the thread does not wait
   const void *what;     ///< the address of the object that the thread waits for
-  csched_time since;
+  csched_time since;    ///< csched_now at the start of the wait
 } csched_dump_wait;
 /// Does: records that the calling thread waits for `what` in `function`, a constant string, until csched_blocked_end_.
 void csched_blocked_begin_(const char *function, const void *what);
 void csched_blocked_end_(void);
-
 /// Returns: this thread's csched_dump_wait; NULL without memory.
 csched_dump_wait *csched_frame_wait_(void);
 
 /// A copy of a thread's context frames, the innermost first, for dumps. The pointers may point to freed memory.
 enum { CSCHED_FRAMES_SEEN = 16 };
 typedef struct csched_frames_seen {
-  uint32_t thread;
-  int count;
+  uint32_t thread; ///< the system's thread number
+  int count;       ///< number of `frames`
   csched_frame frames[CSCHED_FRAMES_SEEN];
   const csched_dump_wait *wait; ///< part of the thread's list, and freed with it
   const csched_recorder *recorder;
@@ -114,24 +112,23 @@ typedef struct csched_frames_seen {
 
 /// Does: copies the context frames of the thread whose list contains the atfork handler `atfork`. Returns: false if `atfork` is in no thread's list.
 /// Thread: inside csched_os_atfork_visit_.
-bool csched_frames_look_(const csched_atfork *atfork, csched_frames_seen *seen);
+bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen);
 
 /// Returns: the address of this thread's pointer to its observer; NULL: the thread has no list yet.
 struct csched_observer **csched_frames_observer_(void);
 
 /// The jobs whose discard a thread has postponed (job.c, J11: discards do not recurse), and the state of the discard in progress.
 typedef struct csched_postponed_drops {
-  csched_job *first, *last;  ///< postponed jobs, oldest first, linked by `next`
-  csched_job unwind_job;     ///< placeholder job, whose `release` discards the postponed jobs after an unwound drop
-  struct dropping *outer;    ///< the drop that was in progress before the outermost discard; NULL: none
-  struct kept_owner *owners; ///< owners of postponed jobs, retained until all postponed jobs are dropped
-  bool is_discarding;        ///< a discard is in progress: further discards are postponed
-  bool is_refusal_reported;  ///< see csched_swift_report_refusals_
-  void *sleeper;             ///< see csched_swift_note_sleeper_
+  csched_job *first, *last;      ///< postponed jobs, oldest first, linked by `next`
+  csched_job unwind_job;         ///< placeholder job, whose `release` discards the postponed jobs after an unwound drop
+  struct dropping *outer;        ///< the drop that was in progress before the outermost discard; NULL: none
+  struct retained_owner *owners; ///< owners of postponed jobs, retained until all postponed jobs are dropped
+  bool is_discarding;            ///< a discard is in progress: further discards are postponed
+  bool is_refusal_silenced;      ///< callers learn of refusals themselves: no message (csched_swift_silence_refusals_)
+  void *sleeper;                 ///< the sleeping Swift task for which the thread submits (csched_swift_set_sleeper_)
 } csched_postponed_drops;
 
 /// Returns: this thread's postponed drops, all zero at first, valid until the end of the thread; NULL without memory.
 csched_postponed_drops *csched_frames_postponed_drops_(void);
-
 /// Does: frees this thread's list, unless the thread is inside a context frame.
 void csched_frames_free_(void);

@@ -12,8 +12,8 @@
 //   UNWANTED       the job's csched_task was cancelled (task.c)
 //   resubmissions  how often the job's own run has submitted the job, modulo 16. A waiter for a run returns when this count changes
 //   generation     (`life`) how often the job has become idle: 56 bits
-// `waiting` counts the threads that wait for the end of any job. A wait slot serves all jobs whose addresses have the same hash. Its `waiters`
-// counts the threads that wait for such a job. Its `ends` counts the runs and drops of such jobs that ended while there were waiters.
+// `waiting` counts the threads that wait for the end of any job. Each of the `wait_slots` serves all jobs whose addresses have the same hash: its
+// `waiters` counts the threads that wait for such a job; its `ends` counts the runs and drops of such jobs that ended while there were waiters.
 //
 // Invariants
 //   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
@@ -23,9 +23,9 @@
 //   J4  A `run` that submits its own job again transfers the memory to that submission: the runner does not touch the job afterwards.
 //   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does not wait. A waiter also
 //       returns when the `run` submits its own job again.
-//   J6  Skip the wake: a thread that has run or dropped a job makes the wake system call only if a thread waits. The runner publishes the new state
-//       (IDLE, CANCELLED, or QUEUED by J4), executes a light fence, and reads `waiting` and `waiters`. A waiter increments `waiting` and `waiters`,
-//       executes a heavy fence, and reads `ends`, then the word. The job may already run again when the waiter reads the word.
+//   J6  A thread that has run or dropped a job makes the wake system call only if a thread waits. It publishes the new state (IDLE, CANCELLED, or
+//       QUEUED by J4), executes a light fence, and reads `waiting` and `waiters`. A waiter increments `waiting` and `waiters`, executes a heavy
+//       fence, and reads `ends`, then the word. The two fences order like full fences: the runner sees the waiter, or the waiter the new state.
 //   J7  A run that is unwound ends its job, by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Then the job's `release` is
 //       called, for the innermost job first. (frames.c stores the list of running jobs outside the stack, which is no longer readable.)
 //   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
@@ -61,7 +61,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
+enum { // the states of a job: see above
   IDLE = CSCHED_JOB_IDLE,
   QUEUED = CSCHED_JOB_QUEUED,
   RUNNING = CSCHED_JOB_RUNNING,
@@ -70,7 +70,7 @@ enum {
   PASSED = CSCHED_JOB_PASSED,
   ORPHANED = CSCHED_JOB_ORPHANED
 };
-enum { WAIT_SLOTS = 256 };
+enum { WAIT_SLOTS = 256 }; // more slots: fewer vain wakes of waiters
 
 const csched_observe_hooks *csched_observe_hooks_;
 
@@ -83,7 +83,7 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Does: clears `job` in its context frame, because its own run submits it again. Requires: `job` is RUNNING. Returns: false if it runs elsewhere.
+// Does: clears `job` in its context frame, because its own run submits it again. Requires: it is RUNNING. Returns: false if another thread runs it.
 static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
@@ -99,7 +99,7 @@ static struct wait_slot { // shared by all jobs with the same address hash, so a
 } wait_slots[WAIT_SLOTS];
 
 static struct wait_slot *slot_of(const csched_job *job) {
-  uintptr_t address = (uintptr_t)job;
+  uintptr_t address = (uintptr_t)job; // the hash skips the alignment bits, and mixes in the number of the page
   return &wait_slots[(address >> 4 ^ address >> 12) % WAIT_SLOTS];
 }
 
@@ -109,42 +109,46 @@ static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxe
 // Does: wakes the threads that wait for `job`. The job may be freed already: its address is only a hash key.
 static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
   struct wait_slot *slot = slot_of(job);
-  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: no waiter in the slot, no wake
+  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: no thread waits for such a job, no wake
   csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: pairs with the acquire in csched_job_wait_in_
   csched_futex_wake_(&slot->ends, INT32_MAX);
 }
 
-static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: atfork handler
+// Atfork handler. Does: in the child, clears the counts of waiters, which are threads of the parent.
+static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: the child has one thread
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  memset(wait_slots, 0, sizeof wait_slots); // the waiters are threads of the parent
+  memset(wait_slots, 0, sizeof wait_slots);
   waiting = 0;
 }
 
+// Returns: whether a run or a drop of a job in `state` is in progress, so that a waiter must sleep.
 static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
 
+// Does: waits until the run or drop that the caller has seen in `word` has ended, or its run has submitted the job again.
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
-  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // these may change within one submission
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that may change before that end
   static csched_atfork atfork;
   struct wait_slot *slot = slot_of(job);
   csched_os_atfork_(&atfork, job_at_fork);
   csched_blocked_begin_("csched_job_cancel_and_wait", job);
-  csched_fetch_add_relaxed(&slot->waiters, 1u); // J6: before the fence
-  csched_fetch_add_relaxed(&waiting, 1u);       // J6: before the fence
-  csched_fence_heavy_();                        // J6: heavy side; pairs with the runner's light fence
+  csched_fetch_add_relaxed(&slot->waiters, 1u); // J6: announces the waiter before the heavy fence
+  csched_fetch_add_relaxed(&waiting, 1u);       // J6: announces the waiter before the heavy fence
+  csched_fence_heavy_();                        // J6: pairs with the light fence of the thread that ends a run or drop
   for (;;) {
-    uint32_t ends = csched_load_acquire(&slot->ends); // J6: before the word; pairs with wake_waiters
+    uint32_t ends = csched_load_acquire(&slot->ends); // J6: read before the word; pairs with wake_waiters
     uint64_t found = csched_load_acquire(&job->word); // J5: pairs with end_job's and submit_again's release
-    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break; // J5: the run has ended
-    csched_futex_wait_(&slot->ends, ends, CSCHED_FOREVER);
+    if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break; // J5: the run or drop ended
+    csched_futex_wait_(&slot->ends, ends, CSCHED_FOREVER); // returns at once if `ends` has changed
   }
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: subtracts 1; orders nothing
-  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: subtracts 1; orders nothing
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: subtracts 1; publishes nothing
+  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: subtracts 1; publishes nothing
   csched_blocked_end_();
 }
 
 // MARK: submitting and running
 
+// Returns: what the message of a refused submission says about `state`.
 static const char *name_of_state(unsigned state) {
   if (state == ORPHANED) return "running in the parent of this fork";
   if (state == RUNNING) return "running on another thread";
@@ -163,15 +167,16 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel and waiter; TK6: keeps UNWANTED
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel, waiter; TK6: keeps UNWANTED
   csched_fence_light_();                                  // J6: pairs with the waiter's heavy fence
-  if (has_waiters()) wake_waiters(job); // J5: before the caller links the job: then another thread may free it
+  if (has_waiters()) wake_waiters(job); // J5: not later: once the caller has linked the job, it may run and be freed
 }
 
+// Does: marks as QUEUED a `job` that its own run submits again. In any other state but IDLE, the submission is misuse, and stops the process.
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   unsigned state = csched_job_state_(word);
-  if (state != RUNNING || !detach_from_frame(job)) // J4: only its own run may resubmit
+  if (state != RUNNING || !detach_from_frame(job)) // J4: only the job's own run may submit it
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of_state(state));
   submit_again(job, word);
@@ -181,22 +186,23 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// Does: makes a job whose word is `word` IDLE, wakes its waiters and calls `release`. From the store on, `release` or the user owns the memory.
+// Does: makes a job whose word is `word` IDLE, in the next generation, wakes its waiters, and calls `release`. The store gives up the job's memory.
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
-  void (*release)(csched_job *) = job->type->release;                   // J9: read before the store
-  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: next generation; pairs with acquires
+  void (*release)(csched_job *) = job->type->release;                   // J9: not after the store: the job may be freed
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: IDLE; pairs with acquires
   csched_fence_light_();                                                // J6: pairs with the waiter's heavy fence
-  if (has_waiters()) wake_waiters(job);                                 // J6: no wake without waiters
+  if (has_waiters()) wake_waiters(job);                                 // J6: no waiter, no wake
   if (release != NULL) release(job);                                    // J3: `release` is the last call
 }
 
+// Does: ends the run of `job`. Stops the process if the run has initialised the job, which is then not RUNNING.
 static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   if (CSCHED_UNLIKELY(csched_job_state_(word) != RUNNING)) panic_in_use(job);
   end_job(job, word);
 }
 
-// Does: releases a cancelled entry that this thread has dequeued. If its canceller is still in `drop_job`, PASSED makes the canceller do this.
+// Does: releases a dequeued cancelled entry, whose word is `found`; if its canceller is still in `drop_job`, makes the canceller do so, by PASSED.
 static void release_cancelled_entry(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
@@ -205,10 +211,10 @@ static void release_cancelled_entry(csched_job *job, uint64_t found) {
   end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the release in csched_job_end_cancel_
 }
 
-// Does: ends the run of `job` and its context frame, when inner context frames were unwound or `frame` is newly allocated or on the stack.
+// Does: ends the run of `job` and its context frame `frame`. Slow path: inner context frames were unwound, or `frame` is new or on the stack.
 static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
-  csched_frame_leave_inner_(frame); // J7: unwound inner jobs end first
-  if (frame->job == job) {          // J4: NULL if the run has submitted the job again
+  csched_frame_end_inner_(frame); // J7: ends the unwound inner jobs first
+  if (frame->job == job) {        // J4: NULL if the run has submitted the job again
     frame->job = NULL;
     end_run(job);
   }
@@ -218,17 +224,19 @@ static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
 // Does: runs `job`, which is RUNNING, in a newly allocated context frame. Without memory the context frame is `spare`, on the stack.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
-  csched_recorder_turn_();
-  if (frame != &spare) csched_record_(job->type->run, target, job->context);
+  csched_recorder_make_room_();                                              // makes room for the run
+  if (frame != &spare) csched_record_(job->type->run, target, job->context); // without memory there may be no recorder
   job->type->run(job);
   end_run_slow(frame, job);
 }
 
+// Returns: whether `job` is a csched_node: the type of a node has its `kind` where the type of a job has its `release`.
 static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type->release == CSCHED_NODE; }
 
+// Does: runs `node` with `target` as the current target.
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // no room in the thread's first run: not recorded
+  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // a recorder made by this call has no room yet
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
   node->type->run(node); // J10: the node may be freed
   csched_frame_end_(frame);
@@ -241,15 +249,15 @@ static CSCHED_NOINLINE void release_cancelled_entry_on(csched_job *job, struct c
   csched_frame_end_(frame);
 }
 
-// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first; `*found` is then the word.
+// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first. `*found`: the word before.
 static inline bool claim_dequeued(csched_job *job, unsigned state, uint64_t *found) {
   *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired the job
-  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: fails if cancelled
+  return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: fails after a cancel
 }
 
 // Does: runs `job` with `target` as the current target, and ends it; a cancelled entry is only released. Returns: whether it ran.
 static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
-  csched_frame *outer = csched_frame_top_, *frame = outer->next;
+  csched_frame *outer = csched_frame_top_, *frame = outer->next; // `frame`: for the job; NULL: not allocated yet
   uint64_t found;
   if (is_node(job)) {
     perform_node((csched_node *)job, target);
@@ -266,7 +274,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
   csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, target);
   csched_record_(job->type->run, target, job->context);
   job->type->run(job);
-  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
+  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) { // inner context frames were unwound
     end_run_slow(frame, job);
     return true;
   }
@@ -278,11 +286,12 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
   return true;
 }
 
+// Does: as perform_on, if there is an observer, or the thread's recorder has no room for the run.
 static CSCHED_NOINLINE bool perform_on_slow(csched_job *job, struct csched_target *target) {
   csched_observed_run run;
   bool is_observed = csched_is_observed_();
   if (is_observed) csched_observe_hooks_->run(&run, job); // may allocate the thread's recorder
-  csched_recorder_turn_();
+  csched_recorder_make_room_();                           // makes room for the run
   bool has_run = perform_on(job, target);
   if (is_observed) csched_observe_hooks_->ran(&run, has_run);
   return has_run;
@@ -293,9 +302,9 @@ CSCHED_NOINLINE bool csched_job_perform_on_(csched_job *job, struct csched_targe
   return perform_on(job, target);
 }
 
-// Does: as perform_on, but the current target does not change, so that the context frame ends before `release` is called.
+// Does: as perform_on, but the current target does not change. So the context frame may end before `release` is called.
 static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
-  csched_frame *outer = csched_frame_top_, *frame = outer->next;
+  csched_frame *outer = csched_frame_top_, *frame = outer->next; // `frame`: for the job; NULL: not allocated yet
   uint64_t found;
   if (is_node(job)) {
     perform_node((csched_node *)job, csched_frame_here_()->target);
@@ -312,7 +321,7 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, outer->target);
   csched_record_(job->type->run, outer->target, job->context);
   job->type->run(job);
-  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) {
+  if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) { // inner context frames were unwound
     end_run_slow(frame, job);
     return true;
   }
@@ -321,11 +330,12 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   return true;
 }
 
+// Does: as perform, if there is an observer, or the thread's recorder has no room for the run.
 static CSCHED_NOINLINE void perform_here_slow(csched_job *job) {
   csched_observed_run run;
   bool is_observed = csched_is_observed_();
   if (is_observed) csched_observe_hooks_->run(&run, job); // may allocate the thread's recorder
-  csched_recorder_turn_();
+  csched_recorder_make_room_();                           // makes room for the run
   bool has_run = perform(job);
   if (is_observed) csched_observe_hooks_->ran(&run, has_run);
 }
@@ -335,7 +345,8 @@ CSCHED_NOINLINE void csched_job_perform_(csched_job *job) {
   else perform(job);
 }
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here; // NULL: not deferred
+// Receives the jobs that this thread discards. NULL: this thread drops them itself.
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_deferred_drops *deferred_here;
 
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred) {
   csched_deferred_drops *before = deferred_here;
@@ -350,7 +361,7 @@ typedef struct dropping {
   struct dropping *outer;
 } dropping;
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL dropping *current_drop; // the innermost `drop_job` call; NULL: none
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_job_life csched_job_may_be_refused_; // the job that is being submitted here
 
 bool csched_job_is_dropped_here_(const csched_job *job) {
   const dropping *each = current_drop;
@@ -360,6 +371,7 @@ bool csched_job_is_dropped_here_(const csched_job *job) {
 
 csched_drop_reason csched_job_drop_reason_(void) { return current_drop->reason; }
 
+// Does: calls the `drop` of `job`, which is DROPPING; meanwhile `reason` is the reason of the innermost drop on this thread.
 static void drop_job(csched_job *job, csched_drop_reason reason) {
   if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
   dropping this_drop = {job, reason, current_drop};
@@ -383,32 +395,33 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
   }
 }
 
-// MARK: nested discards
+// MARK: nested discards, which are postponed until the drop around them has returned (J11)
 
 // Lowest bit of the link to a postponed job, which stores the reason of the drop. Set: the submission refused the job. Clear: its target stopped.
 static const uintptr_t REFUSED = 1;
 
-csched_discards_owners csched_discards_owners_;
+csched_discards_owners csched_discards_owners_; // hooks of the Swift module; all NULL: jobs have no owners
 
-// A list entry: an owner that is retained until all postponed jobs are dropped.
-typedef struct kept_owner {
+// A list entry: an owner (csched_discards_owners) that is retained until all postponed jobs are dropped.
+typedef struct retained_owner {
   const void *owner;
-  struct kept_owner *next;
-} kept_owner;
+  struct retained_owner *next;
+} retained_owner;
 
 // Does: retains the owner of `job`, which is being postponed, unless the newest entry of the list has the same owner.
 static CSCHED_NOINLINE void retain_owner(csched_postponed_drops *postponed, const csched_job *job) {
-  const void *owner = csched_discards_owners_.of(job);
+  const void *owner = csched_discards_owners_.owner_of(job);
   if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;
-  kept_owner *kept = malloc(sizeof *kept);
+  retained_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
   if (kept == NULL) return; // without memory the owner is never released
-  *kept = (kept_owner){owner, postponed->owners};
+  *kept = (retained_owner){owner, postponed->owners};
   postponed->owners = kept;
 }
 
+// Does: releases the owners, when all postponed jobs are dropped.
 static CSCHED_NOINLINE void release_owners(csched_postponed_drops *postponed) {
-  for (kept_owner *kept; (kept = postponed->owners) != NULL;) {
+  for (retained_owner *kept; (kept = postponed->owners) != NULL;) {
     postponed->owners = kept->next;
     csched_discards_owners_.release(kept->owner);
     free(kept);
@@ -422,7 +435,7 @@ static void postpone(csched_postponed_drops *postponed, csched_job *job, csched_
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
   postponed->last = job;
-  if (csched_discards_owners_.of != NULL && !is_node(job)) retain_owner(postponed, job);
+  if (csched_discards_owners_.owner_of != NULL && !is_node(job)) retain_owner(postponed, job);
 }
 
 static csched_job *pop_postponed(csched_postponed_drops *postponed, csched_drop_reason *reason) { // J11: oldest first
@@ -434,6 +447,7 @@ static csched_job *pop_postponed(csched_postponed_drops *postponed, csched_drop_
   return job;
 }
 
+// Does: starts an empty inner list of postponed jobs. Returns: the outer list, which csched_discards_end_ restores.
 csched_discards csched_discards_begin_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL) return (csched_discards){0};
@@ -448,7 +462,7 @@ bool csched_is_in_drop_(void) {
   return postponed != NULL && postponed->is_discarding;
 }
 
-void csched_discards_end_(csched_discards outer) {
+void csched_discards_end_(csched_discards outer) { // drops the jobs of the inner list, and restores `outer`
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   csched_drop_reason reason;
   if (postponed == NULL) return;
@@ -456,10 +470,10 @@ void csched_discards_end_(csched_discards outer) {
   postponed->first = outer.first;
   postponed->last = outer.last;
   postponed->is_discarding = outer.is_discarding;
-  if (!outer.is_discarding && postponed->owners != NULL) release_owners(postponed);
+  if (!outer.is_discarding && postponed->owners != NULL) release_owners(postponed); // no postponed job remains
 }
 
-bool csched_discards_begin_if_outermost_(void) {
+bool csched_discards_begin_if_outermost_(void) { // true: from now on this thread postpones its discards
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   if (postponed == NULL || postponed->is_discarding) return false;
   return postponed->is_discarding = true;
@@ -498,12 +512,12 @@ static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csch
   if (CSCHED_UNLIKELY(postponed->owners != NULL)) release_owners(postponed);
 }
 
+// The `type.drop` of a csched_own_job_type. Does: calls the `drop` behind the type.
 void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(const void *)job->type)->drop(job); }
-
 // Returns: whether `job` is one of the library's own jobs, whose `drop` runs no user code.
 static bool is_own(const csched_job *job) { return job->type->drop == csched_job_drop_own_; }
 
-// Returns: the reason of a drop of `job` now: REFUSED while this thread is inside the submission of `job`, else STOPPED.
+// Returns: the reason of a drop of `job` now: REFUSED while this thread is inside the submission of `job` in its present generation, else STOPPED.
 static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
@@ -515,22 +529,22 @@ void csched_job_discard_(csched_job *job) {
   csched_postponed_drops *postponed;
   if (CSCHED_UNLIKELY(deferred_here != NULL)) deferred_here->take(deferred_here, job);
   else if ((!is_node(job) && is_own(job)) || (postponed = csched_frames_postponed_drops_()) == NULL)
-    discard_now(job, reason_of(job)); // a job of the library, or no memory to postpone
+    discard_now(job, reason_of(job)); // a `drop` without user code, or no memory for a list of postponed jobs
   else if (!postponed->is_discarding) discard_flat(postponed, job, reason_of(job));
   else postpone(postponed, job, reason_of(job));
 }
 
 // MARK: unwinding
 
-void csched_job_left_(csched_job *job) {                                                // J7: the run was unwound
+void csched_job_end_unwound_(csched_job *job) {                                         // J7: ends the unwound run
   if (job->type->run == NULL) job->type->release(job);                                  // a placeholder job
   else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING) end_run(job); // J7: else initialised again
 }
 
-void csched_job_orphan_(csched_job *job) {         // J8: in a child of fork
-  uint64_t word = csched_load_relaxed(&job->word); // J8: the child has one thread
+void csched_job_orphan_(csched_job *job) { // J8: in a child of fork, for a job in a context frame of another thread
+  uint64_t word = csched_load_relaxed(&job->word); // J8: relaxed, because the child has one thread
   if (csched_job_state_(word) == RUNNING)
-    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: the child has one thread
+    csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: relaxed, the child has one thread
 }
 
 // MARK: cancelling
@@ -546,12 +560,12 @@ csched_cancel_result csched_job_begin_cancel_(csched_job *job) {
 }
 
 void csched_job_end_cancel_(csched_job *job, bool is_unlinked) {
-  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: `drop` runs before cancel returns
+  drop_job(job, CSCHED_DROP_CANCELLED);            // J2: `drop` is called before csched_job_cancel returns
   uint64_t word = csched_load_relaxed(&job->word); // racy read, rechecked by the cas
   if (!is_unlinked && csched_job_state_(word) == DROPPING &&
       csched_cas_release(&job->word, &word, csched_job_in_state_(word, CANCELLED))) { // J3: the queue calls `release`
     csched_fence_light_();                // J6: pairs with the waiter's heavy fence
-    if (has_waiters()) wake_waiters(job); // J6: threads that wait for the drop
+    if (has_waiters()) wake_waiters(job); // J6: threads may wait for the end of the drop
     return;
   }
   end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the release of →PASSED in release_cancelled_entry
@@ -564,15 +578,16 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: never undone
+  return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: stays so in the queue
 }
 
+// For dumps. Returns: whether `job`, which may be freed, seems to be a node or an uncancelled job, and not of the type `except`.
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
   struct {
     const csched_job *next;
     const csched_job_type *type;
   } head;         // the first two fields, which a job and a node have in common
-  uintptr_t kind; // a node type has its `kind` where a job type has its `release`
+  uintptr_t kind; // of a node's type: CSCHED_NODE, in the place of a job type's `release`
   uint64_t word;
   if (!csched_os_copy_if_mapped_(&head, job, sizeof head) || head.type == except) return false;
   if (!csched_os_copy_if_mapped_(&kind, &head.type->release, sizeof kind)) return false;
@@ -581,13 +596,13 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;    // J5: inside the job
+  if (csched_job_is_running_here_(job)) return;    // J5: no wait inside the job's own run
   uint64_t word = csched_load_acquire(&job->word); // J5: pairs with end_job's release
-  if (csched_job_state_(word) == ORPHANED)         // J8: the state never changes again
+  if (csched_job_state_(word) == ORPHANED)         // J8: ORPHANED is final: a wait would never end
     csched_panic_(function,
                   "job %p was orphaned by fork: it runs on a thread that lives in the parent. Do not wait for it here.",
                   (void *)job);
-  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: until this run ends
+  if (csched_job_state_(word) == RUNNING) csched_job_wait_in_(job, word); // J5: waits for this run only
 }
 
 CSCHED_NOINLINE csched_cancel_result csched_job_cancel_and_wait(csched_job *job) {

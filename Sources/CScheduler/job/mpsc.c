@@ -6,15 +6,15 @@
 //   CLOSED     no jobs in head; further pushes are refused
 //   job        the newest job, linked to older jobs by `next`, and the oldest to NULL; the consumer is awake, the queue is open
 //   job|1      the newest job, as above; further pushes are refused
-// `first` is the consumer's own list, oldest first. When it is empty, the consumer moves all jobs of head to it (take_job).
+// `first` is the consumer's own list, oldest first. When it is empty, the consumer moves all jobs of head to it (take_all_jobs).
 //
 // Invariants
 //   Q1  Every pushed job is popped exactly once. One producer's jobs are popped in the order of their pushes.
 //   Q2  A producer that is preempted inside a push hides no job of other producers: the push is one compare-and-exchange. (A producer that is
 //       preempted between its push and the wake of Q3 delays the consumer.)
 //   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. If a push, notify or close
-//       replaces PARKED, its caller must wake the consumer. If unpark replaces PARKED, no thread does.
-//   Q4  Skip the wake: a push that does not find PARKED needs no wake. The consumer sees that job before it sleeps: park succeeds only on NULL.
+//       replaces PARKED, its caller must wake the consumer. If unpark replaces PARKED, no thread wakes the consumer.
+//   Q4  A push that does not find PARKED needs no wake: the consumer sees that job before it sleeps, because park succeeds only on NULL.
 //   Q5  A notify that ends no park still publishes the notifier's earlier writes: the consumer sees them after its next park. Both modify head.
 //   Q6  A closed queue stays closed. Close and push change the same word: a job is refused, or will be popped.
 // Orderings
@@ -40,7 +40,6 @@ static char parked_mark[2] __attribute__((aligned(2)));
 #define CLOSED ((csched_job *)CLOSED_BIT)
 
 static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & CLOSED_BIT) != 0; }
-
 static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
@@ -48,21 +47,21 @@ csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest,
   do {
     if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: closed, so refused
     oldest->next = head == PARKED ? NULL : head;
-  } while (CSCHED_UNLIKELY(!csched_cas_acq_rel(&queue->head, &head, newest))); // Q1, Q2: pairs with take_job
-  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: wake only if it was parked
+  } while (CSCHED_UNLIKELY(!csched_cas_acq_rel(&queue->head, &head, newest))); // Q1, Q2: pairs with take_all_jobs
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: wakes only a parked consumer
 }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Does: removes all jobs from head; a closed queue stays closed. Returns: a list of all these jobs, oldest first; NULL: none.
-static CSCHED_NOINLINE csched_job *take_job(csched_mpsc *queue) {
+// Does: removes all jobs from head; a closed queue stays closed. Requires: head is not PARKED. Returns: these jobs, oldest first; NULL: none.
+static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (without_closed_bit(head) == NULL) return NULL;
   } while (!csched_cas_acquire(&queue->head, &head, has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: pairs with push
-  csched_job *first = NULL;
+  csched_job *first = NULL; // head's list is newest first: reverses it
   for (csched_job *job = without_closed_bit(head); job != NULL;) {
     csched_job *older = job->next;
     job->next = first;
@@ -74,31 +73,31 @@ static CSCHED_NOINLINE csched_job *take_job(csched_mpsc *queue) {
 
 csched_job *csched_mpsc_pop(csched_mpsc *queue) {
   csched_job *job = queue->first;
-  if (job == NULL && (job = take_job(queue)) == NULL) return NULL;
+  if (job == NULL && (job = take_all_jobs(queue)) == NULL) return NULL;
   queue->first = job->next;
   return job;
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL && csched_mpsc_has_news(queue)) queue->first = take_job(queue); // keeps PARKED
+  if (queue->first == NULL && csched_mpsc_has_new_jobs(queue)) queue->first = take_all_jobs(queue); // not PARKED
   return queue->first;
 }
 
-bool csched_mpsc_has_news(const csched_mpsc *queue) {
-  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take_job
+bool csched_mpsc_has_new_jobs(const csched_mpsc *queue) {
+  csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by take_all_jobs
   return head != PARKED && without_closed_bit(head) != NULL;
 }
 
-bool csched_mpsc_is_empty(const csched_mpsc *queue) { return queue->first == NULL && !csched_mpsc_has_news(queue); }
+bool csched_mpsc_is_empty(const csched_mpsc *queue) { return queue->first == NULL && !csched_mpsc_has_new_jobs(queue); }
 
-static bool is_in(const csched_job *list, const csched_job *job) {
+static bool list_has(const csched_job *list, const csched_job *job) {
   while (list != NULL && list != job) list = list->next;
   return list == job;
 }
 
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read: no thread pushes
-  return is_in(queue->first, job) || (head != PARKED && is_in(without_closed_bit(head), job));
+  return list_has(queue->first, job) || (head != PARKED && list_has(without_closed_bit(head), job));
 }
 
 bool csched_mpsc_park(csched_mpsc *queue) {
@@ -108,7 +107,7 @@ bool csched_mpsc_park(csched_mpsc *queue) {
 
 bool csched_mpsc_unpark(csched_mpsc *queue) {
   csched_job *head = PARKED;
-  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: the consumer itself wrote PARKED
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: relaxed, because only this thread writes PARKED
 }
 
 bool csched_mpsc_notify(csched_mpsc *queue) {
@@ -121,12 +120,12 @@ bool csched_mpsc_close(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head), *closed; // racy read, rechecked by the cas
   do {
     closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
-  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take_job
+  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take_all_jobs
   return head == PARKED;
 }
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) {
-  return has_closed_bit(csched_load_acquire(&queue->head)); // Q6: closed forever
+  return has_closed_bit(csched_load_acquire(&queue->head)); // Q6: a queue stays closed
 }
 
 // MARK: inspection by other threads
@@ -157,7 +156,7 @@ size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(
   return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context}, &last);
 }
 
-csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
+csched_mpsc_seen csched_mpsc_inspect_(const csched_mpsc *queue, size_t most) {
   csched_mpsc_seen seen = {0};
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
   const csched_job *last = NULL;
@@ -170,9 +169,9 @@ csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most) {
   seen.pending = count_copied(first, most, (filter){0}, &last);
   if (seen.pending < most)
     seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0}, &last);
-  seen.first_job = first != NULL ? first : last; // head's list is newest first
+  seen.first_job = first != NULL ? first : last; // `last`: the oldest of head's list, which is newest first
   seen.is_exact = seen.pending < most && csched_os_copy_if_mapped_(&later, &queue->first, sizeof later) &&
-                  later == first && csched_load_relaxed(&queue->head) == head; // racy read: may be stale
+                  later == first && csched_load_relaxed(&queue->head) == head; // racy read: head as before
   return seen;
 }
 

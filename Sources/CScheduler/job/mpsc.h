@@ -9,7 +9,7 @@
 #include <CScheduler/job.h>
 
 /// The queue. All zero is empty and open; csched_mpsc_init sets that. The queue does not own the jobs' memory. `head` and `first` are on two cache
-/// lines, at any alignment of the queue. On one line, each pop would wait for the producers, and each push for the consumer.
+/// lines, at any alignment of the queue: on one line, each pop would fetch the line from the producers, and each push from the consumer.
 typedef struct csched_mpsc {
   csched_job *head; ///< shared: a list, newest first, or a state without jobs (mpsc.c)
   char apart[CSCHED_CACHE_LINE - sizeof(csched_job *)];
@@ -34,41 +34,28 @@ CSCHED_INLINE void csched_mpsc_init(csched_mpsc *queue) {
 
 /// Does: appends `job`. Requires: the job is in no queue. Thread: any. Lock-free.
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job);
-
-/// Does: appends a list of jobs at once. The list is linked by `next` from `newest` to `oldest`. Requires: the jobs are in no queue. Thread: any.
-/// Lock-free.
+/// Does: appends the jobs that are linked by `next` from `newest` to `oldest`, at once. Requires: they are in no queue. Thread: any. Lock-free.
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest);
-
 /// Does: removes the oldest job. Returns: that job, or NULL if there is none. Thread: the consumer.
 csched_job *csched_mpsc_pop(csched_mpsc *queue);
-
-/// Returns: the oldest job, without removing it; NULL if there is none, as in a parked queue. Thread: the consumer.
+/// Returns: the oldest job, without removing it; NULL if there is none. The queue may be parked, and stays parked. Thread: the consumer.
 csched_job *csched_mpsc_peek(csched_mpsc *queue);
-
 /// Returns: whether a pop would return NULL. Thread: the consumer.
 bool csched_mpsc_is_empty(const csched_mpsc *queue);
-
 /// Returns: whether `head` has jobs that the consumer has not moved to its own list yet; the result may be stale. Thread: any.
-bool csched_mpsc_has_news(const csched_mpsc *queue);
-
+bool csched_mpsc_has_new_jobs(const csched_mpsc *queue);
 /// Returns: whether `job` is in the queue; O(n). Thread: the consumer, while no thread pushes.
 bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job);
-
 /// Does: parks: announces that the consumer is about to sleep. Returns: false, without a change, if there is a job or the queue is closed. After
 /// true: check again all other reasons not to sleep, wait for the wake, then call csched_mpsc_unpark. Thread: the consumer.
 bool csched_mpsc_park(csched_mpsc *queue);
-
 /// Does: undoes csched_mpsc_park. Returns: false if a push, csched_mpsc_notify or csched_mpsc_close has already ended the park: its caller has woken
 /// the consumer, or will. Thread: the consumer.
 bool csched_mpsc_unpark(csched_mpsc *queue);
-
 /// Does: ends the park of a parked consumer, or else makes the caller's earlier writes visible to the consumer after its next park. Returns: whether
 /// the consumer was parked: the caller must then wake it. Thread: any. Lock-free.
 bool csched_mpsc_notify(csched_mpsc *queue);
-
-/// Does: refuses all later pushes. Jobs pushed before can still be popped. Returns: whether the consumer was parked: the caller must then wake
-/// it. Thread: any, any number of times.
+/// Does: refuses later pushes; earlier jobs can be popped. Returns: whether the consumer was parked: the caller must wake it. Thread: any.
 bool csched_mpsc_close(csched_mpsc *queue);
-
 /// Returns: whether the queue has been closed. Thread: any.
 bool csched_mpsc_is_closed(const csched_mpsc *queue);

@@ -16,8 +16,7 @@ typedef struct csched_mpsc_seen {
 } csched_mpsc_seen;
 
 /// Returns: the state of `queue`, with up to `most` jobs counted, while other threads push and pop. Thread: any, also a signal handler.
-csched_mpsc_seen csched_mpsc_look_(const csched_mpsc *queue, size_t most);
-
+csched_mpsc_seen csched_mpsc_inspect_(const csched_mpsc *queue, size_t most);
 /// Does: appends `before` and the number of pending jobs to `text`. Sets `text->first_job` to the first pending job, unless it is set already.
 void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen);
 

@@ -6,11 +6,11 @@
 
 typedef struct csched_node csched_node;
 
-/// The functions of a kind of node. `drop` is called instead of `run`: see csched_node.
+/// The functions of a kind of node. `drop` is called instead of `run` if the node will not run: see csched_node.
 typedef struct csched_node_type {
   void (*run)(csched_node *node);
   void (*drop)(csched_node *node, csched_drop_reason reason);
-  uintptr_t kind; ///< CSCHED_NODE
+  uintptr_t kind; ///< CSCHED_NODE, which is no address of a function: so a queue distinguishes nodes from jobs
 } csched_node_type;
 
 enum { CSCHED_NODE = 1 };
@@ -31,5 +31,5 @@ CSCHED_STATIC_ASSERT(offsetof(csched_job, type) == offsetof(csched_node, type) &
                      "a queue carries both, and tells them apart by what their types have in the third place");
 
 /// Does: submits `node`, to run after the work that this thread has submitted before. Returns: 0; ECANCELED when the target or one of its bases
-/// accepts no more work, after `drop` was called. Requires: `node` is in no queue; submitting it twice loses work. Thread: as csched_target_submit.
+/// accepts no more work, after `drop` was called. Requires: `node` is in no queue, else work is lost. Thread: as csched_target_submit.
 int csched_target_submit_node(struct csched_target *target, csched_node *node);

@@ -1,7 +1,7 @@
 // The events that the scheduler reports to observers: submissions, runs, drops, wakes and waits for locks. process/observe.c receives the events.
 // Depends on: job.h, platform.h.
 //
-// Without an observer, a submission and a run cost two instructions: a comparison with zero, and a jump that is not taken.
+// Without an observer, each submission and each run costs two instructions: a comparison with zero, and a jump that is not taken.
 #pragma once
 
 #include <CScheduler/job.h>
@@ -20,7 +20,7 @@ typedef struct csched_seen {
   csched_time due;                ///< the time from which the job is ready to run; CSCHED_FOREVER: not known
   uintptr_t code;                 ///< address of the user's function that the job calls
   struct csched_figures *figures; ///< statistics of the target
-  uint64_t number; ///< `figures->number` at the submission; a different number later: another target uses `figures` now
+  uint64_t number; ///< `figures->number` at the submission; if it differs later, another target uses `figures` now
   uint32_t trace;  ///< what csched_trace_add_ returned for the submission
 } csched_seen;
 
@@ -54,7 +54,7 @@ typedef enum csched_occurrence {
   CSCHED_OCCURRED_START,     ///< a run starts; its RUN event is noted at its end
 } csched_occurrence;
 
-/// Where jobs of `type` store the address of the user's function: the word at `offset`. `is_in_context`: an odd `context` is that address plus 1.
+/// Where jobs of `type` store the address of the user's function: the word at `offset`; or `context` - 1, if `is_in_context` and `context` is odd.
 typedef struct csched_observed_code {
   const csched_job_type *type;
   size_t offset;
@@ -66,7 +66,7 @@ typedef struct csched_observe_hooks {
   /// Notes that `job` is submitted to `target`. Called before `job` is linked into a queue. `due`: the deadline on the target's clock, 0: at once.
   void (*submit)(csched_observed_submission *submission, struct csched_target *target, csched_job *job,
                  csched_time due);
-  void (*submitted)(const csched_observed_submission *submission); ///< the submission has returned
+  void (*submitted)(const csched_observed_submission *submission); ///< notes that the submitting call returns
   /// Notes that `job`, which was dequeued, starts.
   void (*run)(csched_observed_run *run, const csched_job *job);
   /// Notes that the run has ended; `has_run` is false if the job was a cancelled entry. It does not read the job, which may be freed.
@@ -75,18 +75,18 @@ typedef struct csched_observe_hooks {
   void (*drop)(const csched_job *job, csched_drop_reason reason);
   /// Notes that `job` has a new deadline.
   void (*moved)(const csched_job *job, csched_time due);
-  void (*note)(csched_occurrence what, const void *address, csched_time span); ///< see csched_occurrence
+  void (*note)(csched_occurrence what, const void *address, csched_time span); ///< notes any other csched_occurrence
   /// Removes the statistics of `target`, whose memory is being freed. Thread: the one that destroys `target`. Called without observers, too.
   void (*gone)(const struct csched_target *target);
   /// Releases the observer of the calling thread, which exits.
   void (*leave)(struct csched_observer *observer);
-  /// Returns: whether a job with this `run` may have the address of a function plus 1 in `context`.
+  /// Returns: whether jobs with this `run` may have the address of the user's function, plus 1, in `context`.
   bool (*has_code)(void (*run)(csched_job *job));
   /// Writes the recent events, if they are recorded. `may_wait`: a write may block. Returns: 0, ENOMEM, or the errno value of the first failed write.
   int (*write_events)(int fd, bool may_wait);
 } csched_observe_hooks;
 
-/// NULL until the library is loaded.
+/// NULL until process/observe.c has set it, when the library is loaded.
 extern CSCHED_HIDDEN const csched_observe_hooks *csched_observe_hooks_;
 
 /// Returns: whether there is an observer. csched_observe_hooks_ is then not NULL.
@@ -94,6 +94,7 @@ static inline bool csched_is_observed_(void) {
   return CSCHED_UNLIKELY(csched_is_set(&csched_observed_)) && csched_observe_hooks_ != NULL; // Speed only: may be late
 }
 
+/// Does: removes the statistics of `target`. Call it before freeing a target.
 static inline void csched_observe_gone_(const struct csched_target *target) {
   if (csched_observe_hooks_ != NULL) csched_observe_hooks_->gone(target);
 }

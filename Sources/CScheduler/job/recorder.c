@@ -1,4 +1,5 @@
-// The flight recorder: see recorder_internal.h. No atomics: a thread writes only its own recorder. Others copy it by csched_os_copy_if_mapped_.
+// The flight recorder, which records the most recent runs of each thread: see recorder_internal.h. No atomics: a thread writes only its own recorder;
+// other threads copy it by csched_os_copy_if_mapped_, and the copy may be inconsistent.
 // Source: the flight recorders of aircraft, and of the Java Virtual Machine.
 
 #include "recorder_internal.h"
@@ -11,7 +12,7 @@
 
 #include <errno.h>
 
-// A report shows about MOST runs, and at least LEAST of each thread. A ring is copied one stretch (CHUNK) at a time. LINE: room for one line.
+// A report shows about MOST runs, and at least LEAST of each thread. A ring is copied one stretch (CHUNK) at a time. LINE: bytes for a line.
 enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
 
 // MARK: on the recorder's thread
@@ -28,13 +29,14 @@ void csched_recorder_free_(csched_recorder *recorder) {
   if (recorder->recording != NULL) csched_os_memory_give_(recorder->recording, sizeof *recorder->recording);
 }
 
-void csched_recorder_turn_(void) {
+// Does: makes room for the thread's next runs: continues the present stretch or begins the next one, and reads the clock.
+void csched_recorder_make_room_(void) {
   csched_recorder *recorder = csched_recorder_here_;
   csched_recording *recording = recorder->recording;
-  csched_recorded *first = recording != NULL ? recording->entries : recorder->few;
+  csched_recorded *first = recording != NULL ? recording->entries : recorder->few; // the ring's first entry
   if (recorder == &csched_recorder_none_) return;
   long size = recording != NULL ? CSCHED_RECORDED : CSCHED_RECORDED_FEW, at = recorder->next - first;
-  if (at == size) at = 0;
+  if (at == size) at = 0; // the ring is full: continues with its oldest entry
   recorder->begun = csched_now();
   if (recording != NULL) recording->times[at / CSCHED_RECORDED_STRETCH] = recorder->begun;
   long end = (at / CSCHED_RECORDED_STRETCH + 1) * CSCHED_RECORDED_STRETCH; // of the stretch that contains `at`
@@ -44,27 +46,29 @@ void csched_recorder_turn_(void) {
 
 // MARK: on any thread
 
-csched_time csched_recorder_since_(const csched_recorder *recorder, void (*run)(csched_job *job)) {
+// Returns: the earliest possible start of the thread's most recent run, if that run called `run`; else 0.
+csched_time csched_recorder_run_start_(const csched_recorder *recorder, void (*run)(csched_job *job)) {
   csched_recorder copy;
-  csched_recorded last;
+  csched_recorded last; // the most recent run: the entry before `next`
   if (recorder == NULL || !csched_os_copy_if_mapped_(&copy, recorder, sizeof copy) || copy.begun == 0) return 0;
   return csched_os_copy_if_mapped_(&last, copy.next - 1, sizeof last) && last.run == run ? copy.begun : 0;
 }
 
-enum { NAMES = 16, NAME = 160 };
+enum { NAMES = 16, NAME = 160 }; // function names in a report's cache; bytes of one
 
 // A text with recent runs, written to `fd`. `codes` and `names` cache function names, because a look-up may read a whole file.
 typedef struct report {
   int fd, error;        // error: 0, or the errno value of the first failed write
   bool may_wait;        // a write may block
   csched_text text;     // unwritten text, in `buffer`
-  csched_recorded last; // the previous run, not written yet
-  uint64_t times;       // how many equal runs in a row: one line; 0: `last` is written
+  csched_recorded last; // the previous run, whose line is not written yet
+  uint64_t times;       // how many runs in a row equal `last`: they share one line; 0: no line is to be written
   uintptr_t codes[NAMES];
   char names[NAMES][NAME];
   char buffer[BUFFER];
 } report;
 
+// Returns: the name of the function at `code`, from the cache if it is there.
 static const char *name_of_code(report *to, uintptr_t code) {
   size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60); // Fibonacci hashing: 4 bits for 16 NAMES
   if (to->codes[at] != code) csched_os_code_name_(code, to->names[at], NAME);
@@ -72,6 +76,7 @@ static const char *name_of_code(report *to, uintptr_t code) {
   return to->names[at];
 }
 
+// Does: writes the text in the buffer to `fd`, unless an earlier write has failed.
 static void flush(report *to) {
   size_t size = (size_t)(to->text.at - to->buffer);
   if (to->error == 0 && !to->may_wait) to->error = csched_os_can_write_(to->fd);
@@ -81,10 +86,10 @@ static void flush(report *to) {
 
 static void end_line(report *to) {
   csched_text_add_(&to->text, "\n");
-  if (to->text.end - to->text.at < LINE) flush(to);
+  if (to->text.end - to->text.at < LINE) flush(to); // the next line might not fit
 }
 
-// Does: appends the run's context. The context of a Swift task is the address of the closure's code plus 1: then its name.
+// Does: appends the run's context. If the context is the address of a Swift closure's code plus 1, appends the closure's name instead.
 static void add_context(report *to, const csched_recorded *entry) {
   uintptr_t context = (uintptr_t)entry->context;
   if ((context & 1) == 0 || csched_observe_hooks_ == NULL || !csched_observe_hooks_->has_code(entry->run)) {
@@ -95,6 +100,7 @@ static void add_context(report *to, const csched_recorded *entry) {
   csched_text_add_(&to->text, name_of_code(to, context - 1));
 }
 
+// Does: writes the line of the `times` equal runs that are not written yet.
 static void write_counted_runs(report *to) {
   if (to->times == 0) return;
   csched_text_add_(&to->text, "  ");
@@ -116,7 +122,7 @@ static void count_or_write(report *to, const csched_recorded *entry) {
   to->times++;
 }
 
-// Does: writes how long ago `time` was. Not for 0 or a later time: the copy was inconsistent.
+// Does: writes how long ago `time` was; nothing for 0 or a later time than `now`, because then the copy was inconsistent.
 static void write_time(report *to, csched_time time, csched_time now) {
   if (time == 0 || time > now) return;
   write_counted_runs(to);
@@ -130,9 +136,10 @@ static void write_time(report *to, csched_time time, csched_time now) {
 static void write_ring(report *to, const csched_recorder *recorder, long most, csched_time now) {
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
+  // `last`: the newest run's entry. `i`: an entry's number by age, 0 the oldest; `at`: its place in the ring.
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
   for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
-    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run's stretch is the final one
+    long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run is in the final stretch
     csched_time time = 0;
     if (!csched_os_copy_if_mapped_(entries, recording->entries + at, sizeof entries)) return;
     csched_os_copy_if_mapped_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
@@ -182,6 +189,7 @@ static report *begin_writing(int fd, bool may_wait) {
   return to;
 }
 
+// Does: writes the remaining text, and frees the report. Returns: 0, or the errno value of the first failed write.
 static int end_writing(report *to) {
   flush(to);
   int error = to->error;
@@ -189,6 +197,7 @@ static int end_writing(report *to) {
   return error;
 }
 
+// Does: writes the recent events of the observer, if it records them. Returns: 0 or an errno value.
 static int write_events(int fd, bool may_wait) {
   return csched_observe_hooks_ != NULL ? csched_observe_hooks_->write_events(fd, may_wait) : 0;
 }
@@ -203,7 +212,7 @@ int csched_recorder_write_(int fd) {
 
 void csched_recorder_say_(const char *message) {
   csched_os_say_(message);
-  report *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL;
+  report *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL; // 2: standard error
   if (to == NULL) return;
   bool has_run = write_all(to);
   end_writing(to);

@@ -1,21 +1,21 @@
 // Delivers due timers to their targets, for threads that keep time (the clock thread, the pool's monitor). Threads that free a target wait here.
 //
 // States
-//   on_its_way of a delivery worker (`csched_delivery`): the number of timers that were given to the worker and are not delivered yet
+//   undelivered of a delivery worker (`csched_delivery`): the number of timers that were given to the worker and are not delivered yet
 //   word       the number of deliveries that have started, times 4; plus MAKING during a delivery; plus WAITED if a thread waits for its end
 //
 // Invariants
 //   DV1  A loop or a pool is not freed during a delivery. A delivery accesses the target after it has pushed the job. By then the job may have
 //       run, and its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
 //       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees MAKING.
-//   DV2  The wait ends with the delivery in progress: by its wake, or at the next read of the word. Skipped wake: no thread has written WAITED.
+//   DV2  The wait ends with the delivery in progress: by its wake, or at the next read of the word. The delivery wakes no thread without WAITED.
 //   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's own targets only. The delivery
 //       worker delivers to a user's target, or to a queue on one. It also discards the jobs that a delivery would drop or release.
-//   DV4  Order: a thread that delivers a late timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
+//   DV4  Order: a thread that delivers an overdue timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
 //       delivery worker, behind them. Each delivery is counted before the unlock that makes the timer's removal visible (W9, CL6).
 // Orderings
-//   on_its_way: an increment is relaxed, ordered by that lock; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
-//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with csched_delivery_settle_
+//   undelivered: an increment is relaxed, ordered by that lock; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
+//   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with csched_delivery_await_
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
 // Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
@@ -28,61 +28,61 @@
 
 #include "../target/target_internal.h"
 
-enum { MAKING = 1, WAITED = 2, COUNT = 4 }; // parts of `word`; COUNT: one delivery
+enum { MAKING = 1, WAITED = 2, COUNT = 4 }; // parts of `word`: two flags; COUNT adds one to the number of deliveries
 
-static uint32_t word; // futex; at most one delivery is in progress
+static uint32_t word; // futex; for the whole process, because at most one delivery is in progress
 
-static CSCHED_THREAD_LOCAL bool is_making_here; // the calling thread is inside csched_delivery_make_
+static CSCHED_THREAD_LOCAL bool is_making_here; // the calling thread is inside csched_delivery_deliver_tracked_
 
-// Returns: whether `target`, or one of its bases, is the user's own, so that a delivery may run user code.
-static bool is_foreign(csched_target *target) { return csched_target_foreign_(target) != NULL; }
+// Returns: whether the type of `target`, or of one of its bases, is the user's: its `deliver` may run user code.
+static bool may_run_user_code(csched_target *target) { return csched_target_find_custom_(target) != NULL; }
 
 // Does: counts `timer`, and gives it to the delivery worker.
 static void give_to_worker(csched_delivery *delivery, csched_timer *timer) {
-  csched_fetch_add_relaxed(delivery->on_its_way, 1u); // DV4: ordered by the timers' lock
+  csched_fetch_add_relaxed(delivery->undelivered, 1u); // DV4: ordered by the lock of the queue of timers
   delivery->deliver(delivery, timer);
 }
 
 void csched_delivery_done_(const csched_delivery *delivery) {
-  csched_fetch_add_release(delivery->on_its_way, UINT32_MAX); // DV4: pairs with csched_delivery_must_follow_
+  csched_fetch_add_release(delivery->undelivered, UINT32_MAX); // DV4: minus 1; pairs with csched_delivery_must_follow_
 }
 
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target) {
-  return is_foreign(target) && csched_load_acquire(delivery->on_its_way) != 0; // DV4: pairs with csched_delivery_done_
+  return may_run_user_code(target) && csched_load_acquire(delivery->undelivered) != 0; // DV4: pairs with ..._done_
 }
 
-bool csched_delivery_follows_(csched_delivery *delivery, csched_timer *timer) {
+bool csched_delivery_take_overdue_(csched_delivery *delivery, csched_timer *timer) {
   bool follows = csched_delivery_must_follow_(delivery, timer->target);
   if (follows) give_to_worker(delivery, timer);
   return follows;
 }
 
-void csched_delivery_pass_on_(csched_delivery *delivery, csched_timer *timer) {
-  if (is_foreign(timer->target)) { // DV3: may run user code
+void csched_delivery_deliver_(csched_delivery *delivery, csched_timer *timer) {
+  if (may_run_user_code(timer->target)) { // DV3: not on a thread that keeps time
     give_to_worker(delivery, timer);
     return;
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: the worker discards
+  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: the worker drops
   timer->target->type->deliver(timer->target, &timer->job);
-  csched_job_discard_into_(before); // the previous receiver of discards
+  csched_job_discard_into_(before); // restores the previous receiver of this thread's discards
 }
 
-void csched_delivery_make_(csched_delivery *delivery, csched_timer *timer) {
-  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: counts this delivery; single writer
-  csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push
+void csched_delivery_deliver_tracked_(csched_delivery *delivery, csched_timer *timer) {
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: counts this delivery; only this thread counts
+  csched_store_relaxed(&word, begun + MAKING);         // DV1: before the delivery pushes the job
   is_making_here = true;
-  csched_delivery_pass_on_(delivery, timer);
+  csched_delivery_deliver_(delivery, timer);
   is_making_here = false;
-  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: pairs with csched_delivery_settle_
+  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: clears it; pairs with csched_delivery_await_
     csched_futex_wake_(&word, INT32_MAX);
 }
 
-void csched_delivery_settle_(void) {
-  uint32_t first = csched_load_acquire(&word), seen = first;      // DV1: pairs with csched_delivery_make_
-  if (is_making_here) return;                                     // this thread would wait for itself
-  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) { // DV2: while that delivery lasts
+void csched_delivery_await_(void) {
+  uint32_t first = csched_load_acquire(&word), seen = first;      // DV1: pairs with csched_delivery_deliver_tracked_
+  if (is_making_here) return;                                     // else this thread would wait for itself
+  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) { // DV2: the same delivery still lasts
     if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: requests a wake
       csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
-    seen = csched_load_acquire(&word); // DV1: pairs with csched_delivery_make_
+    seen = csched_load_acquire(&word); // DV1: pairs with csched_delivery_deliver_tracked_
   }
 }

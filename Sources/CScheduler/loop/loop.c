@@ -25,17 +25,17 @@
 //   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is over, and the loop can be run
 //       again. If the thread ends before the loop is run again, the loop is closed, and its contents are dropped.
 //   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
-//   LP9  Equal deadlines keep the order of submission, also if one timer is due while another with its deadline is submitted late. A late timer
-//       becomes a plain submission only as W9 (timer.c) allows. `telling` is set before the lock under which a timer for another target is removed,
-//       and cleared after the lock under which none was found. So no late timer overtakes one that is being delivered.
+//   LP9  Equal deadlines keep the order of submission, also if one timer is due while another with its deadline is submitted late. An overdue timer
+//       becomes a plain submission only as W9 (timer.c) allows. `is_delivering` is set before the lock under which a timer of another target is
+//       removed, and cleared after the lock under which none was found. So no overdue timer overtakes one that is being delivered.
 //   LP10  A run up to a given job (csched_loop_run_through_) runs no job that was submitted after it; a run up to NULL runs no submitted job. So a
 //       host's queue can keep one order for the jobs that are submitted to the host and to the loop.
 //   LP11  Work that runs at once because the loop is free (csched_loop_is_free_) overtakes nothing. A loop is free only on its own thread, outside of
 //       its jobs and runs, and only if the inbox is empty after due timers were moved there.
 //   LP12  Each figure of the statistics is stored in one word, and only grows. While the loop sleeps, the word `idle` is the idle time minus the
 //       start of the sleep, with ASLEEP set; a reader adds the current time.
-//   LP13  At the end of the process, a loop that no run serves reports how many of its jobs were neither cancelled nor run. It reports nothing inside
-//       of a run, after a stop, and while a host serves the loop.
+//   LP13  At the end of the process, a loop reports how many of its jobs were neither cancelled nor run. It reports nothing inside of a run, after
+//       csched_loop_end_run, and while a host runs the loop.
 // Orderings
 //   wake: relaxed, ordered by the inbox · closing, ending, ended: release, pair with the loop's acquire; ordered against parking by
 //   csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed, ordered against parking by csched_mpsc_notify
@@ -64,13 +64,13 @@
 
 #include <errno.h>
 
-static const csched_time ASLEEP = (csched_time)1 << 63; // LP12: flag in `idle`: the loop sleeps
+static const csched_time ASLEEP = (csched_time)1 << 63; // LP12: flag in the word `idle`: the loop sleeps now
 
 // MARK: waking
 
 CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, loop, 0);
-  if (csched_fds_wake_(&loop->fds)) return; // LP2: the loop sleeps on its poller
+  if (csched_fds_wake_(&loop->fds)) return; // LP2: the loop sleeps on its poller, which this call has woken
   csched_store_relaxed(&loop->wake, 1u);    // LP2: ordered by the park in the inbox
   csched_futex_wake_(&loop->wake, 1);
 }
@@ -78,18 +78,20 @@ CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) {
 // MARK: timers
 
 // Does: delivers a timer whose deadline has passed: by the delivery worker, if the worker still has timers before it (DV4); else on this thread.
-static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: behind earlier timers
-  return loop->delivery != NULL && csched_delivery_follows_(loop->delivery, timer) ? 0
-                                                                                   : csched_loop_deliver_now_(timer);
+static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: overtakes no earlier timer
+  return loop->delivery != NULL && csched_delivery_take_overdue_(loop->delivery, timer)
+             ? 0
+             : csched_loop_deliver_now_(timer);
 }
 
+// The `deliver_at` of a loop: makes `timer` wait, or delivers an overdue timer at once. Returns: 0; ECANCELED: the loop is closed.
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   if (deadline < csched_load_relaxed(&loop->timers.first) && deadline <= csched_now() && // racy read, rechecked:
-      csched_timers_pass_(&loop->timers, deadline))                                      // LP9: no timer before it
+      csched_timers_try_bypass_(&loop->timers, deadline))                                // LP9: no earlier timer
     return deliver_late(loop, timer);
   csched_timer_added added = csched_timers_add_(&loop->timers, timer, deadline, leeway);
-  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: overdue: does not wait here
+  if (added == CSCHED_TIMER_LATE) return deliver_late(loop, timer);   // LP9: overdue: bypasses the queue (W9)
   if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: the sleep must end earlier
   if (added != CSCHED_TIMER_REFUSED) return 0;
   csched_job_discard_(&timer->job); // LP6: the loop is closed
@@ -100,15 +102,15 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
   if (csched_is_observed_()) csched_observe_hooks_->moved(&timer->job, deadline);
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
   if (added == CSCHED_TIMER_ADDED) return true;
-  csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");
-  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // LP9: overdue: delivered now
+  csched_loop_require_not_orphaned_(loop, "csched_loop_rearm");       // LP8: else stops the process
+  if (added == CSCHED_TIMER_LATE) deliver_late(loop, timer);          // LP9: overdue: bypasses the queue (W9)
   if (added == CSCHED_TIMER_ADDED_FIRST) csched_loop_announce_(loop); // LP1: the sleep must end earlier
   return added != CSCHED_TIMER_REFUSED;
 }
 
 // MARK: submitting
 
-static int deliver_to_loop(csched_target *target, csched_job *job) {
+static int deliver_to_loop(csched_target *target, csched_job *job) { // the `deliver` of a loop; ECANCELED: closed
   csched_loop *loop = (csched_loop *)target;
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0;
@@ -121,18 +123,19 @@ static int deliver_to_loop(csched_target *target, csched_job *job) {
 }
 
 static bool is_loop_closed(const csched_target *target) { return csched_loop_is_closing_((const csched_loop *)target); }
-static bool may_run_here(csched_target *target) { // whether this thread may run work of the loop at once
+static bool may_run_here(csched_target *target) { // the `enter`: whether this thread may run work as the loop
   return csched_loop_is_here_((csched_loop *)target) && !is_loop_closed(target);
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
 
-static bool loop_has(const csched_target *target, const csched_job *job) { // LP8: called in a child of fork
+static bool loop_has(const csched_target *target, const csched_job *job) { // LP8: only called in a child of fork
   return csched_mpsc_has(&((const csched_loop *)target)->inbox, job);
 }
 
+// Does: adds the loop's thread, state, and numbers of jobs and timers to a dump. Thread: any.
 static void describe_loop(const csched_target *target, csched_text *text) {
   csched_loop *loop = (csched_loop *)(uintptr_t)target;
-  csched_mpsc_seen inbox = csched_mpsc_look_(&loop->inbox, CSCHED_DUMP_PENDING);
+  csched_mpsc_seen inbox = csched_mpsc_inspect_(&loop->inbox, CSCHED_DUMP_PENDING);
   csched_time first = csched_load_relaxed(&loop->timers.first), now = csched_now(); // racy read, for dumps
   uint32_t thread = csched_load_relaxed(&loop->thread_number);                      // racy read, for dumps
   csched_text_target_(text, "loop", target, "");
@@ -151,28 +154,28 @@ const csched_target_type csched_loop_type_ = {.deliver = deliver_to_loop,
                                               .is_closed = is_loop_closed,
                                               .has = loop_has,
                                               .describe_ = describe_loop,
-                                              .passes_on_ = true}; // `deliver` runs no user code
+                                              .only_enqueues_ = true}; // `deliver` only enqueues
 
 // MARK: a batch
 
-static void add_to(uint64_t *figure, uint64_t count) {               // LP12: a figure only grows
-  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: single writer
+static void add_to(uint64_t *figure, uint64_t count) {               // LP12: a figure of the statistics only grows
+  csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: only the loop's thread writes it
 }
 
-// Returns: the loop's next due timer; NULL: none, or the batch is full. Before it, delivers due timers of other targets, within the batch's limit.
+// Does: delivers due timers of other targets, up to the loop's own first one. Returns: its job, to be run; NULL: none is due, or the batch is full.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
-    loop->timers_left--;                             // LP3: one of MOST
-    csched_store_relaxed(&loop->timers.telling, 1u); // LP9: before the pop's lock
+    loop->timers_left--;                                   // LP3: of CSCHED_LOOP_MOST in a batch
+    csched_store_relaxed(&loop->timers.is_delivering, 1u); // LP9: before csched_timers_pop_ locks
     csched_timer *timer = csched_timers_pop_(&loop->timers, loop->batch_time);
-    loop->has_more_timers = timer != NULL; // another timer may be due, too
-    if (timer == NULL) loop->timers_left = 0;
+    loop->has_more_timers = timer != NULL;    // another timer may be due, too
+    if (timer == NULL) loop->timers_left = 0; // no pop before the next batch
     if (timer == NULL || timer->target == &loop->target) {
-      csched_store_relaxed(&loop->timers.telling, 0u); // LP9: after the pop's lock
+      csched_store_relaxed(&loop->timers.is_delivering, 0u); // LP9: no timer of another target was popped
       if (timer != NULL) add_to(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
-    if (loop->delivery != NULL) csched_delivery_pass_on_(loop->delivery, timer); // DV3: runs no user code here
+    if (loop->delivery != NULL) csched_delivery_deliver_(loop->delivery, timer); // DV3: runs no user code here
     else csched_loop_deliver_now_(timer);
   }
   return NULL;
@@ -181,36 +184,36 @@ static csched_job *next_timer(csched_loop *loop) {
 // Returns: a job that calls the handler of the next ready source; NULL: no source is ready, or the batch is full.
 static csched_job *next_source(csched_loop *loop) {
   if (CSCHED_LIKELY(TAILQ_EMPTY(&loop->fds.ready)) || loop->sources_left == 0) return NULL;
-  loop->sources_left--; // LP3: one of MOST
+  loop->sources_left--; // LP3: of CSCHED_LOOP_MOST in a batch
   add_to(&loop->ran, 1);
   return csched_fds_next_(&loop->fds);
 }
 
-// Returns: the oldest submitted job; NULL: the inbox is empty, the batch is full, or this run runs no submitted job (LP10).
+// Returns: the oldest submitted job; NULL: the inbox is empty, the batch is full, or this run must not run submitted jobs (LP10).
 static csched_job *next_submitted(csched_loop *loop) {
-  csched_job *job = loop->jobs_left > 0 && (loop->holds_at == 0 || loop->holds_at != loop->depth)
+  csched_job *job = loop->jobs_left > 0 && (loop->no_jobs_at_depth == 0 || loop->no_jobs_at_depth != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
                         : NULL;
-  if (job != NULL) loop->jobs_left--; // LP3: one of MOST
+  if (job != NULL) loop->jobs_left--; // LP3: of CSCHED_LOOP_MOST in a batch
   return job;
 }
 
-static void begin_batch(csched_loop *loop) {                    // LP3: a new budget for each kind
-  add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);       // LP12: submitted jobs of the previous batch
+static void begin_batch(csched_loop *loop) {                    // LP3: new limits for timers, sources, jobs
+  add_to(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left);       // LP12: counts the previous batch's jobs
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked before a sleep
   csched_time wake = csched_load_relaxed(&loop->timers.wake);   // racy read, rechecked before a sleep
-  if (wake < first) first = wake;                               // if too early: a pop without a result raises both
+  if (wake < first) first = wake;                               // `wake` may be too early; a failed pop raises it
   bool has_timers = loop->has_more_timers || first != CSCHED_FOREVER;
   if (has_timers || loop->fds.count > 0) loop->batch_time = csched_now();
-  has_timers = loop->has_more_timers || (has_timers && first <= loop->batch_time); // a timer may be due
-  if (has_timers) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: new timers: next batch
+  has_timers = loop->has_more_timers || (has_timers && first <= loop->batch_time); // narrowed: one may be due
+  if (has_timers) csched_store_relaxed(&loop->timers.floor, loop->batch_time + 1); // LP3: overdue: in a later batch
   loop->timers_left = has_timers ? CSCHED_LOOP_MOST : 0;
   loop->sources_left = loop->jobs_left = CSCHED_LOOP_MOST;
-  if (loop->fds.count > 0) csched_fds_batch_(&loop->fds, loop->batch_time);
+  if (loop->fds.count > 0) csched_fds_poll_if_due_(&loop->fds, loop->batch_time);
 }
 
 csched_job *csched_loop_next_(csched_loop *loop) {
-  for (bool is_new = false;; is_new = true) { // first the current batch, then a new one
+  for (bool is_new = false;; is_new = true) { // two rounds: the current batch, then a new one
     csched_job *job = next_timer(loop);
     if (job == NULL) job = next_source(loop);
     if (job == NULL) job = next_submitted(loop);
@@ -219,14 +222,14 @@ csched_job *csched_loop_next_(csched_loop *loop) {
   }
 }
 
-void csched_loop_deliver_by_(csched_loop *loop, csched_delivery *delivery) { loop->delivery = delivery; }
+void csched_loop_set_delivery_(csched_loop *loop, csched_delivery *delivery) { loop->delivery = delivery; }
 
 // MARK: a sleep
 
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now) {
   return !csched_mpsc_is_empty(&loop->inbox) || csched_loop_is_ended_(loop, activation) ||
          csched_loop_is_closing_(loop) || !TAILQ_EMPTY(&loop->fds.ready) || csched_loop_is_done_(loop, activation) ||
-         csched_load_relaxed(&loop->timers.wake) <= now; // LP1: ordered by the park
+         csched_load_relaxed(&loop->timers.wake) <= now; // LP1: before a sleep, ordered by the park
 }
 
 // Does: checks for work repeatedly for a short time, if earlier spins have found work (spin.h). Returns: whether there is work. Speed only.
@@ -237,79 +240,79 @@ static bool spin(csched_loop *loop, const csched_activation *activation, csched_
   if (end > deadline) end = deadline;
   bool has_found = false;
   while (now < end && !(has_found = csched_loop_has_work_(loop, activation, now))) {
-    for (int i = 0; i < 8; i++) CSCHED_CPU_RELAX();
+    for (int i = 0; i < 8; i++) CSCHED_CPU_RELAX(); // pauses between two checks
     now = csched_now();
   }
   csched_spin_ended_(&loop->spin, has_found);
   return has_found;
 }
 
-// Does: records the beginning or the end of a sleep in the statistics.
-static void record_sleep(csched_loop *loop, bool begins) {                                    // LP12: start or end
+// Does: records the start (`begins`) or the end of a sleep in the statistics.
+static void record_sleep(csched_loop *loop, bool begins) {                                    // LP12: writes `idle`
   csched_time now = csched_now(), idle = csched_load_relaxed(&loop->idle);                    // LP12: single writer
-  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: see ASLEEP
+  csched_store_relaxed(&loop->idle, begins ? (idle - now) | ASLEEP : (idle + now) & ~ASLEEP); // LP12: one word
   if (begins) add_to(&loop->sleeps, 1);
 }
 
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics) {
-  csched_time idle = csched_load_relaxed(&loop->idle);     // LP12: only the value matters
-  statistics->jobs = csched_load_relaxed(&loop->ran);      // LP12: only the value matters
-  statistics->sleeps = csched_load_relaxed(&loop->sleeps); // LP12: only the value matters
-  statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle;
+  csched_time idle = csched_load_relaxed(&loop->idle);                              // LP12: only the value matters
+  statistics->jobs = csched_load_relaxed(&loop->ran);                               // LP12: only the value matters
+  statistics->sleeps = csched_load_relaxed(&loop->sleeps);                          // LP12: only the value matters
+  statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle; // with the current sleep so far
 }
 
 // Does: spins, then parks, checks for work once more, and sleeps until there is work, a timer needs a wake, or `deadline`. It may return early.
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   // A spin does not poll descriptors. So a loop with sources spins only if a submission ended its previous sleep.
   if ((loop->fds.count == 0 || loop->was_notified) && spin(loop, activation, deadline)) return;
-  csched_store_relaxed(&loop->wake, 0u);                       // LP2: reset before the park, which the waker acquires
+  csched_store_relaxed(&loop->wake, 0u);                       // LP2: before the park; a waker stores 1 after it
   if (!csched_mpsc_park(&loop->inbox)) return;                 // LP1: a job waits, or the inbox is closed
-  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: checks after parking
-    csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: reads after parking
+  if (!csched_loop_has_work_(loop, activation, 0)) {           // LP1: after parking; 0: without timers
+    csched_time due = csched_load_relaxed(&loop->timers.wake); // LP1: read after parking
     csched_time until = due < deadline ? due : deadline;
     record_sleep(loop, true);
     bool is_on_poller = csched_fds_wait_(&loop->fds, until);
-    loop->was_notified =
-        is_on_poller && TAILQ_EMPTY(&loop->fds.ready) && csched_mpsc_has_news(&loop->inbox); // Speed only
+    loop->was_notified = is_on_poller && TAILQ_EMPTY(&loop->fds.ready) &&
+                         csched_mpsc_has_new_jobs(&loop->inbox); // Speed only: by a push
     if (!is_on_poller)
       while (csched_load_relaxed(&loop->wake) == 0 && // LP2: until a waker stores 1
              csched_futex_wait_(&loop->wake, 0, until) != CSCHED_FUTEX_TIMED_OUT) {}
     record_sleep(loop, false);
-    csched_recorder_slept_(); // the recorder must read the clock again
+    csched_recorder_slept_(); // the recorder's cached time is old: it must read the clock again
   }
-  csched_mpsc_unpark(&loop->inbox);
+  csched_mpsc_unpark(&loop->inbox); // its result is not needed: a waker may have ended the park already
 }
 
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
-  if (loop->has_more_timers) return; // the batch was full of timers for other targets: begin the next batch
-  csched_loop_tell_hooks_(loop, loop->depth, true);                         // LP1: before the park
-  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // unless a hook's run has set it
-  csched_loop_tell_hooks_(loop, loop->depth, false);
+  if (loop->has_more_timers) return; // no sleep: the batch was full of timers of other targets, and more may be due
+  csched_loop_call_hooks_(loop, loop->depth, true);                         // LP1: before the park: hooks may make work
+  if (!loop->has_more_timers) sleep_until_work(loop, activation, deadline); // a hook's nested run may have set it
+  csched_loop_call_hooks_(loop, loop->depth, false);
 }
 
 // MARK: a run
 
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
+  CSCHED_ROOM_IN_FRAME();                            // so that an unwind of this stack frame is found
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run");
   csched_run_result result;
   for (;;) {
     if (csched_loop_is_closing_(loop)) {
-      csched_loop_finish_(loop);
+      csched_loop_finish_work_(loop);
       result = CSCHED_RUN_CLOSED;
       break;
     }
     if (csched_loop_is_ended_(loop, activation)) {                              // LP5: an end was requested
-      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // LP5: ended by csched_loop_end_run
-        csched_store_relaxed(&loop->ending, 0u);                                // LP5: resets the request
-        csched_loop_note_stop_(loop);
+      if (activation == NULL || csched_load_relaxed(&activation->ended) == 0) { // LP5: by csched_loop_end_run
+        csched_store_relaxed(&loop->ending, 0u);                                // LP5: the request has ended this run
+        csched_loop_record_end_(loop);
       }
       result = CSCHED_RUN_ENDED;
       break;
     }
-    if (csched_loop_is_done_(loop, activation)) { // LP5: run_until_done
+    if (csched_loop_is_done_(loop, activation)) { // LP5: only in csched_loop_run_until_done
       result = CSCHED_RUN_DONE;
       break;
     }

@@ -8,13 +8,13 @@
 #include "../job/mpsc_internal.h"
 #include "../target/target_internal.h"
 
-enum { MOST_UNRUN = 1000 }; // LP13: counts up to this many jobs
+enum { MOST_UNRUN = 1000 }; // LP13: csched_loop_count_unrun_ counts at most this many jobs
 
 // MARK: owning thread
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
-static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here;
-static csched_lock binding; // guards `loops_here` of all threads: a loop may change its thread
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;     // only its address is used: it identifies the thread
+static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here; // the loops of this thread
+static csched_lock binding; // guards `loops_here` of all threads, and a change of a loop's thread
 
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
@@ -31,22 +31,22 @@ void csched_loop_require_not_orphaned_(const csched_loop *loop, const char *func
   if (CSCHED_UNLIKELY(csched_loop_is_orphaned_(loop))) csched_target_panic_orphaned_(&loop->target, function);
 }
 
-static CSCHED_NOINLINE CSCHED_NORETURN void panic_thread(const csched_loop *loop, const char *function) {
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_wrong_thread(const csched_loop *loop, const char *function) {
   csched_loop_require_not_orphaned_(loop, function);
   csched_panic_(function, "loop %p belongs to another thread. Call this on the thread that created it.",
                 (const void *)loop);
 }
 
 void csched_loop_require_thread_(const csched_loop *loop, const char *function) {
-  if (CSCHED_UNLIKELY(!csched_loop_is_here_(loop))) panic_thread(loop, function);
+  if (CSCHED_UNLIKELY(!csched_loop_is_here_(loop))) panic_wrong_thread(loop, function);
 }
 
-// Does: separates the loop from its thread. Requires: the lock `binding`.
+// Does: separates the loop from its thread, if it has one. Requires: the lock `binding`.
 static void unbind_locked(csched_loop *loop) {
   if (csched_load_relaxed(&loop->thread) == NULL) return; // ordered by the lock
   LIST_REMOVE(loop, link);
   csched_store_relaxed(&loop->thread_number, 0u); // racy write, for dumps
-  csched_store_relaxed(&loop->thread, NULL);      // racy write: before a new thread can get the same address
+  csched_store_relaxed(&loop->thread, NULL);      // racy write: before the thread ends, and another gets its address
 }
 
 // Does: unbinds this thread's loops, until it finds a loop with `was_unwound`. Returns: that loop, still bound, for the caller to close; or NULL.
@@ -59,23 +59,23 @@ static csched_loop *unbind_until_unwound(void) {
 }
 
 // Does: at thread exit, unwinds the thread's runs, and closes each loop with `was_unwound`. Unbinds the thread's other loops, which stay open.
-static void loop_thread_ends(void *value) { // LP7: closes unwound loops
+static void loop_thread_ends(void *value) { // LP7: destructor of the key in csched_loop_bind_
   (void)value;
   csched_frames_end_thread_();
   for (csched_loop *loop; (loop = unbind_until_unwound()) != NULL;) {
     loop->was_unwound = false;
     csched_loop_close(loop, CSCHED_STOP_DROP);
-    csched_loop_finish_(loop);
+    csched_loop_finish_work_(loop);
   }
 }
 
 void csched_loop_bind_(csched_loop *loop) {
   static csched_tsd key;
   if (csched_loop_is_on_thread(loop)) return;
-  csched_processors_look_();                                   // for csched_may_spin_
-  csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // without memory, no call at thread exit
+  csched_processors_note_own_();                               // counts processors, for csched_may_spin_
+  csched_tsd_set_(&key, &csched_loop_here_, loop_thread_ends); // after an error, no call at thread exit
   csched_lock_lock(&binding);
-  unbind_locked(loop); // from a thread that exits: a host may move the loop before `loop_thread_ends` has run there
+  unbind_locked(loop); // if its former thread exits: a host may move the loop before loop_thread_ends has run there
   csched_store_relaxed(&loop->thread, (const void *)&csched_loop_here_); // racy write: see csched_loop_is_here_
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_());    // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
@@ -96,40 +96,39 @@ void csched_loop_unbind_(csched_loop *loop) {
 
 // MARK: waiting work
 
-// Does: delivers due timers, those of the loop to its inbox, so that later submissions run after them.
-static void move_due_to_inbox(csched_loop *loop) {
-  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by pop
+// Does: delivers all due timers to their targets. Timers of the loop itself go to its inbox, so that later submissions run after them.
+static void deliver_due_timers(csched_loop *loop) {
+  csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by csched_timers_pop_
   if (first == CSCHED_FOREVER) return;
   csched_time now = csched_now();
   if (first > now) return;
-  csched_store_relaxed(&loop->timers.telling, 1u); // LP9: set before the lock
+  csched_store_relaxed(&loop->timers.is_delivering, 1u); // LP9: before csched_timers_pop_ locks
   for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, now)) != NULL;) csched_loop_deliver_now_(timer);
-  csched_store_relaxed(&loop->timers.telling, 0u); // LP9: cleared after the lock
+  csched_store_relaxed(&loop->timers.is_delivering, 0u); // LP9: after the pop that found no timer
 }
 
-bool csched_loop_is_free_(csched_loop *loop) { // LP11: first discards cancelled jobs
+bool csched_loop_is_free_(csched_loop *loop) { // LP11: work that runs at once overtakes nothing
   if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
     return false;
-  move_due_to_inbox(loop);
+  deliver_due_timers(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
-    csched_job_discard_(csched_mpsc_pop(&loop->inbox));
+    csched_job_discard_(csched_mpsc_pop(&loop->inbox)); // cancelled: does not count as work
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
 }
 
-static bool is_unrun(const csched_job *job, const void *except) {
-  return csched_job_seems_to_wait_(job, except); // LP13: counts jobs that have not run
-}
+// Returns: whether csched_loop_count_unrun_ counts `job`: it was neither cancelled nor run, and its type is not `except`.
+static bool is_unrun(const csched_job *job, const void *except) { return csched_job_seems_to_wait_(job, except); }
 
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed) {
   uint32_t served = csched_load_relaxed(&loop->served); // LP13: only the value matters
   *queued = *delayed = 0;
-  if (csched_loop_is_closing_(loop) || served == CSCHED_LOOP_STOPPED) return false;
+  if (csched_loop_is_closing_(loop) || served == CSCHED_LOOP_STOPPED) return false; // ended by request
   if (served == CSCHED_LOOP_NEVER_RUN) {
     *delayed = csched_timers_count_(&loop->timers, false);
   } else {
-    if (!csched_loop_is_here_(loop) || loop->depth != 0 || loop->fds.has_host) return false;
-    if (csched_target_current() != NULL) return false; // inside a job
-    if (csched_loop_is_free_(loop)) return false;      // nothing waits; the call moves due timers to the inbox
+    if (!csched_loop_is_here_(loop) || loop->depth != 0 || loop->fds.has_host) return false; // may still run
+    if (csched_target_current() != NULL) return false;                                       // inside a job
+    if (csched_loop_is_free_(loop)) return false; // no job waits; due timers are now in the inbox
   }
   *queued = csched_mpsc_count_(&loop->inbox, MOST_UNRUN, is_unrun, except);
   return *queued + *delayed > 0;

@@ -1,14 +1,14 @@
 // The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
 //
 // States
-//   is_open    0: the loop sleeps on its futex. 1: from its next park on, it sleeps on the poller, until csched_fds_destroy_. LOST: a child of
-//              fork had no free descriptor for a poller of its own; the loop's thread opens one later
+//   poller_state  0: the loop sleeps on its futex. 1: the poller is open: from its next park on, the loop sleeps on it, until csched_fds_destroy_.
+//              LOST: a child of fork had no free descriptor for a poller of its own; the loop's thread opens one later
 //   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
 //   is_silent  of a source: 1 once csched_loop_silence_fd_ has removed it from the poller. The loop's thread removes it from the table later
 //   ready      the queue of sources whose handlers are to be called; of such a source: its reported events, not 0
 //
 // Invariants
-//   FD1  A waker wakes the object that the loop sleeps on (futex or poller): is_open is written before the park that the waker has found.
+//   FD1  A waker wakes the object that the loop sleeps on (futex or poller): poller_state is written before the park that the waker has found.
 //       (A late waker may wake a later sleep: one wake too many.) A thread that reads 1 may use the poller.
 //   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
 //       stays pending until the loop polls. So no wake or alarm is lost between the park and the sleep.
@@ -23,7 +23,7 @@
 //       with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
-//   handler from starting (LoopSource.swift) · is_open: release, pairs with the waker's acquire, carries the poller
+//   handler from starting (LoopSource.swift) · poller_state: release, pairs with the waker's acquire, carries the poller
 // Assumes: the poller's wake and alarm stay pending as platform.h says; a source is removed before its descriptor is closed. (Otherwise the system
 //   removes the descriptor from the poller, unless a copy is open (FD7), and the source leaves the table when its number is added again.)
 // Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
@@ -45,9 +45,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: limits of a poll, and between polls. LOST: of `is_open`
+enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: limits of a poll, and between polls. LOST: a poller_state
 static const csched_time MOST_TIME = 500000;      // FD5: most time between polls, ns
-enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE }; // the events without the option EDGE
+enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE }; // all events; CSCHED_FD_EDGE is an option
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
 _Static_assert((int)CSCHED_FD_WRITE == CSCHED_POLLER_WRITE, "the port's events are ours");
@@ -56,7 +56,7 @@ _Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are
 // MARK: the poller
 
 static bool is_silent(const csched_fd_source *source) {
-  return csched_load_relaxed(&source->is_silent) != 0; // FD6: under the lock, or a racy read before a handler
+  return csched_load_relaxed(&source->is_silent) != 0; // FD6: read under the lock, or a racy read before a handler
 }
 
 // The `run` of `fds->job`: calls the handler of the first ready source.
@@ -64,12 +64,12 @@ static void call_next_handler(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
-  TAILQ_REMOVE(&fds->ready, source, node); // FD4: reported once
+  TAILQ_REMOVE(&fds->ready, source, node); // FD4: so that these events are reported once
   source->ready = 0;
   if (!is_silent(source)) source->handler(source, ready); // it may free the source
 }
 
-static void drop_nothing(csched_job *job) { (void)job; }
+static void drop_nothing(csched_job *job) { (void)job; } // the job captures nothing
 
 static const csched_job_type handler_job_type = {call_next_handler, drop_nothing, NULL};
 
@@ -78,42 +78,42 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   TAILQ_INIT(&fds->ready);
 }
 
-static uint64_t tag_of(const csched_fd_source *source) { // FD3: serial number, then descriptor
+// Returns: what the poller reports with each event of `source`: its serial number in the high half, its descriptor in the low half (FD3).
+static uint64_t event_tag(const csched_fd_source *source) {
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
-static bool is_open(const csched_fds *fds) {      // only on the loop's thread
-  return csched_load_relaxed(&fds->is_open) != 0; // FD1: only this thread writes it
+static bool is_open(const csched_fds *fds) {           // open or LOST; on the loop's thread
+  return csched_load_relaxed(&fds->poller_state) != 0; // FD1: only this thread writes it
 }
 
 static void mark_open(csched_fds *fds) {
-  csched_store_release(&fds->is_open, 1u); // FD1: pairs with a waker's acquire; publishes the poller
+  csched_store_release(&fds->poller_state, 1u); // FD1: pairs with csched_fds_wake_'s acquire; publishes the poller
 }
 
-static bool is_lost(const csched_fds *fds) {         // on the loop's thread, or under the lock
-  return csched_load_relaxed(&fds->is_open) == LOST; // FD1: reopened under the lock
+static bool is_lost(const csched_fds *fds) {              // on the loop's thread, or under the lock
+  return csched_load_relaxed(&fds->poller_state) == LOST; // FD1: ends only under the lock
 }
 
-// Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Thread: the loop's.
+// Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Requires: the lock. Thread: the loop's.
 static int reopen_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL || is_silent(source)) continue;
-    if (source->renew != NULL && source->renew(source) != 0) { // the source's handler will report the error
+    if (source->renew != NULL && source->renew(source) != 0) { // failed: ready, so that its handler reports it
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
       continue;
     }
-    // An error is ignored: a source whose descriptor is closed gets no event.
-    csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+    csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source)); // an error: no event, no report
   }
   if (error == 0) mark_open(fds);
   return error;
 }
 
-static int reopen(csched_fds *fds) {
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
+static int reopen(csched_fds *fds) { // as reopen_locked, without the lock
+  csched_lock_lock(&fds->lock);      // FD6: guards the poller's set of descriptors
   int error = reopen_locked(fds);
   csched_lock_unlock(&fds->lock);
   return error;
@@ -127,7 +127,7 @@ int csched_fds_open_(csched_fds *fds) {
   return error;
 }
 
-// Does: reopens a LOST poller, or stops the process.
+// Does: reopens a LOST poller. Stops the process if the system refuses, or this is not the loop's thread.
 static CSCHED_NOINLINE void reopen_lost(csched_fds *fds) {
   if (!csched_loop_is_on_thread(fds->loop) || reopen(fds) != 0)
     csched_panic_("csched_loop_run",
@@ -141,36 +141,37 @@ static csched_poller *poller_of(csched_fds *fds) {
   return &fds->poller;
 }
 
-// Does: wakes the poller. After an error, stops the process, unless the poller is closed: csched_loop_empty_ closes the main loop's at a shutdown.
+// Does: wakes the poller. After an error, stops the process, unless the poller is closed: csched_loop_free_contents_ closes the main loop's at a shutdown.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
-  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->is_open) != 0) // FD1: only the value matters
-    csched_poller_refused_(&fds->poller, error);
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->poller_state) != 0) // FD1: 0: closed meanwhile
+    csched_poller_abort_refused_(&fds->poller, error);                             // stops the process
 }
 
 bool csched_fds_wake_(csched_fds *fds) {
-  uint32_t open = csched_load_acquire(&fds->is_open); // FD1: pairs with mark_open's release
-  if (open == 0) return false;
+  uint32_t open = csched_load_acquire(&fds->poller_state); // FD1: pairs with mark_open's release
+  if (open == 0) return false;                             // the loop sleeps on its futex
   if (CSCHED_UNLIKELY(open == LOST)) reopen_lost(fds);
   wake_poller(fds);
   return true;
 }
 
-// Does: replaces a poller that reports a descriptor without a source; or, if that is impossible, prints a message once.
-static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: stops such events
+// Does: replaces a poller that reports a descriptor without a source by a new one; if that is impossible, prints a message, once.
+static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: ends the events without a source
   csched_poller next;
   static const char *const advice =
       "a descriptor was closed while a source waited for it, and a copy of it is open: the system goes on to "
       "tell of it. Remove a source before its descriptor is closed.";
-  if (fds->has_host || csched_poller_open_again_(&fds->poller, &next) != 0) {
-    if (!fds->is_told) csched_say_("csched_loop_add_fd", "%s", advice);
-    fds->is_told = true;
+  if (fds->has_host || csched_poller_open_replacement_(&fds->poller, &next) != 0) {
+    if (!fds->has_warned) csched_say_("csched_loop_add_fd", "%s", advice);
+    fds->has_warned = true;
     return;
   }
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source != NULL && !is_silent(source)) csched_poller_set_(&next, source->fd, 0, source->events, tag_of(source));
+    if (source != NULL && !is_silent(source))
+      csched_poller_set_(&next, source->fd, 0, source->events, event_tag(source));
   }
   csched_poller_replace_(&fds->poller, &next);
   csched_lock_unlock(&fds->lock);
@@ -182,35 +183,35 @@ static void poll_sources(csched_fds *fds, bool blocks) {
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), unknown = 0;
   fds->batches = 0;
   fds->since = 0;
-  fds->is_stale = false;
+  fds->is_stale = false; // the poll has consumed the pending wake and alarm
   for (int i = 0; i < count; i++) {
-    size_t fd = (uint32_t)events[i].tag; // the low half, see tag_of
+    size_t fd = (uint32_t)events[i].tag; // the low half: see event_tag
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: event of a removed source
+    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: stale: the source was removed
       unknown++;
       continue;
     }
-    if (is_silent(source)) continue;                           // FD6: silenced after its event
-    unsigned ready = events[i].events & source->events & BOTH; // FD3: still requested
+    if (is_silent(source)) continue;                           // FD6: silenced since the poll
+    unsigned ready = events[i].events & source->events & BOTH; // FD3: only what it waits for
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
     source->ready |= ready;
   }
   if (CSCHED_UNLIKELY(unknown > 0)) {
-    csched_poller_check_(&fds->poller);       // stops the process if its descriptor was replaced
-    if (fds->is_strange) replace_poller(fds); // FD7: second poll in a row
+    csched_poller_require_intact_(&fds->poller); // stops the process if other code has replaced the poller's descriptor
+    if (fds->had_unknown_event) replace_poller(fds); // FD7: the second such poll in a row
   }
-  fds->is_strange = unknown > 0;
+  fds->had_unknown_event = unknown > 0;
 }
 
-void csched_fds_batch_(csched_fds *fds, csched_time now) { // FD5: no starvation
+void csched_fds_poll_if_due_(csched_fds *fds, csched_time now) { // FD5: so that sources do not starve
   if (fds->since == 0) fds->since = now;
   if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) poll_sources(fds, false);
 }
 
-// Returns: `fds->job`, marked as submitted, for the caller to run.
+// Does: marks `fds->job`, which calls the handler of the first ready source, as submitted. Returns: that job, for the caller to run.
 static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
-  if (!csched_job_is_running_here_(&fds->job)) // in a nested run the job is running, and may be submitted again
-    csched_job_init(&fds->job, &handler_job_type, fds); // anew: its previous run may have been unwound
+  if (!csched_job_is_running_here_(&fds->job))          // else a nested run inside a handler resubmits the running job
+    csched_job_init(&fds->job, &handler_job_type, fds); // resets it: its previous run may have been unwound
   csched_job_submitted_(&fds->job, "csched_loop_add_fd");
   return &fds->job;
 }
@@ -219,27 +220,27 @@ csched_job *csched_fds_next_(csched_fds *fds) {
   return CSCHED_LIKELY(TAILQ_EMPTY(&fds->ready)) ? NULL : call_ready(fds);
 }
 
-csched_job *csched_fds_look_(csched_fds *fds) {
+csched_job *csched_fds_poll_next_(csched_fds *fds) {
   if (is_open(fds)) poll_sources(fds, false);
   return csched_fds_next_(fds);
 }
 
 bool csched_fds_wait_(csched_fds *fds, csched_time until) {
   if (!is_open(fds)) return false;
-  csched_poller_arm_(poller_of(fds), until); // FD2: the alarm ends the sleep
+  csched_poller_set_alarm_(poller_of(fds), until); // FD2: the alarm ends the sleep
   poll_sources(fds, true);
   return true;
 }
 
-void csched_fds_settle_(csched_fds *fds) {
-  if (fds->is_stale) poll_sources(fds, false); // FD2: consumes the wake of csched_fds_leave_to_host_
+void csched_fds_consume_stale_(csched_fds *fds) {
+  if (fds->is_stale) poll_sources(fds, false); // FD2: consumes what csched_fds_arm_for_host_ left pending
 }
 
-void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until) {
+void csched_fds_arm_for_host_(csched_fds *fds, bool is_idle, csched_time until) {
   csched_poller *poller = poller_of(fds);
   fds->is_stale = !is_idle;
-  if (is_idle) csched_poller_arm_(poller, until); // FD2: the descriptor becomes readable at `until`
-  else wake_poller(fds);                          // FD2: the descriptor becomes readable at once
+  if (is_idle) csched_poller_set_alarm_(poller, until); // FD2: the descriptor becomes readable at `until`
+  else wake_poller(fds);                                // FD2: the descriptor becomes readable at once
 }
 
 int csched_loop_fd(csched_loop *loop, int *fd) {
@@ -248,14 +249,14 @@ int csched_loop_fd(csched_loop *loop, int *fd) {
   if (error != 0) return error;
   if (!fds->has_host) {
     fds->has_host = true;
-    csched_loop_run_ready(loop, 0); // parks the loop in the host, at the end of the outermost run
+    csched_loop_run_ready(loop, 0); // runs no job; but its end, if it is the outermost run, parks the loop in the host
   }
   *fd = fds->poller.fd;
   return 0;
 }
 
 void csched_loop_detach(csched_loop *loop) {
-  csched_loop_fds_(loop, "csched_loop_detach"); // checks the thread
+  csched_loop_fds_(loop, "csched_loop_detach"); // called for its check: stops the process on another thread
   csched_loop_unbind_(loop);
 }
 
@@ -278,7 +279,7 @@ static bool reserve(csched_fds *fds, size_t fd) {
 }
 
 // Does: unlinks `source` from the table and the ready queue, but not from the poller.
-static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no events after the removal
+static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no handler call after the removal
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
@@ -287,10 +288,10 @@ static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: n
 }
 
 // Does: unlinks `source` from the table, the ready queue and the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
-static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no events after the removal
+static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no handler call after the removal
   csched_lock_lock(&fds->lock);
-  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else there is nothing to remove
-  int error = is_in_poller ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0;
+  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else not in the poller's set
+  int error = is_in_poller ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // to no events
   unlink_source(fds, source);
   csched_lock_unlock(&fds->lock);
   return error;
@@ -317,13 +318,13 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   if (error != 0) return error;
   if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
   csched_fd_source *previous = NULL;
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
   source->serial = ++fds->last_serial;
-  error =
-      is_silent(source) ? ECANCELED : csched_poller_set_(&fds->poller, source->fd, 0, source->events, tag_of(source));
+  error = is_silent(source) ? ECANCELED
+                            : csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source));
   if (error == 0) {
     previous = fds->by_fd[source->fd];
-    if (previous != NULL) unlink_source(fds, previous); // FD3: its descriptor was closed, and the number reused
+    if (previous != NULL) unlink_source(fds, previous); // FD3: closed; its number is reused
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -340,12 +341,12 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
-  int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, tag_of(source));
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
+  int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, event_tag(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  unsigned ready = source->ready & events; // FD3: still requested
+  unsigned ready = source->ready & events; // FD3: events that the source no longer waits for are forgotten
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   return 0;
@@ -353,9 +354,9 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 
 void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's descriptors
+  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
   bool is_in_poller = source->owner == fds && !is_silent(source) && !is_lost(fds);
-  csched_store_relaxed(&source->is_silent, 1u); // FD6: under the lock
+  csched_store_relaxed(&source->is_silent, 1u); // FD6: changes under the lock
   if (is_in_poller) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   csched_lock_unlock(&fds->lock);
 }
@@ -368,7 +369,7 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
 
 void csched_fds_close_(csched_fds *fds) {
   fds->is_closed = true;
-  for (size_t fd = 0; fds->count > 0; fd++) { // remove_source decrements `count`
+  for (size_t fd = 0; fds->count > 0; fd++) { // until no source is left: remove_source decrements `count`
     csched_fd_source *source = fds->by_fd[fd];
     if (source == NULL) continue;
     remove_source(fds, source);
@@ -382,7 +383,7 @@ void csched_fds_destroy_(csched_fds *fds) {
   fds->by_fd = NULL;
   fds->size = 0;
   if (!is_open(fds)) return;
-  csched_store_relaxed(&fds->is_open, 0u); // FD1: before the close: see wake_poller
+  csched_store_relaxed(&fds->poller_state, 0u); // FD1: before the poller is closed: see wake_poller
   csched_poller_close_(&fds->poller);
 }
 
@@ -390,10 +391,10 @@ void csched_fds_destroy_(csched_fds *fds) {
 
 void csched_fds_renew_(csched_fds *fds) {
   fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have locked it
-  // The wake is for a host, whose pending wake is lost. If the open fails, the first use tries again: a child that only execs needs no poller.
+  // The new poller has no pending wake: repeats it, for a host. After a failed open, the first use tries again: a child that only execs needs none.
   if (!is_open(fds)) return;
-  if (reopen_locked(fds) == 0) wake_poller(fds);            // FD6: the child has one thread
-  else csched_store_relaxed(&fds->is_open, (uint32_t)LOST); // FD1: the child has one thread
+  if (reopen_locked(fds) == 0) wake_poller(fds);                 // FD6: no lock: the child has one thread
+  else csched_store_relaxed(&fds->poller_state, (uint32_t)LOST); // FD1: the child has one thread
 }
 
 void csched_fds_abandon_(csched_fds *fds) {

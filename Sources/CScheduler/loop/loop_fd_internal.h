@@ -10,26 +10,26 @@
 
 TAILQ_HEAD(csched_fd_queue, csched_fd_source);
 
-/// The sources of one loop, for the loop's thread. Any thread may read `is_open`, wake the poller where that is 1, and silence a source.
+/// The sources of one loop, for the loop's thread. Any thread may read `poller_state`, wake the poller if that is 1, and silence a source.
 typedef struct csched_fds {
   const csched_loop *loop;
-  csched_lock lock; ///< guards the poller's descriptors, and which sources are silent
-  uint32_t is_open; ///< 1: the poller is open; 2 (LOST): in a child of fork that could not yet open it again; else 0
+  csched_lock lock;      ///< guards the poller's descriptors, and which sources are silent
+  uint32_t poller_state; ///< 0: no poller; 1: it is open; 2 (LOST): in a child of fork that could not yet open it again
   csched_poller poller;
   bool is_closed;               ///< later sources are refused
-  bool has_host;                ///< csched_loop_fd was called: a host sleeps for this loop between runs
+  bool has_host;                ///< csched_loop_fd was called: a host, another library's loop, sleeps for this loop
   bool is_in_host;              ///< the host sleeps now, and the inbox is parked
-  bool knows_close;             ///< the host has been notified of the close
-  bool is_told;                 ///< FD7's message has been printed
-  bool is_strange;              ///< FD7: the previous poll found an event without a source
-  bool is_stale;                ///< a wake or an alarm may be pending for work that is done
+  bool host_knows_close;        ///< the host has been notified of the loop's close
+  bool has_warned;              ///< FD7: the message about an event without a source has been printed
+  bool had_unknown_event;       ///< FD7: the previous poll found an event without a source
+  bool is_stale;                ///< a wake or alarm may be pending for work that is done: poll before a park
   csched_fd_source **by_fd;     ///< the source of each descriptor, or NULL
   size_t size, count;           ///< length of `by_fd`; number of sources in it
   struct csched_fd_queue ready; ///< the sources whose handlers are to be called
-  csched_job job;               ///< calls the handler of the first source in `ready`
+  csched_job job;               ///< reused for all sources: calls the handler of the first source in `ready`
   uint32_t last_serial;         ///< serial number of the source that was added most recently
-  unsigned batches;             ///< number of batches since the previous poll
-  csched_time since;            ///< start of the first of these batches; 0: none
+  unsigned batches;             ///< FD5: number of batches since the previous poll
+  csched_time since;            ///< FD5: start of the first of these batches; 0: no batch since the poll
 } csched_fds;
 
 /// Does: initialises `fds`, all zero, for `loop`, without sources. Thread: before the loop is shared.
@@ -38,26 +38,26 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop);
 /// Does: opens the poller, unless it is open. Returns: 0 or an errno value. Thread: the loop's.
 int csched_fds_open_(csched_fds *fds);
 
-/// Does: wakes the poller, if the loop sleeps on it and not on the futex. Returns: whether it sleeps on the poller. Thread: any.
+/// Does: wakes the poller, if the loop sleeps on it and not on its futex. Returns: false: there is no poller; wake the futex. Thread: any.
 bool csched_fds_wake_(csched_fds *fds);
 
 /// Does: at a batch's start, polls without waiting, if eight batches or 0.5 ms have passed since the previous poll (FD5). Thread: the loop's.
-void csched_fds_batch_(csched_fds *fds, csched_time now);
+void csched_fds_poll_if_due_(csched_fds *fds, csched_time now);
 
 /// Returns: a job that calls the handler of the next ready source, for the caller to perform at once; NULL: no source is ready. Thread: the loop's.
 csched_job *csched_fds_next_(csched_fds *fds);
 
-/// Does: polls without waiting, if the poller is open, and thereby consumes wakes and alarms. Returns: as csched_fds_next_.
-csched_job *csched_fds_look_(csched_fds *fds);
+/// Does: if the poller is open, polls without waiting, queues the ready sources, and consumes wakes and alarms. Returns: as csched_fds_next_.
+csched_job *csched_fds_poll_next_(csched_fds *fds);
 
-/// Does: sleeps on the poller, if it is open, until a wake, a source, or `until`, or less long. Returns: whether it is open. Thread: the loop's.
+/// Does: if the poller is open, sleeps on it until a wake, an event or `until`, or less long. Returns: whether it is open. Thread: the loop's.
 bool csched_fds_wait_(csched_fds *fds, csched_time until);
 
-/// Does: consumes stale wakes and alarms, and queues the ready sources. The caller then checks for all work. Thread: the loop's, with a host.
-void csched_fds_settle_(csched_fds *fds);
+/// Does: if `is_stale`, polls: consumes stale wakes and alarms, and queues the ready sources. Call it before a park. Thread: the loop's, with a host.
+void csched_fds_consume_stale_(csched_fds *fds);
 
-/// Does: makes the poller's descriptor readable now, or, if the loop is idle, at `until`. Thread: the loop's.
-void csched_fds_leave_to_host_(csched_fds *fds, bool is_idle, csched_time until);
+/// Does: makes the poller's descriptor, on which the host waits, readable now; or, if the loop is idle, at `until`. Thread: the loop's.
+void csched_fds_arm_for_host_(csched_fds *fds, bool is_idle, csched_time until);
 
 /// Does: removes all sources, and refuses later ones. Thread: the loop's, any number of times.
 void csched_fds_close_(csched_fds *fds);

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-void csched_hooks_tell_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
-  if (hooks->calls_at >= depth) hooks->calls_at = 0; // the run that was calling hooks was unwound
-  if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return;
+void csched_hooks_call_(csched_hooks *hooks, unsigned depth, bool is_sleep) {
+  if (hooks->calls_at >= depth) hooks->calls_at = 0;                // the run that was calling hooks was unwound
+  if (hooks->calls_at != 0 || hooks->is_asleep == is_sleep) return; // inside a hook, or already called
   hooks->is_asleep = is_sleep;
   hooks->calls_at = depth;
   for (csched_loop_hook *hook = TAILQ_FIRST(&hooks->all); hook != NULL; hook = hooks->next) {
@@ -28,7 +28,7 @@ int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook) {
 }
 
 static void remove_hook(csched_hooks *hooks, csched_loop_hook *hook) {
-  if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_); // csched_hooks_tell_ skips the hook
+  if (hooks->next == hook) hooks->next = TAILQ_NEXT(hook, node_); // csched_hooks_call_ skips the removed hook
   TAILQ_REMOVE(&hooks->all, hook, node_);
   hook->owner_ = NULL;
 }

@@ -11,34 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static csched_loop *loop_of(csched_atfork *atfork) {
+// Returns: the loop that contains the entry `atfork` of the fork list.
+static csched_loop *loop_containing(csched_atfork *atfork) {
   return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
 // Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
-static void orphan(csched_loop *loop) {                       // LP8: refuses further use
+static void orphan(csched_loop *loop) {                       // LP8: its use stops the process
   csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
-  csched_mpsc_close(&loop->inbox);                            // the result is not needed: no thread sleeps on it here
-  loop->target.type = &csched_target_orphaned_;
+  csched_mpsc_close(&loop->inbox);                            // wakes no thread: the loop's is not here
+  loop->target.type = &csched_target_orphaned_;               // a submission stops the process
 }
 
-// Does: in a child of fork, orphans the loop if its thread is in the parent; otherwise gives the loop a poller of its own.
-static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: orphans
-  csched_loop *loop = loop_of(atfork);
+// Does: at a fork, keeps the timers consistent. In the child, orphans the loop if its thread is in the parent; else gives it a poller of its own.
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: the loop's atfork handler
+  csched_loop *loop = loop_containing(atfork);
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
   csched_timers_atfork_(&loop->timers, phase, is_of_other_thread);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_loop_rebind_(loop);
-  loop->target.waits_for = NULL;
+  loop->target.waits_for = NULL; // the wait that is recorded here is the parent's
   if (is_of_other_thread) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
 const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
-  return atfork->handler == loop_life_at_fork ? &loop_of((csched_atfork *)(uintptr_t)atfork)->target : NULL;
+  return atfork->handler == loop_life_at_fork ? &loop_containing((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
-bool csched_loop_see_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
+bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
   const csched_loop *loop = (const csched_loop *)target;
   return csched_os_copy_if_mapped_(thread, &loop->thread_number, sizeof *thread) &&
          csched_os_copy_if_mapped_(closing, &loop->closing, sizeof *closing) &&
@@ -58,7 +59,7 @@ static void init(csched_loop *loop) {
   csched_timers_init_(&loop->timers);
   csched_fds_init_(&loop->fds, loop);
   TAILQ_INIT(&loop->hooks.all);
-  loop->target = (csched_target){&csched_loop_type_, owner, NULL};
+  loop->target = (csched_target){&csched_loop_type_, owner, NULL}; // NULL: it waits for no target
   csched_job_init(&loop->run, &csched_loop_run_type_, loop);
   loop->jobs_left = CSCHED_LOOP_MOST;
   loop->refusal = refusal;
@@ -67,18 +68,19 @@ static void init(csched_loop *loop) {
 
 void csched_loop_renew_(csched_loop *loop) {
   while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
-  } // each timer is unlinked, so that its owner can still cancel it
+  } // unlinks each timer, and drops none, so that the timer's owner can still cancel it
   csched_fds_abandon_(&loop->fds);
   init(loop);
 }
 
+// Does: initialises `loop`, and adds it to the fork list and to the table for dumps. `refusal`: see struct csched_loop.
 static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->atfork = (csched_atfork){0};
   init(loop);
   csched_os_atfork_(&loop->atfork, loop_life_at_fork);
-  csched_dump_take_loop_(&loop->target); // lists the loop in dumps
+  csched_dump_take_loop_(&loop->target);
   return loop;
 }
 
@@ -93,9 +95,9 @@ csched_loop *csched_loop_make_static_(void) {
       &loop, "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
-void csched_loop_empty_(csched_loop *loop) {
+void csched_loop_free_contents_(csched_loop *loop) {
   csched_fds_destroy_(&loop->fds);
-  loop->fds.has_host = loop->fds.is_in_host = false;
+  loop->fds.has_host = loop->fds.is_in_host = false; // the poller, on which a host waited, is closed
 }
 
 int csched_loop_create(csched_loop **loop) {
@@ -106,6 +108,7 @@ int csched_loop_create(csched_loop **loop) {
   return 0;
 }
 
+// Does: stops the process, with a message, if the calling thread must not destroy the loop now.
 static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
   static const char *const function = "csched_loop_destroy";
   bool is_here = csched_loop_is_on_thread(loop);
@@ -119,7 +122,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
     csched_panic_(function,
                   "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
                   (const void *)loop);
-  if (!is_here && csched_load_relaxed(&loop->thread) != NULL) // racy read: only whether it is NULL
+  if (!is_here && csched_load_relaxed(&loop->thread) != NULL) // racy read: bound to a thread?
     csched_panic_(function,
                   "loop %p belongs to another thread. Destroy it there, or here when that thread has detached it "
                   "(csched_loop_detach) or has ended.",
@@ -127,22 +130,22 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
 }
 
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
-  if (csched_loop_is_orphaned_(loop)) return;        // LP8: an orphan may be inconsistent
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
+  if (csched_loop_is_orphaned_(loop)) return;        // LP8: its fields may be inconsistent
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
 void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // LP8: an orphan is not freed
+  if (csched_loop_is_orphaned_(loop)) return; // LP8: its fields may be inconsistent
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
-  csched_loop_finish_(loop);
-  csched_delivery_settle_(); // DV1: the clock thread may still be delivering a timer to this loop
+  csched_loop_finish_work_(loop);
+  csched_delivery_await_(); // DV1: waits: the clock thread may still be delivering a timer to this loop
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
   csched_os_atfork_end_(&loop->atfork);
   csched_dump_give_loop_(&loop->target);
-  csched_observe_gone_(&loop->target);
+  csched_observe_gone_(&loop->target); // observers may reuse its figures
   free(loop);
 }

@@ -1,27 +1,29 @@
-// Runs of a loop: how runs nest, how a loop parks in its host, and the runs that a host calls.
+// Runs of a loop: how runs nest, how a loop parks in its host (another library's main loop), and the runs that a host calls.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
 
 #include "../job/job_internal.h"
 
-enum { MOST_DUE = 1024 }; // LP10: most jobs of a csched_loop_run_through_ with `last` NULL
+enum { MOST_DUE = 1024 }; // LP10: csched_loop_run_through_ with `last` NULL runs at most this many timers and sources
 
 // MARK: nesting
 
-// Does: parks the loop, so that the host sleeps for it. If there is work, or a close of which the host was not notified, makes the host call again.
+// Does: parks the loop, so that the host sleeps for it. If there is work, or the host was not notified of a close, makes the host call again at once.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
-  csched_fds_settle_(fds);                          // FD2: before the park, whose wake it must not consume
-  fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then check
-  bool is_idle =
-      fds->is_in_host ? !csched_loop_has_work_(loop, NULL, 0) : fds->knows_close && csched_mpsc_is_empty(&loop->inbox);
-  fds->knows_close = csched_loop_is_closing_(loop);
-  csched_fds_leave_to_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // LP1: wake is read after the park
+  csched_fds_consume_stale_(fds);                   // FD2: before the park, whose wake it must not consume
+  fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then check. False: a job waits, or it is closed
+  bool is_idle = fds->is_in_host ? !csched_loop_has_work_(loop, NULL, 0)
+                                 : fds->host_knows_close && csched_mpsc_is_empty(&loop->inbox);
+  fds->host_knows_close = csched_loop_is_closing_(loop);
+  csched_fds_arm_for_host_(fds, is_idle, csched_load_relaxed(&loop->timers.wake)); // LP1: `wake` read after the park
 }
 
+// Does: ends a run. After the outermost run, the host sleeps for the loop, unless it has promised another run.
 static void end_run(csched_loop *loop) {
-  if (--loop->depth == 0 && loop->fds.has_host && !loop->is_promised) park_in_host(loop); // LP1: outermost run
+  if (--loop->depth == 0 && loop->fds.has_host && !loop->will_run_again) // LP1: depth 0: outermost run
+    park_in_host(loop);
 }
 
 static void run_unwound(csched_job *run) { // LP7: the `release` of `loop->run`
@@ -31,7 +33,7 @@ static void run_unwound(csched_job *run) { // LP7: the `release` of `loop->run`
 }
 const csched_job_type csched_loop_run_type_ = {.release = run_unwound};
 
-// Returns: whether `frame` is a run of a loop.
+// Returns: whether `frame` is the context frame of a loop's run.
 static bool is_run(const csched_frame *frame) {
   const csched_target *target = frame->target;
   return target != NULL && target->type == &csched_loop_type_ && frame->job == &((const csched_loop *)target)->run;
@@ -51,19 +53,19 @@ unsigned *csched_loop_jobs_left_(void) {
 
 void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t address, const char *function) {
   csched_loop_require_thread_(loop, function);
-  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox); // its result is not needed: the loop runs
-  if (loop->fds.is_in_host) loop->fds.is_stale = true;        // the host's wake or alarm may be pending
+  if (loop->fds.is_in_host) csched_mpsc_unpark(&loop->inbox); // whether a wake has ended the park does not matter
+  if (loop->fds.is_in_host) loop->fds.is_stale = true;        // the poller's wake or alarm may be pending
   loop->fds.is_in_host = false;
   loop->depth++;
-  csched_store_relaxed(&loop->served, CSCHED_LOOP_RUN);  // LP13: only the value matters
-  if (loop->holds_at >= loop->depth) loop->holds_at = 0; // LP10: the run that set it was unwound
+  csched_store_relaxed(&loop->served, CSCHED_LOOP_RUN);                  // LP13: only the value matters
+  if (loop->no_jobs_at_depth >= loop->depth) loop->no_jobs_at_depth = 0; // LP10: left by a run that was unwound
   scope->frame = csched_frame_begin_(&scope->spare, address, &loop->run, &loop->target);
-  csched_loop_tell_hooks_(loop, loop->depth, false); // a sleep in the host has ended
+  csched_loop_call_hooks_(loop, loop->depth, false); // if the host slept for the loop, its sleep has ended
 }
 
 void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
-  if (loop->depth == 1 && loop->fds.has_host && !loop->is_promised && !csched_loop_has_work_(loop, NULL, 0))
-    csched_loop_tell_hooks_(loop, 1, true); // LP1: before the park
+  if (loop->depth == 1 && loop->fds.has_host && !loop->will_run_again && !csched_loop_has_work_(loop, NULL, 0))
+    csched_loop_call_hooks_(loop, 1, true); // the host will sleep. LP1: before the park: hooks may make work
   csched_frame_end_(scope->frame);
   loop->was_unwound = false;
   end_run(loop);
@@ -73,24 +75,24 @@ void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) {
 
 // Returns: the next job of csched_loop_run_once_, _run_ready_ or _run_through_; NULL: none. After a close with CSCHED_STOP_DROP, drops all work.
 static csched_job *next_for_host(csched_loop *loop) {
-  if (csched_loop_is_closing_(loop)) csched_fds_close_(&loop->fds);
+  if (csched_loop_is_closing_(loop)) csched_fds_close_(&loop->fds); // removes the sources
   if (csched_loop_is_dropping_(loop)) {
-    csched_loop_finish_(loop); // LP6: drops all work
+    csched_loop_finish_work_(loop); // LP6: drops all work
     return NULL;
   }
   csched_job *job = csched_loop_next_(loop);
-  return job != NULL ? job : csched_fds_look_(&loop->fds);
+  return job != NULL ? job : csched_fds_poll_next_(&loop->fds); // a poll, which may find a ready source
 }
 
 CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
+  CSCHED_ROOM_IN_FRAME();                            // so that an unwind of this stack frame is found
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_once");
   csched_job *job;
   while ((job = next_for_host(loop)) == NULL && !csched_loop_is_closing_(loop) && csched_now() < deadline) {
     if (csched_loop_is_ended_(loop, NULL)) {   // LP5: an end was requested
-      csched_store_relaxed(&loop->ending, 0u); // LP5: resets the request
-      csched_loop_note_stop_(loop);
+      csched_store_relaxed(&loop->ending, 0u); // LP5: the request has ended this run
+      csched_loop_record_end_(loop);
       break;
     }
     csched_loop_wait_(loop, NULL, deadline);
@@ -101,8 +103,8 @@ CSCHED_NOINLINE bool csched_loop_run_once_(csched_loop *loop, csched_time deadli
 }
 
 CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
+  CSCHED_ROOM_IN_FRAME();                            // so that an unwind of this stack frame is found
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
   csched_loop_enter_(loop, scope, CSCHED_OWN_FRAME(), "csched_loop_run_ready");
   size_t count = 0;
   for (csched_job *job; count < max && (job = next_for_host(loop)) != NULL; count++) csched_job_perform_(job);
@@ -110,22 +112,22 @@ CSCHED_NOINLINE size_t csched_loop_run_ready_(csched_loop *loop, size_t max, csc
   return count;
 }
 
-CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends runs unwound before
+CSCHED_NOINLINE bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool will_run_again) {
+  CSCHED_ROOM_IN_FRAME();                            // so that an unwind of this stack frame is found
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
   csched_scope scope;
   csched_loop_enter_(loop, &scope, CSCHED_OWN_FRAME(), "csched_loop_run_through_");
-  unsigned outer_holds_at = loop->holds_at;
-  if (last == NULL) loop->holds_at = loop->depth; // LP10: runs no submitted job
-  for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) {
+  unsigned outer_no_jobs_at_depth = loop->no_jobs_at_depth;
+  if (last == NULL) loop->no_jobs_at_depth = loop->depth; // LP10: this run runs no submitted job
+  for (int i = 0; (last == NULL ? i < MOST_DUE : !csched_job_is_idle(last)); i++) { // LP10: idle: `last` has run
     csched_job *job = next_for_host(loop);
     if (job != NULL) csched_job_perform_(job);
-    else if (!loop->has_more_timers) break; // else the batch was full of timers for other targets
+    else if (!loop->has_more_timers) break; // else the batch was full of timers of other targets
   }
   bool has_more = !csched_mpsc_is_empty(&loop->inbox);
-  loop->holds_at = outer_holds_at;
-  loop->is_promised = is_promised;
+  loop->no_jobs_at_depth = outer_no_jobs_at_depth;
+  loop->will_run_again = will_run_again; // for csched_loop_leave_: no park in the host
   csched_loop_leave_(loop, &scope);
-  loop->is_promised = false;
+  loop->will_run_again = false;
   return has_more;
 }

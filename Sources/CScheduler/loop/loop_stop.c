@@ -13,15 +13,16 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
 
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
+  // The strictest policy stays in `closing`. CSCHED_LOOP_ORPHANED is greater than each `asked`.
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
   while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {}       // LP6: see csched_loop_is_closing_
-  csched_timers_close_(&loop->timers);                                               // LP6: no more timers
-  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                      // LP2, LP6: no more jobs
+  csched_timers_close_(&loop->timers);                                               // LP6: refuses later timers
+  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                      // LP2, LP6: refuses later jobs
 }
 
 void csched_loop_end_run(csched_loop *loop) {
   csched_store_release(&loop->ending, 1u); // LP5: pairs with csched_loop_is_ended_
-  csched_loop_announce_(loop);             // LP1: after the store
+  csched_loop_announce_(loop);             // LP1: after the store, which the woken loop must see
 }
 
 void csched_activation_init(csched_activation *activation, csched_loop *loop) {
@@ -31,23 +32,23 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop) {
 void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
   csched_store_release(&activation->ended, 1u); // LP5: pairs with csched_loop_is_ended_
-  csched_loop_announce_(loop);                  // LP1: after the store
+  csched_loop_announce_(loop);                  // LP1: after the store, which the woken loop must see
 }
 
 void csched_loop_ref(csched_loop *loop) { csched_fetch_add_relaxed(&loop->refs, 1u); } // LP1: a ref ends no sleep
 
 void csched_loop_unref(csched_loop *loop) {
-  csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: pairs with csched_loop_is_done_
-  csched_loop_announce_(loop);                       // LP1: after the subtraction
+  csched_fetch_add_release(&loop->refs, UINT32_MAX); // LP1, LP5: subtracts 1; pairs with csched_loop_is_done_
+  csched_loop_announce_(loop);                       // LP1: after the subtraction, which the woken loop must see
 }
 
-void csched_loop_note_stop_(csched_loop *loop) {
-  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: only the value matters
+void csched_loop_record_end_(csched_loop *loop) {
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: the outermost run ends
 }
 
-// Does: runs or drops each outstanding job, by the policy at the time when the job is dequeued. Then drops the remaining timers.
-void csched_loop_finish_(csched_loop *loop) {
-  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have set `closing` only
+// Does: refuses later work. Runs outstanding work until a close says CSCHED_STOP_DROP, then drops the rest, and all timers that are not due.
+void csched_loop_finish_work_(csched_loop *loop) {
+  csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have only set `closing` so far
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
   if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: the delivery worker drops
@@ -57,5 +58,5 @@ void csched_loop_finish_(csched_loop *loop) {
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
   csched_timer *timer;
   while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
-  if (loop->delivery != NULL) csched_job_discard_into_(NULL);
+  if (loop->delivery != NULL) csched_job_discard_into_(NULL); // this thread drops its own jobs again
 }

@@ -6,32 +6,32 @@
 #include "../platform/platform.h"
 #include "loop_internal.h"
 
-static CSCHED_THREAD_LOCAL uint8_t known; // 0: unknown; 1: this is not the main thread; 2: it is
-static csched_lock lock;                  // guards the variables below
-static csched_loop *loop;                 // the main loop; NULL: not created yet
-// `loop` is bound to the main thread; csched_main_loop_end_ has run there; csched_main_loop_set_hosted_ and csched_main_loop_keep_ were called.
+static CSCHED_THREAD_LOCAL uint8_t cached_answer; // of csched_is_main_thread. 0: none yet; 1: false; 2: true
+static csched_lock lock;                          // guards the variables below
+static csched_loop *loop;                         // the main loop; NULL: not created yet
+// is_bound: `loop` has the main thread. is_over: csched_main_loop_end_ was called there. is_hosted: a host drives `loop`. is_kept: no shutdown.
 static bool is_bound, is_over, is_hosted, is_kept;
 
 // Does: in a child of fork, makes the thread that forked the main thread. Empties an orphaned main loop, at the same address, which other code uses.
 static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
-  known = 0;
+  cached_answer = 0; // the thread that forked is the child's main thread
   lock = (csched_lock)CSCHED_LOCK_INIT;
   is_hosted = false;
   if (loop == NULL || !csched_loop_is_orphaned_(loop)) return;
   csched_loop_renew_(loop);
-  is_bound = false;
+  is_bound = false; // csched_main_loop binds it again, on the new main thread
 }
 
-static csched_atfork atfork;
+static csched_atfork atfork; // entry in the fork list
 
 bool csched_is_main_thread(void) {
-  if (known == 0) {
+  if (cached_answer == 0) {
     csched_os_atfork_(&atfork, main_loop_life_at_fork);
-    known = csched_os_is_main_thread_() ? 2 : 1;
+    cached_answer = csched_os_is_main_thread_() ? 2 : 1;
   }
-  return known == 2;
+  return cached_answer == 2;
 }
 
 csched_loop *csched_main_loop(void) {
@@ -47,7 +47,7 @@ csched_loop *csched_main_loop(void) {
 }
 
 void csched_main_loop_set_hosted_(void) {
-  csched_is_main_thread(); // its result is not needed: registers main_loop_life_at_fork
+  csched_is_main_thread(); // called because it registers main_loop_life_at_fork, which resets `is_hosted` in a child
   csched_lock_lock(&lock);
   is_hosted = true;
   csched_lock_unlock(&lock);
@@ -82,6 +82,6 @@ void csched_main_loop_end_(csched_stop_policy policy) {
   is_over = true;
   csched_lock_unlock(&lock);
   if (was_over) return;
-  csched_loop_run(ending); // runs or drops outstanding work by the policy, and returns
-  csched_loop_empty_(ending);
+  csched_loop_run(ending); // the loop is closed: runs or drops outstanding work by the policy, and returns
+  csched_loop_free_contents_(ending);
 }

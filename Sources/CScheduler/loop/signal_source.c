@@ -2,7 +2,7 @@
 //
 // States, for each signal
 //   count      how often the signal has arrived since its source was last called
-//   bell       1 + the number of the eventfd to which the handler writes, which stays open as long as the process; 0: not opened yet
+//   bell       1 + the number of the eventfd to which the signal handler writes, and which is never closed; 0: not opened yet
 //   source     the source of the signal, and `loop`, its loop; under `lock`
 //
 // Invariants
@@ -34,37 +34,38 @@
 
 enum { SIGNALS = 65 }; // signals 1 to 64
 
-static struct { // of each signal, by its number: see States
+static struct { // one entry for each signal, by its number; the fields: see States
   uint32_t count, bell;
   csched_signal_source *source;
   csched_loop *loop;
 } table[SIGNALS];
-static csched_lock lock; // guards `source`, `loop` and the signal's action
-static csched_atfork atfork;
+static csched_lock lock;     // guards `source`, `loop` and the signal's action
+static csched_atfork atfork; // entry in the fork list
 
-static void on_signal(int signal) {                                        // SG2: the signal handler
-  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: counts before it rings
+static void on_signal(int signal) {                                        // SG2: the signal handler, on any thread
+  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: counts before the bell rings
   csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG1: wakes the loop
 }
 
-// Does: restores the signal's action, and unlinks its source. Requires: the lock.
-static void release_signal(int signal) { // SG3: the source ends
+// Does: ends the source of `signal`: restores the signal's previous action, and unlinks the source. Requires: the lock.
+static void release_signal(int signal) { // SG3: the action is restored when the source ends
   csched_os_signal_give_back_(signal, on_signal);
   table[signal].source = NULL;
 }
 
+// Does: in a child of fork, gives each signal a bell of its own, and ends the sources of loops that do not continue here.
 static void signal_source_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   lock = (csched_lock)CSCHED_LOCK_INIT;
   for (int i = 1; i < SIGNALS; i++) {
-    uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: the child has one thread
+    uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: relaxed: the child has one thread
     if (bell == 0) continue;
-    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: before loops reopen pollers
-    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the child has one thread
+    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: first: the loops add it to new pollers
+    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the bell is closed
     if (table[i].source == NULL) continue;
-    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: ends the source
-    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: report here, too
+    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: cannot continue
+    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: reports here, too
   }
 }
 
@@ -74,14 +75,15 @@ static void report_signals(csched_fd_source *fd, unsigned events) {
   csched_signal_source *source = (csched_signal_source *)fd;
   uint32_t count = 0;
   csched_lock_lock(&lock);
-  if (table[source->signal].source == source) {                        // SG3: this source has not ended
-    csched_os_bell_quiet_(fd->fd);                                     // SG1: clears the bell first
-    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: then resets the count
+  if (table[source->signal].source == source) {                        // SG3: else this source has ended
+    csched_os_bell_quiet_(fd->fd);                                     // SG1: clears the bell before it reads the count
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: reads and resets the count
   }
   csched_lock_unlock(&lock);
   if (count > 0) source->handler(source, count); // it may free the source
 }
 
+// Does: restores the signal's action, unless `source` has ended already.
 static void end_signal_source(csched_signal_source *source) {
   csched_lock_lock(&lock);
   if (table[source->signal].source == source) release_signal(source->signal);
@@ -97,11 +99,11 @@ static void signal_dropped(csched_fd_source *fd, int error) { // the `dropped` o
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context) {
   *source = (csched_signal_source){.handler = handler, .context = context, .signal = signal};
-  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, report_signals, NULL);
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, report_signals, NULL); // -1: claim_signal sets it
   source->fd.dropped = signal_dropped;
 }
 
-// Does: opens the signal's bell, or clears an open bell. Returns: 0, and the descriptor in `*fd`; or an errno value. Requires: the lock.
+// Does: opens the signal's bell, or clears an open one. Returns: 0, and the bell's descriptor in `*fd`; or an errno value. Requires: the lock.
 static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
@@ -114,7 +116,7 @@ static int open_bell(int signal, int *fd) {
   return error;
 }
 
-// Does: makes `source` the source of its signal, and sets the handler. Returns: 0 or an errno value. Requires: the lock.
+// Does: makes `source` the source of its signal, and installs on_signal. Returns: 0; EBUSY, ECANCELED or another errno value. Requires: the lock.
 static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
   if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before it was added
@@ -131,7 +133,7 @@ static int claim_signal(csched_loop *loop, csched_signal_source *source) {
 }
 
 int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_fds_(loop, "csched_loop_add_signal"); // checks the thread
+  csched_loop_fds_(loop, "csched_loop_add_signal"); // called for its check: stops the process on another thread
   if (source->fd.owner != NULL) return EEXIST;
   if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
   csched_os_atfork_(&atfork, signal_source_at_fork);
@@ -140,18 +142,18 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   csched_lock_unlock(&lock);
   if (error != 0) return error;
   error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) end_signal_source(source);
+  if (error != 0) end_signal_source(source); // undoes claim_signal
   return error;
 }
 
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_silence_fd_(loop, &source->fd); // a later add returns ECANCELED
+  csched_loop_silence_fd_(loop, &source->fd); // a later csched_loop_add_signal returns ECANCELED
   if (source->signal <= 0 || source->signal >= SIGNALS) return;
   end_signal_source(source);
 }
 
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) end_signal_source(source); // after EBADF the descriptor is removed, too
+  if (error != ENOENT) end_signal_source(source); // also after EBADF, which removes the descriptor, too
   return error;
 }

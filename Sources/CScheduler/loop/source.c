@@ -18,42 +18,43 @@ _Static_assert((int)CSCHED_FILE_MODIFIED == CSCHED_OS_FILE_MODIFIED &&
                    (int)CSCHED_FILE_GONE == CSCHED_OS_FILE_GONE,
                "the platform layer has the same changes of a file");
 
-// MARK: descriptors, which belong to their source
+// MARK: the descriptor of a source, which the source opens and closes
 
 static void close_fd(csched_fd_source *source) {
   csched_os_close_(source->fd);
   source->fd = -1;
 }
 
-// Does: adds the source with its new descriptor `fd`, which it closes after an error. Returns: 0 or an errno value.
+// Does: adds the source, with its new descriptor `fd`, to `loop`. After an error, closes `fd`. Returns: 0 or an errno value.
 static int add_opened(csched_loop *loop, csched_fd_source *source, int fd) {
   source->fd = fd;
-  source->context = loop;
+  source->context = loop; // for the handlers below, which may remove the source
   int error = csched_loop_add_fd(loop, source);
   if (error != 0) close_fd(source);
   return error;
 }
 
+// Returns: 0; ENOENT: not added to this loop; EBADF: other code had closed the descriptor.
 static int remove_and_close(csched_loop *loop, csched_fd_source *source) {
   int error = csched_loop_remove_fd(loop, source);
-  if (error != ENOENT) close_fd(source); // after EBADF the source is removed, too
+  if (error != ENOENT) close_fd(source); // also after EBADF, which removes the source, too
   return error;
 }
 
 // MARK: children
 
-static void child_dropped(csched_fd_source *fd, int error) {
+static void child_dropped(csched_fd_source *fd, int error) { // the `dropped` of a child's descriptor
   csched_child_source *source = (csched_child_source *)fd;
   close_fd(fd);
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
-static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler` of a child's descriptor
+static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler` of a child's descriptor (a pidfd)
   (void)events;
   csched_child_source *source = (csched_child_source *)fd;
   int end, status;
   if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious call: the child has not ended
-  csched_loop_remove_fd(fd->context, fd);
+  csched_loop_remove_fd(fd->context, fd);                    // `context`: the loop, see add_opened
   close_fd(fd);
   source->handler(source, (csched_child_end)end, status); // it may free the source
 }
@@ -78,7 +79,7 @@ int csched_loop_remove_child(csched_loop *loop, csched_child_source *source) {
 
 // MARK: files
 
-static void file_dropped(csched_fd_source *fd, int error) {
+static void file_dropped(csched_fd_source *fd, int error) { // the `dropped` of a file's descriptor
   csched_file_source *source = (csched_file_source *)fd;
   close_fd(fd);
   if (source->dropped != NULL) source->dropped(source, error);
@@ -87,8 +88,8 @@ static void file_dropped(csched_fd_source *fd, int error) {
 static void file_changed(csched_fd_source *fd, unsigned events) { // the `handler` of a file's descriptor
   (void)events;
   csched_file_source *source = (csched_file_source *)fd;
-  if (source->lost != 0) { // the errno value of renew_file, in a child of fork
-    csched_loop_remove_fd(fd->context, fd);
+  if (source->lost != 0) {                  // a child of fork could not reopen the file: the errno value of renew_file
+    csched_loop_remove_fd(fd->context, fd); // `context`: the loop, see add_opened
     file_dropped(fd, source->lost);
     return;
   }

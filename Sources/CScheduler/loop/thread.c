@@ -31,27 +31,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { NAME_SIZE = 16 }; // Linux's limit, with the final zero
-enum { STARTING = 0, READY = 1 };
+enum { NAME_SIZE = 16 };          // Linux's limit for a thread's name, with the final zero
+enum { STARTING = 0, READY = 1 }; // values of `phase`; READY + an errno value: the thread's options were refused
 
 _Static_assert((int)CSCHED_POLICY_NICE == CSCHED_OS_POLICY_NICE, "the port's policies are ours");
 _Static_assert((int)CSCHED_POLICY_ROUND_ROBIN == CSCHED_OS_POLICY_ROUND_ROBIN, "the port's policies are ours");
 
 struct csched_thread {
   csched_loop *loop;
-  csched_os_thread os;
-  uint32_t phase;                       // futex
-  uint32_t owners;                      // reference count
-  const csched_thread_options *options; // valid until the thread is ready
-  csched_lock join_lock;
-  bool is_joined; // guarded by `join_lock`
+  csched_os_thread os;                  // the system's thread
+  uint32_t phase;                       // futex: see States
+  uint32_t owners;                      // reference count of this structure
+  const csched_thread_options *options; // the caller's; valid until csched_thread_start returns; NULL: defaults
+  csched_lock join_lock;                // one thread at a time joins
+  bool is_joined;                       // guarded by `join_lock`
   char name[NAME_SIZE];
-  void (*at_end)(void *); // the option `at_end`; NULL until the thread is ready
+  void (*at_end)(void *); // the option `at_end`, called with `context`; NULL: none, or the thread is not ready
   void *context;
 };
 
-static void release_thread(csched_thread *thread) {                       // TH2: one reference less
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: pairs with the other release
+static void release_thread(csched_thread *thread) {                       // TH2: releases one reference
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: subtracts 1; pairs with the other
   csched_loop_free_(thread->loop);
   free(thread);
 }
@@ -59,18 +59,18 @@ static void release_thread(csched_thread *thread) {                       // TH2
 // Does: sets the calling thread's processors and policy. Returns: 0, or an errno value if the system refuses one.
 static int apply_options(const csched_thread_options *options) {
   int error =
-      options->processor_count > 0 ? csched_os_thread_keep_to_(options->processors, options->processor_count) : 0;
+      options->processor_count > 0 ? csched_os_thread_set_affinity_(options->processors, options->processor_count) : 0;
   if (error != 0 || options->policy == CSCHED_POLICY_DEFAULT) return error;
   return csched_os_thread_set_policy_(options->policy, options->priority);
 }
 
-// Does: sets the phase (READY, or READY + an errno value), and wakes csched_thread_start, which waits for it.
+// Does: sets the phase to READY, or to READY + an errno value, and wakes csched_thread_start, which waits for that.
 static void set_phase(csched_thread *thread, uint32_t phase) {
-  csched_store_release(&thread->phase, phase); // TH1: pairs with csched_thread_start; the options are no longer read
+  csched_store_release(&thread->phase, phase); // TH1: pairs with csched_thread_start; after it, no read of options
   csched_futex_wake_(&thread->phase, 1);
 }
 
-static void run_thread(void *context) { // the thread's body, before end_thread
+static void run_thread(void *context) { // the thread's body; end_thread follows
   csched_thread *thread = context;
   int error = thread->options != NULL ? apply_options(thread->options) : 0;
   if (error != 0) {
@@ -84,18 +84,18 @@ static void run_thread(void *context) { // the thread's body, before end_thread
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end the thread
 }
 
-// Runs after `run_thread`, also if pthread_exit or a cancellation has ended it.
-static void end_thread(void *context) { // TH3: ends the loop's work
+// Does: drops outstanding work, and releases the thread's reference. Called after run_thread, also if pthread_exit or a cancellation has ended it.
+static void end_thread(void *context) { // TH3: all outstanding work is run or dropped
   csched_thread *thread = context;
-  csched_frames_end_thread_();
+  csched_frames_end_thread_(); // ends the jobs and runs that the thread was inside
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
-  csched_loop_finish_(thread->loop);
+  csched_loop_finish_work_(thread->loop);
   csched_loop_unbind_(thread->loop);
   if (thread->at_end != NULL) thread->at_end(thread->context);
   release_thread(thread);
 }
 
-static void loop_thread_main(void *context) { csched_os_finally_(run_thread, end_thread, context); }
+static void loop_thread_main(void *context) { csched_os_call_with_cleanup_(run_thread, end_thread, context); }
 
 int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
   csched_thread *thread = calloc(1, sizeof *thread);
@@ -110,18 +110,18 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   int error = thread->loop == NULL ? ENOMEM
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              loop_thread_main, thread);
-  if (error != 0) { // TH1: no thread was started
+  if (error != 0) { // TH1: no thread was started, so this is the only owner
     if (thread->loop != NULL) csched_loop_free_(thread->loop);
     free(thread);
     return error;
   }
-  uint32_t phase;
+  uint32_t phase;                                                   // READY, or READY + an errno value
   while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with set_phase's release
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {
-    csched_os_thread_join_(thread->os); // TH1, TH4: the thread ends; joined once
-    release_thread(thread);
+    csched_os_thread_join_(thread->os); // TH1, TH4: its options are refused: the thread ends
+    release_thread(thread);             // the reference of the handle; end_thread has released the other
     return error;
   }
   *result = thread;
@@ -140,10 +140,10 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
 }
 
 int csched_thread_join(csched_thread *thread) {
-  if (csched_thread_is_current(thread)) return EDEADLK;
+  if (csched_thread_is_current(thread)) return EDEADLK;                  // a thread cannot join itself
   csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: its thread is in the parent
   csched_blocked_begin_("csched_thread_join", csched_loop_target(thread->loop));
-  csched_lock_lock(&thread->join_lock); // TH4: one thread joins
+  csched_lock_lock(&thread->join_lock); // TH4: the first caller joins; later callers wait here for that
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
   thread->is_joined = true;
   csched_lock_unlock(&thread->join_lock);
@@ -152,8 +152,8 @@ int csched_thread_join(csched_thread *thread) {
 }
 
 void csched_thread_destroy(csched_thread *thread) {
-  if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: its thread is in the parent
+  if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: does nothing: its thread is in the parent
   csched_thread_stop(thread, CSCHED_STOP_RUN);
-  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: no other thread uses the handle
-  release_thread(thread);
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: else it was joined
+  release_thread(thread);                                       // the reference of the handle
 }

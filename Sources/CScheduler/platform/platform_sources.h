@@ -7,26 +7,26 @@
 /// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, with `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
 
-/// Does: makes a bell, a descriptor (an eventfd on Linux). A ring makes it readable, and csched_os_bell_quiet_ unreadable. Returns: 0 or errno.
+/// Does: makes a bell: a descriptor that a ring makes readable, and csched_os_bell_quiet_ unreadable (an eventfd). Returns: 0 or an errno value.
 int csched_os_bell_open_(int *fd);
-void csched_os_bell_ring_(int fd); ///< also in a signal handler
+void csched_os_bell_ring_(int fd); ///< Thread: any, also in a signal handler
 void csched_os_bell_quiet_(int fd);
 /// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value, and `fd` is closed.
 int csched_os_bell_renew_(int fd);
 
-/// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL; ENOTSUP.
+/// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL: no such signal, or one of a fault; ENOTSUP.
 int csched_os_signal_take_(int signal, void (*handler)(int signal));
-/// Does: restores the signal's previous action, unless its handler is no longer `handler`.
+/// Does: restores the action that csched_os_signal_take_ has replaced, unless other code has replaced `handler` since.
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
-/// Does: makes a descriptor that is readable once process `pid` has ended. Returns: 0 or an errno value.
+/// Does: makes a descriptor that is readable once the child process `pid` has ended. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
 /// Does: reaps the child, if it has ended. `fd`: from csched_os_child_open_. Returns: whether the child has ended; then `*end` is one of these
 /// constants, which equal those of csched_child_end, and `*status` is the exit status or the signal.
 enum { CSCHED_OS_CHILD_EXITED, CSCHED_OS_CHILD_SIGNALED, CSCHED_OS_CHILD_REAPED_ELSEWHERE };
 bool csched_os_child_reap_(int fd, int *end, int *status);
 
-/// The changes of a file, with the values of csched_file_changes. LOST: changes were lost. GONE: the file is no longer watched.
+/// The changes of a file, with the values of csched_file_changes. LOST: the system has lost changes. GONE: the file is no longer watched.
 enum {
   CSCHED_OS_FILE_MODIFIED = 1,
   CSCHED_OS_FILE_ATTRIBUTES = 2,
@@ -42,6 +42,6 @@ enum {
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
 /// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0, or an errno value with `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);
-/// Does: reads one change into `room`. Returns: the change; 0: none. `*name`: of the changed file in a watched directory, or NULL.
-enum { CSCHED_OS_FILE_ROOM = 512 };
+/// Does: reads one change into the buffer `room`. Returns: the change; 0: none. `*name`: in `room`: the changed file in a watched directory; or NULL.
+enum { CSCHED_OS_FILE_ROOM = 512 }; ///< enough for a file's name
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name);

@@ -11,41 +11,41 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-void (*csched_os_on_call_)(void);
+void (*csched_os_on_call_)(void); // called before futex calls, while an observer counts them
 
 // MARK: threads
 
-static uint32_t live;                    // threads started by csched_os_thread_start_ that have not ended
-static CSCHED_THREAD_LOCAL bool is_ours; // `live` counts this thread
+static uint32_t live;                       // threads started by csched_os_thread_start_ that have not ended
+static CSCHED_THREAD_LOCAL bool is_counted; // `live` counts this thread
 
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count of live threads
 
 void csched_os_thread_leave_count_(void) {
-  if (is_ours) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1
-  is_ours = false;
+  if (is_counted) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1
+  is_counted = false;
 }
 
-// Called at the thread's end, also by pthread_exit or cancellation.
-static void count_end(void *unused) {
+// The cleanup of posix_thread_main: called at the thread's end, also by pthread_exit or cancellation.
+static void leave_count(void *unused) {
   (void)unused;
   csched_os_thread_leave_count_();
 }
 
-// The start function of a thread. It copies its arguments first: `*thread` may go away once `body` is called.
+// The start function of a thread. It copies its arguments first: the starter may discard the csched_os_thread once `body` is called.
 static void *posix_thread_main(void *argument) {
   const csched_os_thread *self = argument;
   void (*body)(void *) = self->body;
   void *context = self->context;
-  is_ours = true;
-  if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice);
-  csched_os_thread_be_punctual_();
-  csched_os_finally_(body, count_end, context);
+  is_counted = true;
+  if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice); // not the starter's raised value
+  csched_os_thread_drop_slack_();
+  csched_os_call_with_cleanup_(body, leave_count, context);
   return NULL;
 }
 
 // Does: sets the stack size: at least csched_os_thread_least_stack_, rounded up to pages; `size` 0: the default. Returns: 0 or an errno value.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
-  enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least stack, which is then not computed
+  enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least size, which is costly to compute
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), least = size < AMPLE ? csched_os_thread_least_stack_() : 0;
   if (size < least) size = least;
@@ -62,32 +62,32 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   thread->is_raised = csched_os_thread_is_raised_(&thread->nice);
   error = set_stack_size(&attributes, stack_size);
   pthread_t id;
-  csched_fetch_add_relaxed(&live, 1u); // a count of live threads: before the thread can end
+  csched_fetch_add_relaxed(&live, 1u); // a count of live threads: plus 1, before the thread can end
   if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
-  if (error == EINVAL) error = ENOMEM; // EINVAL: the stack is larger than the address space
+  if (error == EINVAL) error = ENOMEM; // EINVAL: the system cannot map such a stack
   if (error == 0) thread->handle = (uintptr_t)id;
-  else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: none was started
+  else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1, because none was started
   pthread_attr_destroy(&attributes);
   return error;
 }
 
 void csched_os_thread_join_(csched_os_thread thread) {
   int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of the library is a cancellation point
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // as for all waits of the library
   pthread_join((pthread_t)thread.handle, NULL);
   pthread_setcancelstate(before, &before);
 }
 
 void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
 
-void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
+void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *), void *context) {
   pthread_cleanup_push(finally, context);
   body(context);
-  pthread_cleanup_pop(1);
+  pthread_cleanup_pop(1); // 1: calls `finally`
 }
 
 void csched_os_signals_block_(csched_os_signals *before) {
-  static const int of_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
+  static const int of_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}; // not blocked
   sigset_t all, old;
   sigfillset(&all);
   for (size_t i = 0; i < sizeof of_faults / sizeof of_faults[0]; i++) sigdelset(&all, of_faults[i]);
@@ -103,8 +103,8 @@ void csched_os_signals_restore_(const csched_os_signals *before) {
 
 _Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
 
-// close() is a cancellation point, so cancellation is disabled around the call. Rejected: a raw system call. ThreadSanitizer would not see it, and
-// would mistake the next descriptor with this number for the closed one.
+// close() is a cancellation point, so cancellation is disabled around it. Rejected: a raw system call. ThreadSanitizer would not see it, and would
+// mistake the next descriptor with this number for the closed one.
 void csched_os_close_(int fd) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -117,10 +117,10 @@ void csched_os_close_(int fd) {
 static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys; locked during a fork
 
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
-  if (csched_load_acquire(&tsd->state) != 2) { // 2: the key exists
+  if (csched_load_acquire(&tsd->state) != 2) { // 2: the key exists; 0: no key yet
     pthread_mutex_lock(&key_lock);
     int error = 0;
-    if (csched_load_relaxed(&tsd->state) != 2) {
+    if (csched_load_relaxed(&tsd->state) != 2) { // ordered by the lock
       pthread_key_t key;
       error = pthread_key_create(&key, destructor);
       tsd->key = (uint32_t)key;
@@ -143,7 +143,7 @@ void *csched_os_memory_take_(size_t size) {
 
 void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
 
-void *csched_os_pages_take_(size_t size) { // maps twice the size, and unmaps both ends around an aligned part
+void *csched_os_pages_take_(size_t size) { // aligned: maps twice the size, and unmaps the rest at both ends
   char *memory = csched_os_memory_take_(2 * size);
   if (memory == NULL) return NULL;
   int saved = errno;
@@ -151,7 +151,7 @@ void *csched_os_pages_take_(size_t size) { // maps twice the size, and unmaps bo
   if (before > 0) munmap(memory, before);
   munmap(memory + before + size, size - before);
   errno = saved;
-  csched_os_leaks_look_into_(memory + before, size);
+  csched_os_leaks_register_(memory + before, size);
   return memory + before;
 }
 
@@ -161,12 +161,12 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; // guards the fork list; locked during a whole fork
 static csched_atfork *all;                                    // the fork list, newest entry first
-// True while this thread forks: it owns `list_lock`. A handler may lock the thread's first csched_lock, which adds an entry: without locking again.
+// True while this thread forks, and so owns `list_lock`. A handler may add an entry (by its first csched_lock): it must not lock `list_lock` again.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
   if (!is_forking) pthread_mutex_lock(&list_lock);
-  if (atfork->back == NULL) {
+  if (atfork->back == NULL) { // NULL: not in the list yet
     atfork->handler = handler;
     atfork->next = all;
     atfork->back = &all;
@@ -177,7 +177,7 @@ void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, c
 }
 
 static void unlink_locked(csched_atfork *atfork) {
-  if (atfork->back == NULL) return;
+  if (atfork->back == NULL) return; // not in the list
   *atfork->back = atfork->next;
   if (atfork->next != NULL) atfork->next->back = atfork->back;
   atfork->back = NULL;
@@ -197,8 +197,8 @@ static void link_before(csched_atfork *atfork, csched_atfork *next) {
   next->back = &atfork->next;
 }
 
-// `mark` is a cursor: an entry of the list without a function of its own. If `visit` refuses an entry, `mark` is linked in front of that entry. The
-// next call unlinks `mark`, and begins with the entry behind it. With an unlinked `mark` a call begins with the newest entry.
+// `mark` is a cursor: an entry of the list that stands for no object. If `visit` refuses an entry, `mark` is linked in front of that entry. The next
+// call unlinks `mark`, and begins with the entry that was behind it. With a `mark` outside the list, a call begins with the newest entry.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
   pthread_mutex_lock(&list_lock);
   csched_atfork *each = mark->back != NULL ? mark->next : all;
@@ -209,8 +209,8 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
   return each != NULL;
 }
 
-// Does: calls all handlers, newest first. Requires: the caller owns `list_lock`. A handler's new entry misses this phase.
-static void notify_entries(csched_atfork_phase phase) {
+// Does: calls all handlers, newest first, for one phase, but not those of entries that a handler adds. Requires: the caller owns `list_lock`.
+static void call_handlers(csched_atfork_phase phase) {
   for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
     each->handler(each, phase);
@@ -218,39 +218,38 @@ static void notify_entries(csched_atfork_phase phase) {
 }
 
 static void before_fork(void) {
-  pthread_mutex_lock(&list_lock); // both locks: another thread must not own one of them in the child
+  pthread_mutex_lock(&list_lock); // both locks: no other thread may own one during the fork
   pthread_mutex_lock(&key_lock);
   is_forking = true; // handlers add entries without locking `list_lock`
-  notify_entries(CSCHED_ATFORK_BEFORE);
+  call_handlers(CSCHED_ATFORK_BEFORE);
 }
 
-static void in_parent(void) {
-  notify_entries(CSCHED_ATFORK_IN_PARENT);
+static void in_parent(void) { // after the fork
+  call_handlers(CSCHED_ATFORK_IN_PARENT);
   is_forking = false;
   pthread_mutex_unlock(&key_lock);
   pthread_mutex_unlock(&list_lock);
 }
 
-static void in_child(void) {
-  csched_store_relaxed(&live, is_ours ? 1u : 0u); // a count of live threads: the child has only this thread
-  notify_entries(CSCHED_ATFORK_IN_CHILD_FIRST);
-  notify_entries(CSCHED_ATFORK_IN_CHILD);
-  notify_entries(CSCHED_ATFORK_IN_CHILD_LAST);
+static void in_child(void) {                         // after the fork
+  csched_store_relaxed(&live, is_counted ? 1u : 0u); // a count of live threads: the child has only this thread
+  call_handlers(CSCHED_ATFORK_IN_CHILD_FIRST);
+  call_handlers(CSCHED_ATFORK_IN_CHILD);
+  call_handlers(CSCHED_ATFORK_IN_CHILD_LAST);
   is_forking = false;
   pthread_mutex_unlock(&key_lock);
   pthread_mutex_unlock(&list_lock);
 }
 
-// Registers at load, before the program registers handlers. So `before_fork` runs after the program's handlers, and `in_child` before them.
+// At load, before the program registers handlers with pthread_atfork: so before_fork runs after the program's handlers, and in_child before them.
 __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 // MARK: panic
 
-static ssize_t write_some(const char *text, size_t size) {
+static ssize_t write_some(const char *text, size_t size) { // Returns: bytes written to standard error; -1: see errno
   ssize_t written = write(STDERR_FILENO, text, size);
   if (written >= 0 || errno == EINTR) return written;
-  // A seccomp filter may forbid write() and allow writev().
-  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1);
+  return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // a filter may forbid only write()
 }
 
 void csched_os_say_(const char *text) {
@@ -270,8 +269,8 @@ void csched_os_say_(const char *text) {
 
 void csched_os_abort_(const char *text) {
   csched_os_say_(text);
-  // If a seccomp filter forbids the system calls of abort(), abort() executes an illegal instruction. Then use kill().
-  if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1); // until it arrives
+  // A seccomp filter may forbid the system calls of abort(), which then executes an illegal instruction. So try kill() if pthread_kill() fails.
+  if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1); // until the signal arrives
   abort();
 }
 
@@ -286,10 +285,10 @@ static const char *name_of_error(int error) {
                {ENFILE, "ENFILE, no descriptors"}, {EFAULT, "EFAULT, no memory there"}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (names[i].error == error) return names[i].name;
-  return "an error"; // strerror() may open a file of translations
+  return "an error"; // not strerror(), which may open a file of translations
 }
 
-void csched_os_refused_(const char *function, const char *call, int error, const char *advice) {
+void csched_os_abort_refused_(const char *function, const char *call, int error, const char *advice) {
   char text[512];
   snprintf(text, sizeof text, "Scheduler: %s: the system refused %s (errno %d: %s). %s\n", function, call, error,
            name_of_error(error), advice);

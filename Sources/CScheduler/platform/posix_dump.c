@@ -31,17 +31,17 @@ void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *bef
 
 // MARK: calls
 
-// Of execinfo.h. NULL in musl, which has no such function, and in a static program that does not use it.
+// The C library's function (execinfo.h). Weak: NULL in musl, which lacks it, and in a static program that does not use it.
 __attribute__((weak)) int backtrace(void **addresses, int size);
 
-// The walk is the C library's. Its first call loads the unwinder, which a signal handler must not do: csched_os_backtrace_prepare_ does it before.
+// Runs in a signal handler. The first backtrace() loads the unwinder, which a handler must not do: csched_os_backtrace_prepare_ does it before.
 int csched_os_backtrace_(uintptr_t *addresses, int most) {
-  enum { SKIPPED = 3, MOST = 64 }; // this function, the handler, and the system's return from it
+  enum { SKIPPED = 3, MOST = 64 }; // SKIPPED: this function, the handler, and the system's return from it
   void *found[MOST];
   int count = backtrace(found, MOST) - SKIPPED;
   if (count > most) count = most;
   for (int i = 0; i < count; i++)
-    addresses[i] = (uintptr_t)found[i + SKIPPED] - (i > 0); // a return address may be the next function's first one
+    addresses[i] = (uintptr_t)found[i + SKIPPED] - (i > 0); // a return address minus 1 is surely inside the caller
   return count > 0 ? count : 0;
 }
 
@@ -54,7 +54,7 @@ uint32_t csched_os_process_id_(void) { return (uint32_t)getpid(); }
 
 // MARK: writing
 
-int csched_os_write_(int fd, const char *text, size_t size) {
+int csched_os_write_(int fd, const char *text, size_t size) { // by writev(): a seccomp filter may forbid write()
   int saved = errno, error = 0, before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   while (size > 0 && error == 0) {
@@ -69,13 +69,13 @@ int csched_os_write_(int fd, const char *text, size_t size) {
 
 int csched_os_can_write_(int fd) {
   struct pollfd asked = {fd, POLLOUT, 0};
-  int saved = errno, found = poll(&asked, 1, 100); // ms
+  int saved = errno, found = poll(&asked, 1, 100); // 100 ms
   errno = saved;
   return found > 0 && (asked.revents & POLLOUT) != 0 ? 0 : EAGAIN;
 }
 
 void csched_os_code_name_(uintptr_t address, char *name, size_t size) {
-  Dl_info found = {0};
+  Dl_info found = {0}; // of dladdr: file, its load address, and the nearest exported symbol
   bool is_known = dladdr((void *)address, &found) != 0 && found.dli_fname != NULL;
   const char *file = is_known ? strrchr(found.dli_fname, '/') : NULL;
   file = file != NULL ? file + 1 : is_known ? found.dli_fname : "?";

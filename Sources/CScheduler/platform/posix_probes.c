@@ -1,7 +1,7 @@
 #if !defined(__linux__) || !__has_include(<sys/sdt.h>) // Empty probe functions, for systems without <sys/sdt.h>.
 #include "platform.h"
 
-uint32_t csched_observed_;
+uint32_t csched_observed_; // the observers in use; no probe program counts itself here
 
 void csched_os_probe_submit_(const void *target, const void *job, uintptr_t code) {
   (void)target, (void)job, (void)code;

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Does: empties the file if it is a regular file of this user with one link. Returns: 0, EPERM, or another errno value. A refused file keeps its
-// content, because open() has no O_TRUNC.
+// Does: empties the file if it is a regular file of this user with one link. Returns: 0; EPERM: it is not, and keeps its content (so open() has no
+// O_TRUNC); or another errno value.
 static int check_and_empty(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return errno;
@@ -19,12 +19,12 @@ static int check_and_empty(int fd) {
 }
 
 int csched_os_trace_open_(const char *path, int *fd) {
-  int saved = errno;
+  int saved = errno; // NOFOLLOW: a link is an error (ELOOP); NONBLOCK: a pipe without a reader is one (ENXIO)
   *fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
   int error = *fd < 0 ? errno : check_and_empty(*fd);
   if (error != 0 && *fd >= 0) close(*fd);
   errno = saved;
-  return error == ENXIO ? EPERM : error; // ENXIO: a pipe without a reader
+  return error == ENXIO ? EPERM : error; // ENXIO: a pipe
 }
 
 // MARK: environment
@@ -41,10 +41,10 @@ static bool expand_path(char *path, size_t size, const char *asked) {
 // Returns: whether the program runs with rights that its user lacks (setuid or setgid).
 static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
 
-void csched_os_trace_asked_(int (*begin)(const char *path)) {
-  char path[4096], line[512];
+void csched_os_trace_by_environment_(int (*begin)(const char *path)) {
+  char path[4096], line[512]; // `line`: a message
   const char *asked = getenv("SCHEDULER_TRACE");
-  if (asked == NULL || *asked == 0 || has_more_rights()) return;
+  if (asked == NULL || *asked == 0 || has_more_rights()) return; // else a user could write to others' files
   int error = expand_path(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
   if (error == 0) return;
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
@@ -52,7 +52,7 @@ void csched_os_trace_asked_(int (*begin)(const char *path)) {
   csched_os_say_(line);
 }
 
-void csched_os_record_asked_(int (*begin)(void)) {
+void csched_os_record_by_environment_(int (*begin)(void)) {
   const char *asked = getenv("SCHEDULER_RECORD");
   if (asked == NULL || strcmp(asked, "1") != 0 || begin() == 0) return;
   csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
@@ -64,22 +64,22 @@ static csched_time span_of(const char *text) {
     const char *name;
     double nanoseconds;
   } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}};
-  double number = 0, place = 1;
+  double number = 0, place = 1; // `place`: the value of a decimal digit
   const char *at = text;
   for (; *at >= '0' && *at <= '9'; at++) number = number * 10 + (*at - '0');
   if (at != text && *at == '.')
     for (at++; *at >= '0' && *at <= '9'; at++) number += (*at - '0') * (place /= 10);
   for (size_t i = 0; at != text && i < sizeof units / sizeof units[0]; i++)
-    if (strcmp(at, units[i].name) == 0 && number * units[i].nanoseconds < 3.2e16)
+    if (strcmp(at, units[i].name) == 0 && number * units[i].nanoseconds < 3.2e16) // a year
       return (csched_time)(number * units[i].nanoseconds);
   return 0;
 }
 
-void csched_os_watch_asked_(int (*begin)(csched_time span)) {
+void csched_os_watch_by_environment_(int (*begin)(csched_time span)) {
   char line[256];
   const char *asked = getenv("SCHEDULER_WATCH");
   if (asked == NULL || *asked == 0) return;
-  csched_time span = span_of(asked);
+  csched_time span = span_of(asked); // 0: not a span
   int error = span != 0 ? begin(span) : 0;
   if (span != 0 && error == 0) return;
   if (span == 0)

@@ -33,7 +33,8 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of t
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
-// One call of csched_apply. A part is 1 / `shares` of the unclaimed numbers, but at least `grain`. The final part may be smaller.
+// One call of csched_apply, with the iteration numbers from 0 to `count`. A part is 1 / `shares` of the unclaimed ones, but at least
+// `grain`; the final part may be smaller. `body` runs the numbers from `from` to `to` - 1.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
@@ -52,6 +53,7 @@ static bool claim_part(numbers *all, size_t *from, size_t *to) {
   return true;
 }
 
+// Does: runs parts, until all numbers are claimed. Other threads may still run theirs.
 static void run_parts(numbers *all) {
   for (size_t from, to; claim_part(all, &from, &to);) all->body(all->context, from, to);
 }
@@ -91,9 +93,10 @@ static void run_helper(csched_job *job) { run_parts(&((shared *)job->context)->a
 static void release_helper(csched_job *job) { release_apply(job->context); }
 static const csched_job_type helper_type = {run_helper, drop_nothing, release_helper};
 
-static void end_helper(csched_job *helper) { // AP2, AP4: waits only for a helper that has started
+// Does: cancels `helper`, or waits for its end if it has started.
+static void end_helper(csched_job *helper) { // AP2, AP4: no wait for a helper that has not started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
-  csched_pool_blocking_begin();
+  csched_pool_blocking_begin(); // on a pool's worker: another worker may run meanwhile
   csched_job_cancel_and_wait(helper);
   csched_pool_blocking_end();
 }
@@ -113,7 +116,7 @@ void csched_apply(csched_target *target, size_t threads, size_t count, size_t gr
   if (threads > CSCHED_APPLY_THREADS_MOST) threads = CSCHED_APPLY_THREADS_MOST;
   if (grain == 0) grain = 1;
   size_t helpers = threads - 1, parts = count / grain + (count % grain != 0); // the most parts that there can be
-  if (helpers >= parts) helpers = parts > 0 ? parts - 1 : 0;
+  if (helpers >= parts) helpers = parts > 0 ? parts - 1 : 0;                  // a thread for each part is enough
   numbers all = {.body = body, .context = context, .count = count, .grain = grain, .shares = 4 * (helpers + 1)};
   csched_pool_worker *worker = csched_pool_worker_here_;
   shared *shared;

@@ -2,7 +2,7 @@
 //
 // States
 //   forks      a worker's deque of forked jobs that have not started (deque.c); the worker's thread is the deque's owner
-//   phase      of a fork (a csched_fork: one forked job). PENDING: not done. WAITED: not done, and the forker sleeps until the fork is done. DONE
+//   phase      of a fork (a csched_fork: one forked job). PENDING: not done. WAITED: not done, and the forker sleeps until it is. DONE: it has ended
 // Invariants
 //   FJ1  Each forked job starts once. Either the job is in one deque, and the thread that removes the job there, owner or thief (DQ1), starts the
 //       job. Or the job never was in a deque, and the forker ran it at once.
@@ -38,19 +38,21 @@ bool csched_pool_is_forked_(csched_pool *pool) {
   return false;
 }
 
+// Does: empties the deque of `worker`, whose thread ends: the forks lay in its stack frames.
 void csched_pool_forget_forks_(csched_pool_worker *worker) {
   while (csched_deque_pop_(&worker->forks) != NULL) {}
 }
 
 // MARK: running
 
+// Does: marks `fork` as DONE, and wakes the forker if it sleeps for it. The forker may then free the fork.
 static void mark_done(csched_fork *fork) {
   uint32_t *phase = &fork->phase;
   if (csched_exchange_release(phase, (uint32_t)DONE) == WAITED) // FJ3: pairs with is_done; carries the job's writes
-    csched_futex_wake_(phase, 1); // the waiter may have freed the fork: the address is only a key here
+    csched_futex_wake_(phase, 1);                               // the fork may be freed: the address is only a key
 }
 
-// Does: runs the job of `fork`. Fast path: the worker has the priority and the nice value of the fork.
+// Does: runs the job of `fork`, at the priority and the nice value of its forker. Fast path: the worker has both already.
 static void perform_fork(csched_pool_worker *worker, const csched_fork *fork) {
   csched_pool_class *class = (csched_pool_class *)fork->target;
   if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
@@ -58,6 +60,7 @@ static void perform_fork(csched_pool_worker *worker, const csched_fork *fork) {
   else csched_pool_perform_(worker, class, fork->job);
 }
 
+// Does: marks the forks that `worker` has stolen and not ended as DONE, because a job has ended its thread.
 void csched_pool_end_help_(csched_pool_worker *worker) {
   for (unsigned depth = CSCHED_HELPING_MOST + 1; depth-- > 0;) {
     csched_fork *fork = worker->helps_with[depth];
@@ -67,6 +70,7 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   worker->helping_depth = 0;
 }
 
+// Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false if there seems to be none.
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the check before a sleep
@@ -79,10 +83,10 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   }
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
-    csched_pool_wake_(pool, false); // F2: wakes the next searcher
+    csched_pool_wake_(pool, false); // F2: no worker searches now: wakes the next searcher
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
-  if (from != worker) *slot = fork; // FJ5: for csched_pool_end_help_; no other thread waits for the worker's own forks
+  if (from != worker) *slot = fork; // FJ5: for csched_pool_end_help_, if the job ends this thread; not for own forks
   perform_fork(worker, fork);
   mark_done(fork);
   *slot = NULL;
@@ -92,7 +96,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
-  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // slow path: resubmission, or misuse
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // not idle: resubmission, or misuse
   bool is_in_a_job = worker != NULL && worker->class != NULL; // a worker that discards a job has no class
   if (is_in_a_job) {
     fork->target = &worker->class->target;
@@ -101,13 +105,13 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
       return;
     }
   }
-  if (is_in_a_job) { // the deque is full
+  if (is_in_a_job) { // the deque is full: runs the job here
     csched_pool_perform_(worker, worker->class, job);
   } else {
     csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
-  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: only this thread waits for the fork
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: relaxed: only this thread reads it
 }
 
 static bool is_done(const csched_fork *fork) {
@@ -122,17 +126,17 @@ static void require_worker(const csched_fork *fork) {
 
 void csched_pool_wait(csched_fork *fork) {
   csched_pool_worker *worker = csched_pool_worker_here_;
-  csched_fork *own;
+  csched_fork *own; // the newest fork in this worker's deque
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: own forks first
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: runs own forks first
     perform_fork(worker, own);
-    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: only this thread waits for `own`
+    csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: relaxed: only this thread waits for `own`
   }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
     worker->helping_depth++;
-    helped = csched_pool_help_(worker); // FJ4: then forks of any worker
+    helped = csched_pool_help_(worker); // FJ4: then runs forks of any worker
     worker->helping_depth--;
   }
   if (is_done(fork)) return;
@@ -140,7 +144,7 @@ void csched_pool_wait(csched_fork *fork) {
   csched_blocked_begin_("csched_pool_wait", fork);
   csched_pool_blocking_begin(); // FJ4: counts the worker as blocked
   uint32_t phase = PENDING;
-  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: fails if it is DONE already
+  csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: requests a wake; fails if DONE already
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);
   csched_pool_blocking_end();
   csched_blocked_end_();

@@ -41,11 +41,11 @@
 #include <string.h>
 
 static const uint32_t ORPHANED = UINT32_MAX;
-enum { SPARE_THREADS = 64, MOST_THREADS = 16384 }; // extra threads, to replace blocked workers; most threads
+enum { SPARE_THREADS = 64, MOST_THREADS = 16384 }; // default of extra threads, to replace blocked workers; maximum
 
 // MARK: submitting
 
-// Does: drops a job that the pool does not accept. Returns: ECANCELED.
+// Does: drops `job`, which the pool does not accept. Returns: ECANCELED.
 static int refuse(csched_mpsc *inbox, csched_job *job) {
   (void)csched_mpsc_is_closed(inbox); // X1: acquires the stopper's writes, if the inbox is closed
   csched_target_discard(job);
@@ -57,28 +57,29 @@ bool csched_pool_is_closing_(const csched_pool *pool) {
 }
 
 bool csched_pool_is_dropping_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: pairs with stop's release
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: pairs with stop's release: 1 + policy
 }
 
 bool csched_pool_is_orphaned(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: stored before fork returns in the child
+  return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: pool_at_fork has stored it before fork returned
 }
 
 static void require_not_orphaned(const csched_pool *pool, const char *function) {
   if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
-// Returns: whether a submission from this thread is refused now. A stopped pool accepts jobs from its monitor only, which delivers until its end.
+// Returns: whether the pool refuses a submission from this thread. A stopped pool accepts jobs from its monitor only, which delivers until it ends.
 static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
 
+// Does: keeps `job` for this worker's next run, or adds it to its priority's inbox; wakes a worker. Returns: 0; ECANCELED after dropping the job.
 static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
   if (csched_pool_keep_(class, job)) {                             // WK8: this worker runs the job next
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: a follow-up wakes no worker
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: runs here, without a wake
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1: the inbox is closed
   }
@@ -86,22 +87,23 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   return 0;
 }
 
+// Does: gives `timer` to the monitor. Returns: 0; ECANCELED after dropping the timer.
 static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
   if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
-  return csched_pool_keep_at_(class->pool, timer, deadline, leeway);
+  return csched_pool_add_timer_(class->pool, timer, deadline, leeway);
 }
 
 static bool is_pool_closed(const csched_target *target) { // X1: a stopped pool accepts no submission
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
-// Returns: whether the calling thread may run the pool's work inline: always in an open pool.
+// The `enter` of a pool. Returns: whether the calling thread may run the pool's work inline: always if the pool is open.
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
-// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: whether `priority` is higher than the class's
-// own. Requires: the pool stays valid until the donation has ended.
+// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a donation, if the class has this
+// priority or a higher one (a lower number). Requires: the pool stays valid until the donation has ended.
 static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
-  if (priority >= class - class->pool->classes) return false;         // the class has this priority, or a higher one
+  if (priority >= class - class->pool->classes) return false;         // a class's index is its priority
   csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
   return true;
 }
@@ -109,11 +111,11 @@ static bool donate(csched_target *target, int priority, int change) { // WK7: pr
 // Does: waits for a sync: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
 static void await_and_donate(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: priority donation
   int priority = (int)csched_pool_priority_here_();
-  bool lends = donate(target, priority, 1);
+  bool has_donated = donate(target, priority, 1);
   (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the waiting caller acquires the result
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the sync acquires the result
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
-  if (lends) donate(target, priority, -1);
+  if (has_donated) donate(target, priority, -1);
 }
 
 static void describe_pool(const csched_target *target, csched_text *text) {
@@ -129,8 +131,8 @@ static void describe_pool(const csched_target *target, csched_text *text) {
     const csched_pool_class *class = &pool->classes[i];
     csched_text_add_(text, "; ");
     csched_text_target_(text, names[i], class, "");
-    csched_mpsc_seen seen = csched_mpsc_look_(&class->inbox, CSCHED_DUMP_PENDING);
-    seen.pending += csched_pool_kept_of_(class);
+    csched_mpsc_seen seen = csched_mpsc_inspect_(&class->inbox, CSCHED_DUMP_PENDING);
+    seen.pending += csched_pool_count_kept_(class); // kept jobs are in no inbox
     csched_text_pending_(text, ": ", seen);
   }
   csched_timers *timers = csched_pool_timers_(pool); // the delayed jobs of all priorities
@@ -142,17 +144,18 @@ static void describe_pool(const csched_target *target, csched_text *text) {
 static const csched_target_type pool_type = {.deliver = deliver_to_pool,
                                              .deliver_at = deliver_to_pool_at,
                                              .enter = may_run_anywhere,
-                                             .await_ = await_and_donate,
-                                             .lend_ = donate,
+                                             .await_sync_ = await_and_donate,
+                                             .donate_ = donate,
                                              .follow_up_ = csched_pool_follow_up_,
                                              .is_closed = is_pool_closed,
                                              .describe_ = describe_pool,
-                                             .passes_on_ = true};
+                                             .only_enqueues_ = true};
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
   csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
 }
 
+// Returns: the class of `priority`. Stops the process, with a message that names `function`, if there is no such priority.
 static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, function);
   return &pool->classes[priority];
@@ -162,10 +165,10 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
-// Does: as donate, for the root target of `target`, if the root is a pool's. Returns: false for other roots.
+// Does: as donate, to the root of the chain of bases of `target`, if the root is a pool's target. Returns: as donate; false for other roots.
 static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
   csched_target *root = csched_target_root_(target);
-  return root->type->lend_ != NULL && root->type->lend_(root, (int)priority, change);
+  return root->type->donate_ != NULL && root->type->donate_(root, (int)priority, change);
 }
 
 bool csched_target_lend(csched_target *target, csched_priority priority) {
@@ -179,7 +182,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
   require_not_orphaned(pool, "csched_pool_submit_batch");
   if (count == 0) return 0;
   for (size_t i = 0; i < count; i++) csched_job_submitted_(jobs[i], "csched_pool_submit_batch");
-  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1]; // csched_mpsc_push_list links newest to oldest
+  for (size_t i = 1; i < count; i++) jobs[i]->next = jobs[i - 1]; // csched_mpsc_push_list requires links to older jobs
   if (is_refusing(pool) ||
       csched_mpsc_push_list(inbox, jobs[count - 1], jobs[0]) == CSCHED_PUSH_CLOSED) { // X1: refuses the batch
     for (size_t i = 0; i < count; i++) refuse(inbox, jobs[i]);
@@ -193,29 +196,30 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_pool_stop");
-  if (csched_pool_is_orphaned(pool)) return; // X5: the threads do not exist here
-  uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&pool->closing, &seen, asked)) {} // X1: pairs with csched_pool_is_closing_
+  if (csched_pool_is_orphaned(pool)) return; // X5: the pool's threads are the parent's
+  uint32_t wanted = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
+  while (seen < wanted && !csched_cas_release(&pool->closing, &seen, wanted)) {} // X1: csched_pool_is_closing_ acquires
   csched_pool_close_monitor_(pool, policy);
-  csched_pool_wake_all_(pool); // X2: the sleeping workers end the pool
+  csched_pool_wake_all_(pool); // X2: the workers run or drop the remaining jobs, and end the pool
 }
 
+// Returns: 0: the pool's end has not begun; 1: a worker waits for the monitor's end; 2: the inboxes are closed.
 static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->ending); // X2: a caller that reads 2 then checks for work under `pick`
+  return csched_load_relaxed(&pool->ending); // X2: after 2, the caller checks for work under `pick`
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: at 1 another worker ends it
 }
 
-// Does: the first caller closes the inboxes. Returns: whether the worker may leave: the inboxes are closed, and no work remains.
+// Does: the first worker without work closes the inboxes, after the monitor's end. Returns: whether the worker may leave: all is closed and empty.
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: one worker closes the inboxes
     csched_pool_join_monitor_(pool);                    // X1: waits for the monitor's final deliveries
     csched_lock_lock(&pool->pick);
-    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: no pushes from here on
+    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail
     csched_store_relaxed(&pool->ending, 2u); // X2: a reader of 2 locks `pick` next, and so sees all pushes
     csched_lock_unlock(&pool->pick);
     csched_pool_wake_all_(pool); // X2: the woken workers run the queued jobs, and leave
@@ -224,11 +228,12 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: inboxes closed and empty
 }
 
-void csched_pool_over_(csched_pool *pool) {
+void csched_pool_wake_joiners_(csched_pool *pool) {
   csched_store_release(&pool->over, 1u); // X3: pairs with csched_pool_join; carries the stopper's writes
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
 
+// Returns: whether the calling thread is a worker or the monitor of `pool`, so that a join would never return.
 static bool is_own_thread(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   return (worker != NULL && worker->pool == pool) || csched_pool_is_monitor_(pool);
@@ -238,7 +243,7 @@ int csched_pool_join(csched_pool *pool) {
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
   csched_blocked_begin_("csched_pool_join", &pool->classes[0].target);
-  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with csched_pool_over_
+  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with csched_pool_wake_joiners_
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads; other callers wait for it here
   if (!pool->is_joined) csched_pool_join_workers_(pool);
@@ -276,11 +281,11 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
 static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: orphaned in the child
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  csched_pool_leave_in_child_(pool);
-  csched_store_relaxed(&pool->closing, ORPHANED); // X5: the child has only this thread
+  csched_pool_leave_in_child_(pool);              // if this thread was a worker
+  csched_store_relaxed(&pool->closing, ORPHANED); // X5: relaxed, the child has one thread
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_mpsc_close(&pool->classes[i].inbox);
-    pool->classes[i].target.type = &csched_target_orphaned_;
+    pool->classes[i].target.type = &csched_target_orphaned_; // a submission stops the process
   }
 }
 
@@ -296,6 +301,7 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create
 
+// Does: initialises `pool`. `workers`: how many run at once; `most`: the number of threads and slots.
 static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards
   memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
@@ -303,11 +309,11 @@ static void init_pool(csched_pool *pool, const csched_pool_options *options, siz
   pool->most_threads = most;
   pool->stack_size = options->stack_size;
   pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000; // 10 s
-  if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;
-  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0; // ns
+  if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;                 // csched_time_after takes an int64_t
+  pool->spin_for = csched_may_spin_() && (options->workers != 0 || workers > 1) ? 25000 : 0; // ns; 0: no spins
   pool->had_nice = csched_os_thread_has_nice_(&pool->base_nice);
   pool->has_nice = pool->had_nice;
-  pool->tells_of_cap = most > workers;
+  pool->may_report_cap = most > workers; // else the cap was chosen: no message
   if (options->name != NULL) strncat(pool->name, options->name, sizeof pool->name - 1); // may cut a UTF-8 character
   TAILQ_INIT(&pool->idle);
   csched_pool_init_delivery_(pool);
@@ -353,5 +359,5 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
 size_t csched_pool_worker_count(const csched_pool *pool) { return pool->workers; }
 
 bool csched_pool_has_nice(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: only the value matters
+  return csched_load_relaxed(&pool->has_nice) != 0; // racy read: the value orders nothing
 }

@@ -11,11 +11,11 @@
 //   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
 //       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
 //       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
-//   F2  Skip the wake while a worker is searching. A worker whose end of search leaves no worker in SEARCHING checks for queued, forked and kept
-//       jobs, even if it has found a job. If there are more jobs, it wakes the next worker or continues itself. So no skipped wake loses a job, and
-//       at most one wake is in flight.
-//   F3  Skip the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks for work when
-//       it stops running. The monitor finds workers that block without a report (pool_monitor.c).
+//   F2  A submitter skips the wake while a worker is searching. A worker whose end of search leaves no worker in SEARCHING checks for queued, forked
+//       and kept jobs, even if it has found a job. If there are more jobs, it wakes the next worker or continues itself. So no skipped wake loses a
+//       job, and at most one wake is in flight.
+//   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks
+//       for work when it stops running. The monitor finds workers that block without a report (pool_monitor.c).
 //   F4  A worker is removed from `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
 //   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
 //       and then wakes all workers in `idle`. `idle_lock` orders the two.
@@ -38,20 +38,20 @@
 // APART: a search checks for kept jobs in each APART-th round only, because the check fetches a cache line of the worker that keeps the job.
 // SPINS: while workers keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
 enum { APART = 8, SPINS = 8 };
-// The units of the four counts in `counts`, 16 bits each. A count is subtracted by adding its negative unit, modulo 2^64.
+// The units of the four counts in `counts`, 16 bits each: adding a unit counts one worker more; adding its negative, modulo 2^64, one worker fewer.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
-
+// Returns: how many workers `counts` counts in `unit`.
 static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
 
-static size_t running(uint64_t counts) { // the number of running workers
+static size_t running(uint64_t counts) { // returns: how many workers are running
   return count_of(counts, THREADS) - count_of(counts, IDLE) - count_of(counts, BLOCKED);
 }
 
 static uint64_t counts_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->counts); // F1: ordered by the caller's fence; elsewhere a racy read
+  return csched_load_relaxed(&pool->counts); // F1: ordered by the caller's fence; else a racy read
 }
 
-// Does: adds `units` to `counts`. Returns: the counts before.
+// Does: adds `units`, a sum of units such as SEARCHING - IDLE, to `counts`. Returns: the counts before.
 static uint64_t add_to_counts(csched_pool *pool, uint64_t units) {
   return csched_fetch_add_relaxed(&pool->counts, units); // F1: ordered by the caller's next fence, or by `idle_lock`
 }
@@ -66,17 +66,19 @@ int csched_pool_start_first_(csched_pool *pool) {
 
 // MARK: checking for work
 
+// Returns: whether a job seems to be queued or forked. It locks nothing, and may miss a job that is being dequeued or kept.
 bool csched_pool_may_have_work_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
-    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_news(&class->inbox))
-      return true; // racy read, rechecked under `pick`
+    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_new_jobs(&class->inbox))
+      return true; // racy read, rechecked under `pick`: the consumer's list, or the other half, has jobs
   }
   return csched_pool_is_forked_(pool);
 }
 
+// Returns: whether a job is queued, forked or kept; exact after a fence of the caller.
 bool csched_pool_has_work_(csched_pool *pool) {
-  csched_lock_lock(&pool->pick); // F1: without the lock, jobs that a consumer is moving to `first` could be missed
+  csched_lock_lock(&pool->pick); // F1: else it could miss jobs that a consumer is moving to `inbox.first`
   bool queued = csched_pool_is_queued_locked_(pool);
   csched_lock_unlock(&pool->pick);
   return queued || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);
@@ -84,6 +86,7 @@ bool csched_pool_has_work_(csched_pool *pool) {
 
 // MARK: waking
 
+// Does: ends the sleep of `worker`, which is not in `idle`: csched_pool_sleep_ returns `what`.
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_WAKE, worker->pool, 0);
   csched_store_relaxed(&worker->signal, (uint32_t)what); // F4: one signal for each sleep
@@ -106,23 +109,25 @@ static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
 }
 
+// Returns: whether no further worker may run: enough are running, or there is none to wake or start.
 static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
   return running(counts) >= pool->workers || is_at_cap(pool, counts);
 }
 
-// Returns: whether a wake is superfluous now. `beside_others`: a searching worker is not enough, because each job of a batch needs a worker.
+// Returns: whether a wake is superfluous now. `beside_others`: wake a worker even while another searches, because each job of a batch needs one.
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
   return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: a worker is searching
-         is_saturated(pool, counts) ||                          // F3: enough workers run
+         is_saturated(pool, counts) ||                          // F3: enough workers run, or at the cap
          count_of(counts, THREADS) == 0;                        // F7: the pool has ended
 }
 
 // Returns: whether queued work may depend on blocked workers, and the monitor can start a thread, or can print the message about `most_threads`.
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
-         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->tells_of_cap) != 0); // racy read: changes once
+         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->may_report_cap) != 0); // racy read: cleared once
 }
 
+// Returns: whether fewer than `workers` are running, because others are blocked, and no thread may be started.
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
   uint64_t counts = counts_of(pool);
   return running(counts) < pool->workers && count_of(counts, SEARCHING) == 0 && is_at_cap(pool, counts);
@@ -133,11 +138,12 @@ bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(
 // Returns: whether to skip the wake. If the work then depends on workers that may be blocked, starts the monitor's watch.
 static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
   if (!needs_no_wake(pool, counts, beside_others)) return false;
-  if (CSCHED_UNLIKELY(may_grow(pool, counts))) csched_pool_watch_(pool); // F3: starts the monitor's watch
+  if (CSCHED_UNLIKELY(may_grow(pool, counts)))
+    csched_pool_start_watch_(pool); // F3: the monitor looks for blocked workers
   return true;
 }
 
-// Does: under the lock, checks again that a wake is needed, and counts a worker as searching; then wakes or starts it. Returns: false: not needed.
+// Does: counts one more worker as searching, and wakes an idle worker or starts one. Returns: false: no wake is needed, by a check under the lock.
 static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool beside_others) {
   csched_pool_worker *idle = NULL;
   uint64_t claim; // added to `counts`: an idle worker becomes searching, or a new searching thread is counted
@@ -148,33 +154,33 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
       return false;
     }
     claim = count_of(counts, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
-  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock only
+  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock
   if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
-    // WK6: if the worker's thread is stuck at a high nice value, a new thread takes over its slot, and signals the old thread.
-    if (!csched_pool_replace_(idle)) signal_woken(idle);
+    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK6: a new thread signals the old one, if that is stuck
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
     csched_pool_start_failed_(pool);
   }
   return true;
 }
 
-bool csched_pool_wake_(csched_pool *pool, bool beside_others) {
+bool csched_pool_wake_(csched_pool *pool, bool beside_others) { // returns: whether it has woken or started a worker
   uint64_t counts = counts_of(pool);
   return !skip_wake(pool, counts, beside_others) && wake_one(pool, counts, beside_others);
 }
 
+// Called after `count` jobs were published. Does: wakes a worker if that is needed; for a batch, one for each job, at most `workers`.
 void csched_pool_announce_(csched_pool *pool, size_t count) {
   csched_fence_full(); // F1: between publishing the work and reading `counts`
   uint64_t counts = counts_of(pool);
   if (CSCHED_LIKELY(skip_wake(pool, counts, false)) || !wake_one(pool, counts, false) || count == 1) return;
   for (size_t left = (count < pool->workers ? count : pool->workers) - 1; left > 0 && csched_pool_wake_(pool, true);)
-    left--; // one wake for each further job
+    left--; // one wake for each further job of the batch
 }
 
 void csched_pool_wake_all_(csched_pool *pool) {
-  for (csched_pool_worker *worker;;) {
+  for (csched_pool_worker *worker;;) { // each idle worker becomes a searching one
     csched_lock_lock(&pool->idle_lock);
     worker = pop_idle_locked(pool);
     if (worker != NULL) add_to_counts(pool, SEARCHING - IDLE);
@@ -186,14 +192,16 @@ void csched_pool_wake_all_(csched_pool *pool) {
 
 // MARK: searching
 
+// Does: stops counting `worker` as searching. Returns: whether no worker searches now. Then the caller must check for work, and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker) {
-  if (!worker->is_searching) return false;
+  if (!worker->is_searching) return false; // it had a job before: nothing changes
   worker->is_searching = false;
   if (count_of(add_to_counts(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker searches
   csched_fence_full(); // F1: between leaving SEARCHING and the caller's check for more work
   return true;
 }
 
+// Does: counts `worker` as searching, and spins until there is work or the time is over. Returns: whether there seems to be work, or a job to steal.
 bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   if (!worker->is_searching) add_to_counts(pool, SEARCHING);
@@ -206,7 +214,7 @@ bool csched_pool_search_(csched_pool_worker *worker) {
     if (round % APART == 0 && csched_pool_find_victim_(worker, now)) return true;
     if (csched_pool_must_end_(pool)) return false;
     if (worker->victim != NULL) seen = now;
-    for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX();
+    for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX(); // a pause between two checks
     now = csched_now();
   }
   return false;
@@ -220,18 +228,19 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
   uint64_t counts = counts_of(pool); // F6: searching workers are not relied on: their threads may fail to start
-  bool by_me = worker->is_idle && (claim != -IDLE - THREADS ||
-                                   count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: another stays
-  if (by_me) {
+  bool removes = worker->is_idle && (claim != -IDLE - THREADS ||
+                                     count_of(counts, THREADS) > 1 + count_of(counts, SEARCHING)); // F6: another stays
+  if (removes) {
     TAILQ_REMOVE(&pool->idle, worker, link);
     worker->is_idle = false;
     add_to_counts(pool, claim);
   }
   csched_lock_unlock(&pool->idle_lock);
-  return by_me;
+  return removes;
 }
 
-static bool must_stay_awake(csched_pool *pool) { // F5: checked after the worker has entered `idle`
+// Returns: whether a worker that has just entered `idle` must continue: the pool ends, or there is work and too few workers run.
+static bool must_stay_awake(csched_pool *pool) { // F5: the check follows the entry in `idle`
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
@@ -240,7 +249,7 @@ static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_set_idle_(worker, true);
   csched_lock_lock(&pool->idle_lock);
-  csched_store_relaxed(&worker->signal, 0u); // F4: before a waker can find the worker in `idle`
+  csched_store_relaxed(&worker->signal, 0u); // F4: cleared before a waker finds the worker in `idle`
   TAILQ_INSERT_HEAD(&pool->idle, worker, link);
   worker->is_idle = true;
   add_to_counts(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
@@ -256,12 +265,13 @@ static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
     bool is_last = count_of(counts_of(pool), THREADS) <= 1; // F6: the only worker sleeps without a deadline
     deadline = is_last ? CSCHED_FOREVER : csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   }
-  return (csched_pool_slept)signalled; // a waker has removed the worker from `idle`
+  return (csched_pool_slept)signalled; // what the waker, which has removed the worker from `idle`, has stored
 }
 
+// Does: sleeps as an idle worker. Returns: how the sleep ended. After WOKEN, the worker is counted as searching.
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   csched_pool_slept slept = sleep_in_idle(worker);
-  csched_recorder_slept_();
+  csched_recorder_slept_(); // the flight recorder reads the clock at the next job
   if (slept != CSCHED_SLEPT_WOKEN) return slept;
   csched_pool_set_idle_(worker, false);
   worker->is_searching = true; // the waker, or stop_being_idle, has counted the worker in SEARCHING
@@ -271,7 +281,7 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
 // Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves.
 static void leave_locked(csched_pool *pool, uint64_t units) {
   if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
-    csched_pool_over_(pool); // F7: the final worker has left
+    csched_pool_wake_joiners_(pool); // F7: the final worker has left
 }
 
 static void leave_pool(csched_pool *pool, uint64_t units) {
@@ -280,33 +290,35 @@ static void leave_pool(csched_pool *pool, uint64_t units) {
   csched_lock_unlock(&pool->idle_lock);
 }
 
+// Does: stops counting `worker`, which is not idle and leaves a closing pool.
 void csched_pool_leave_(csched_pool_worker *worker) {
   leave_pool(worker->pool, worker->is_searching ? THREADS + SEARCHING : THREADS);
   worker->is_searching = false;
 }
 
-// The thread that failed to start was counted as searching, so submitters may have skipped their wakes. Does: wakes an idle worker to search instead.
-// If no worker is idle, each running worker checks for work before it sleeps.
+// Does: stops counting a thread that the system did not start. It was counted as searching, so submitters may have skipped their wakes: wakes an idle
+// worker to search instead. If none is idle, each running worker checks for work before it sleeps, and the monitor tries again.
 void csched_pool_start_failed_(csched_pool *pool) {
   csched_lock_lock(&pool->idle_lock);
   csched_pool_worker *worker = pop_idle_locked(pool);
   leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the removal
   csched_lock_unlock(&pool->idle_lock);
   if (worker != NULL) {
-    signal_woken(worker); // F4: one signal; it replaces the failed thread in SEARCHING
+    signal_woken(worker); // F4: one signal; the worker takes the place of the thread in SEARCHING
     return;
   }
-  csched_fence_full();      // MN1: `counts` changes before `watching` is read; pairs with release_tick's fence
-  csched_pool_watch_(pool); // F3: the monitor tries again to start a thread
+  csched_fence_full();            // MN1: `counts` changes before `watching` is read; pairs with release_tick's fence
+  csched_pool_start_watch_(pool); // F3: the monitor tries again to start a thread
 }
 
 // MARK: blocking
 
-void csched_pool_blocked_(csched_pool *pool) {
+// Does: counts one more worker as blocked, and wakes another one if there is work.
+void csched_pool_count_blocked_(csched_pool *pool) {
   add_to_counts(pool, BLOCKED);
-  csched_fence_full(); // F1: before the check for work, which the blocked worker does not run
+  csched_fence_full(); // F1: between the change of `counts` and the check for work
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
 }
 
-// Returns: whether more than `workers` run now: before the subtraction of BLOCKED, at least `workers` were running.
-bool csched_pool_unblocked_(csched_pool *pool) { return running(add_to_counts(pool, -BLOCKED)) >= pool->workers; }
+// Does: counts one blocked worker fewer. Returns: whether more than `workers` run now: before the subtraction, at least `workers` were running.
+bool csched_pool_count_unblocked_(csched_pool *pool) { return running(add_to_counts(pool, -BLOCKED)) >= pool->workers; }

@@ -16,19 +16,18 @@
 // A class is a kind of work with its own inbox: the four priorities, then two that the monitor fills: timers to deliver, and jobs to discard.
 enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
 // A kept job: a job that a worker's current job has submitted to the same priority. The worker runs it next, without the inbox (pool_worker.c, WK8).
-// The word `kept` is the job's address, with the number of its class (0 to 3) in the two lowest bits. The mask of these bits:
+// The word `kept` is the job's address, with the number of its class (0 to 3) in the two lowest bits. CSCHED_CLASS_BITS is the mask of these bits.
 enum { CSCHED_CLASS_BITS = 3 };
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // nested csched_pool_help_ calls; bytes of a name, with its 0
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 
-/// A class: its target and its inbox. Three cache lines: fields that submitters read, fields that submitters write, and fields that the
-/// consumer writes.
+/// A class: its target and its inbox. Three cache lines: what submitters read, what submitters write, and what the consumer writes.
 typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
-  int nice;                         ///< nice value of the class's jobs, above `base_nice`
+  int nice;                         ///< nice value of the class's jobs, relative to the pool's `base_nice`
   uint32_t lent[CSCHED_PRIORITIES]; ///< how many waiting threads donate each priority to this class; read racily
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;   ///< whether the consumer's half of the inbox (`inbox.first`) has jobs; read racily
@@ -48,19 +47,19 @@ struct csched_pool_worker {
   TAILQ_ENTRY(csched_pool_worker) link; ///< in `pool->idle`; guarded by `idle_lock`
   uint32_t state;                       ///< the worker state, see pool_monitor.c
   uint32_t id;                          ///< the system's number of the worker's thread; 0 while the thread starts
-  uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (WK6)
+  uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (pool_worker.c, WK6)
   // Only the worker's own thread uses these fields, up to `helping_depth`.
-  bool is_searching;                      ///< counted as SEARCHING
+  bool is_searching;                      ///< the worker searches for work, and is counted as SEARCHING
   bool is_surplus;                        ///< too many workers run: this one queues its kept job, then sleeps
   bool has_left;                          ///< the worker is no longer counted in THREADS: its thread ends
   uint32_t follow_up;                     ///< of the current job: one of CSCHED_FOLLOW_UP_… (target_internal.h)
   unsigned blocking_depth, helping_depth; ///< nested csched_pool_blocking_begin calls; nested csched_pool_help_ calls
-  // Deliveries, see pool_monitor.c; guarded by the lock `pick`.
+  // Deliveries of timers, see pool_monitor.c; guarded by the lock `pick`.
   const csched_target *delivers_for;       ///< NULL, or the user's target for which this worker delivers a timer
   csched_job *following, **last_following; ///< list of later timers for `delivers_for`; where its next entry goes
   int nice;                                ///< own thread only: the thread's nice value above `base_nice`
   csched_pool_class *class;                ///< own thread only: the class of the current job; NULL: no job
-  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each `helping_depth`, the stolen fork that it runs; or NULL
+  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each `helping_depth`, the stolen fork that runs, or NULL
   // The slot and its thread; guarded by `slots_lock`.
   uint32_t life;                 ///< the state of the slot: VACANT, LIVE or ENDED (pool_worker.c)
   csched_os_thread os, replaced; ///< the slot's thread; the stuck thread that it replaces and joins (WK6)
@@ -69,10 +68,10 @@ struct csched_pool_worker {
   csched_time time_seen;
   csched_deque forks; ///< forked jobs, see fork_join.c
   // Kept jobs (pool_worker.c: WK8, kept and run next; WK9, stolen).
-  uint32_t since_look;                 ///< own thread only: counts jobs, for LOOK in pool_worker.c
+  uint32_t since_look;                 ///< own thread only: counts jobs: at multiples of LOOK, it checks for kept jobs
   csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
   uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
-  csched_time kept_since;              ///< own thread only: when `victim` was set; gives the kept job's age
+  csched_time kept_since;              ///< own thread only: when `victim` was set: the kept job is at least as old
   CSCHED_CACHE_ALIGNED uintptr_t kept; ///< the kept job, with its class in the two lowest bits; 0: none
   uint32_t keeps;                      ///< how many jobs this worker has kept so far; read racily
 };
@@ -81,16 +80,16 @@ struct csched_pool {
   csched_pool_class classes[CSCHED_CLASSES];
   // Rarely written after the start.
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< 0: open; else 1 + the stop policy, or orphaned (pool.c)
-  uint32_t ending;                       ///< how far the pool's end is, 0 to 2 (pool.c)
+  uint32_t ending;                       ///< 0: not begun; 1: a worker awaits the monitor's end; 2: inboxes are closed
   uint32_t over;                         ///< futex: 1: the final worker has left
   uint32_t slots_used;                   ///< slots from this index on were never used
   // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's default.
   size_t workers, most_threads, stack_size;
-  csched_time idle_exit, spin_for; ///< ns: a worker leaves when idle for so long; spins for so long before a sleep
+  csched_time idle_exit, spin_for; ///< ns: a worker leaves after so long in `idle`; spins so long before it sleeps
   int base_nice;                   ///< the nice value at which high and default priority run
   bool had_nice;                   ///< the initial value of `has_nice`
-  uint32_t tells_of_cap; ///< whether the message that `most_threads` is too small is still to be printed; read racily
-  uint32_t has_nice;     ///< whether a worker may raise its nice value, because it can lower it again; read racily
+  uint32_t may_report_cap; ///< whether the message that `most_threads` is too small may still be printed; read racily
+  uint32_t has_nice;       ///< whether a worker may raise its nice value, because it can lower it again; read racily
   char name[CSCHED_POOL_NAME];
 
   CSCHED_CACHE_ALIGNED uint64_t counts;       ///< four counts of workers, see pool_idle.c
@@ -102,7 +101,7 @@ struct csched_pool {
   // See pool_monitor.c.
   csched_thread *monitor;
   csched_delivery delivery; ///< transfers the monitor's deliveries and discards to workers
-  uint32_t on_its_way;      ///< how many timers were transferred to workers, and are not delivered yet (delivery.c)
+  uint32_t undelivered;     ///< how many timers were transferred to workers, and are not delivered yet (delivery.c)
   csched_timer tick;        ///< the monitor's periodic check for blocked workers
   uint32_t watching;        ///< whether `tick` is submitted
   csched_atfork atfork;
@@ -118,90 +117,85 @@ typedef enum csched_pool_slept {
 } csched_pool_slept;
 
 // pool_idle.c: running, searching, sleeping.
-void csched_pool_announce_(csched_pool *pool, size_t count); ///< after work was added: wakes up to `count` workers
+void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` jobs were added: wakes workers for them
 /// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false. Returns: whether it did.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
-void csched_pool_wake_all_(csched_pool *pool);
+void csched_pool_wake_all_(csched_pool *pool);      ///< wakes all workers that sleep in `idle`
 bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be a queued or forked job; racy
 bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is work; exact after a fence
-/// Returns: whether queued work depends on workers that count as running, but may be blocked. Then the monitor must watch them.
+/// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added
-/// Does: stops counting `worker` as searching. Returns: whether no other worker is searching now. Then the caller must check for work, and wake a
-/// worker if there is some.
+/// Does: stops counting `worker` as searching. Returns: whether no worker searches now: the caller must check for work, and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker);
-bool csched_pool_search_(csched_pool_worker *worker); ///< spins; returns: whether there seems to be work
-csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker);
+bool csched_pool_search_(csched_pool_worker *worker);             ///< spins; returns: whether there seems to be work
+csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker); ///< sleeps in `idle`; returns: why the sleep ended
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< ends a sleep; requires: not in `idle`
 void csched_pool_leave_(csched_pool_worker *worker); ///< stops counting `worker`, whose thread ends
 void csched_pool_start_failed_(csched_pool *pool);   ///< stops counting a thread that the system did not start
-void csched_pool_blocked_(csched_pool *pool);        ///< counts one more worker as blocked
-bool csched_pool_unblocked_(csched_pool *pool); ///< counts one blocked worker fewer; returns: whether too many run now
+void csched_pool_count_blocked_(csched_pool *pool);  ///< counts one more worker as blocked
+bool csched_pool_count_unblocked_(
+    csched_pool *pool); ///< counts one blocked worker fewer; returns: whether too many run now
 bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `workers` are running
-
 // pool_worker.c: choosing and running jobs; threads.
 int csched_pool_start_first_(csched_pool *pool); ///< in pool_idle.c: the first worker; returns: 0 or an errno value
-/// Does: starts a thread in a free slot. `leaving`: the worker that it replaces, or NULL. Requires: the caller has counted the new worker.
+/// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a slot. Requires: the caller has counted it.
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving);
-/// Does: if the thread of `worker` is stuck at a high nice value, starts another thread in its slot. Returns: whether it did.
-/// Requires: the worker sleeps, and was removed from `idle`.
+/// Does: if the thread of `worker`, which sleeps outside `idle`, is stuck at a high nice value, starts another in its slot. Returns: whether it did.
 bool csched_pool_replace_(csched_pool_worker *worker);
 void csched_pool_join_workers_(csched_pool *pool); ///< Requires: the pool has ended
+/// Does: writes the name of the pool's thread `number` (0: the monitor), cut to fit; empty if the pool has no name.
 void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]);
 /// The worker of the calling thread; NULL: the thread is not a worker.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 /// Does: in a child of fork, the calling thread stops being a worker of the pool. Returns: whether it was one.
 bool csched_pool_leave_in_child_(csched_pool *pool);
 csched_priority csched_pool_priority_here_(void); ///< the priority of this worker's job; elsewhere the highest
+/// Does: runs `job` and its follow-up on this thread, as a job of `class`, at the nice value of `class`.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; the caller holds `pick`
 // Kept jobs, see CSCHED_CLASS_BITS. A follow-up is kept until the current queue has ended its batch.
-bool csched_pool_keep_(csched_pool_class *class, csched_job *job); ///< whether this thread is a worker, and keeps `job`
-uint32_t *csched_pool_follow_up_(const csched_target *target);     ///< the current job's follow-up state; NULL: none
+/// Does: keeps `job` for this worker's next run, if no other work waits. Returns: whether it did; false also on a thread that is no such worker.
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job);
+uint32_t *csched_pool_follow_up_(const csched_target *target); ///< the current job's follow-up state; NULL: none
 bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this worker has just kept is its follow-up
 bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
-size_t csched_pool_kept_of_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
-/// Does: sets `worker->victim` to a worker that keeps a job, or to NULL. Returns: whether `worker` may steal that job now, because the job has waited
-/// too long, or `now` is 0 (no age limit).
+size_t csched_pool_count_kept_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
+/// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal that job now: it has waited for AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now);
-
 // pool_monitor.c: workers deliver due timers to their targets, in place of the monitor.
 void csched_pool_init_delivery_(csched_pool *pool);
 /// Returns: true when `worker` must deliver the timer `job`; false when the timer now waits behind another worker's delivery to that target.
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job);
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job);
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
-
 // pool.c: the pool's end.
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work must call csched_pool_end_
 bool csched_pool_end_(csched_pool_worker *worker); ///< continues the pool's end; returns: whether the worker may leave
 bool csched_pool_is_closing_(const csched_pool *pool);
 bool csched_pool_is_dropping_(const csched_pool *pool);
-void csched_pool_over_(csched_pool *pool);                               ///< wakes joiners: the final worker has left
+void csched_pool_wake_joiners_(csched_pool *pool); ///< wakes the callers of csched_pool_join: the final worker has left
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
-
 // pool_monitor.c: the monitor thread, blocked workers.
 int csched_pool_start_monitor_(csched_pool *pool); ///< returns: 0 or an errno value
-int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
+/// Does: gives `timer` to the monitor, which transfers it to a worker at its deadline. Returns: 0 or ECANCELED, as `deliver_at` of a target.
+int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
 csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
-void csched_pool_watch_(csched_pool *pool);                  ///< makes the monitor check for blocked workers
-void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy);
+void csched_pool_start_watch_(csched_pool *pool);            ///< makes the monitor check for blocked workers
+void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy); ///< stops the monitor; does not wait
 void csched_pool_join_monitor_(csched_pool *pool);
-void csched_pool_free_monitor_(csched_pool *pool);       ///< Requires: it was joined
+void csched_pool_free_monitor_(csched_pool *pool);       ///< requires: it was joined
 bool csched_pool_is_monitor_(csched_pool *pool);         ///< whether the calling thread is the monitor
 void csched_pool_after_job_(csched_pool_worker *worker); ///< after a job: counts a blocked worker as running again
-void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< before and after a sleep
+void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< sets `state` to IDLE or RUNNING
 void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker must run no more jobs
-
 // fork_join.c
 bool csched_pool_is_forked_(csched_pool *pool); ///< whether a forked job has not started; exact after a fence
 void csched_pool_forget_forks_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
-void csched_pool_end_help_(csched_pool_worker *worker);     ///< marks its stolen forks as done: a job ended its thread
+void csched_pool_end_help_(csched_pool_worker *worker);     ///< marks its stolen forks as done: its thread ends
 /// Does: runs a forked job, preferably another worker's. Returns: whether there was one.
 bool csched_pool_help_(csched_pool_worker *worker);
-
 /// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
 const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork);
-
 /// Returns: the timers of `target`, if it is a pool's; else NULL.
 csched_timers *csched_pool_timers_seen_(const csched_target *target);

@@ -2,7 +2,7 @@
 //
 // States
 //   monitor       the thread that owns the pool's timers and runs `tick`; it exists as long as the pool
-//   watching      0; 1: `tick` is submitted to the monitor thread, or runs there
+//   watching      1 while `tick`, the job that checks the workers, is submitted to the monitor thread or runs there; else 0
 //   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
 //                 the worker blocks. IDLE: sleeps. ORPHANED: in a child of fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
 //   delivers_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
@@ -45,7 +45,7 @@
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 };
 
-static const int64_t TICK = 4500000; // ns: two ticks and the start of a thread are within 10 ms
+static const int64_t TICK = 4500000; // ns between checks: two ticks and the start of a thread are within 10 ms
 
 // MARK: the thread
 
@@ -56,15 +56,17 @@ int csched_pool_start_monitor_(csched_pool *pool) {
   csched_os_signals_block_(&before); // the monitor inherits the mask: no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
-  if (error == 0) csched_loop_deliver_by_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
+  if (error == 0) csched_loop_set_delivery_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
   return error;
 }
 
+// Returns: the target that runs jobs on the monitor thread and holds the pool's timers.
 static csched_target *monitor_target(const csched_pool *pool) {
   return csched_loop_target(csched_thread_loop(pool->monitor));
 }
 
-int csched_pool_keep_at_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
+// Does: adds `timer` to the monitor's timers. Returns: 0 or ECANCELED, as `deliver_at` of a target.
+int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_target *target = monitor_target(pool);
   return target->type->deliver_at(target, timer, deadline, leeway); // MN4: refused once the monitor is closed
 }
@@ -84,31 +86,33 @@ size_t csched_pool_live_threads_(csched_pool *pool) { return csched_pool_thread_
 
 // MARK: deliveries by workers
 
+// Returns: the pool whose field `delivery` this is.
 static csched_pool *pool_of(csched_delivery *delivery) {
   return (csched_pool *)((char *)delivery - offsetof(csched_pool, delivery));
 }
 
 // Does: adds `job` to the inbox of `class`, and wakes a worker. Returns: false if the inbox is closed.
-static bool add_job(csched_pool *pool, int class, csched_job *job) {
+static bool add_to_inbox(csched_pool *pool, int class, csched_job *job) {
   bool is_accepted = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
   if (is_accepted) csched_pool_announce_(pool, 1);
   return is_accepted;
 }
 
-// Does: transfers `timer` to a worker. The monitor's own push succeeds (MN4). A submitter that transfers an overdue timer may find the inbox closed.
+// Does: transfers `timer`, which is due, to a worker. Drops it if the inbox is closed: only a submitter of an overdue timer finds that.
 static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { // MN6: a worker delivers it
-  if (add_job(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
+  if (add_to_inbox(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
   csched_delivery_done_(delivery);
   csched_target_discard(&timer->job);
 }
 
+// Does: transfers `job`, which the monitor would discard, to a worker. The inbox is open meanwhile (MN4).
 static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) { // MN5: a worker drops the job
-  add_job(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
+  add_to_inbox(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
 }
 
 void csched_pool_init_delivery_(csched_pool *pool) {
-  pool->delivery =
-      (csched_delivery){.deferred.take = enqueue_discard, .deliver = enqueue_delivery, .on_its_way = &pool->on_its_way};
+  pool->delivery = (csched_delivery){
+      .deferred.take = enqueue_discard, .deliver = enqueue_delivery, .undelivered = &pool->undelivered};
 }
 
 csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delivery; }
@@ -116,13 +120,13 @@ csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delive
 // Returns: true: `worker` must deliver the timer `job`; false: the timer now waits behind another worker's delivery.
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) { // MN7: one worker for a target
   csched_pool *pool = worker->pool;
-  const csched_target *key = csched_target_foreign_(((csched_timer *)job)->target); // the user's target
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: includes each worker that delivers
+  const csched_target *key = csched_target_find_custom_(((csched_timer *)job)->target); // the user's target
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: covers each worker that delivers
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->delivers_for != key) continue;
     job->next = NULL;
-    *each->last_following = job; // MN7: the timer waits behind that worker's delivery
+    *each->last_following = job; // MN7: appends the timer to that worker's `following`
     each->last_following = &job->next;
     return false;
   }
@@ -132,6 +136,7 @@ bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *
   return true;
 }
 
+// Does: delivers the timer `job` to its target; discards it if the pool drops its work, or the timer was cancelled. Ends the delivery.
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
   csched_target *target = ((csched_timer *)job)->target;
   if (csched_pool_is_dropping_(worker->pool) || csched_job_is_cancelled_(job)) csched_target_discard(job);
@@ -139,6 +144,7 @@ void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
   csched_pool_end_delivery_(worker);
 }
 
+// Does: lets other workers deliver to this worker's target again: first the timers in `following`, which return to the inbox.
 void csched_pool_end_delivery_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
@@ -155,7 +161,8 @@ void csched_pool_end_delivery_(csched_pool_worker *worker) {
 
 // MARK: watching
 
-// Does: marks `worker` as STALLED if it has used no processor time since the previous tick, else as RUNNING. A first tick only records the time.
+// Does: marks `worker` as STALLED if its thread has used no processor time since the previous tick, else as RUNNING. A first tick (`id_seen` 0) only
+// records the time. Skips a worker that is BLOCKED or IDLE, or has no thread.
 static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   uint32_t id = csched_load_relaxed(&worker->id);       // racy read, rechecked by the next tick
   uint32_t state = csched_load_relaxed(&worker->state); // racy read, rechecked by the cas
@@ -164,22 +171,22 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
     return;
   }
   csched_time used = csched_os_thread_processor_time_(id);
-  bool has_moved = id != worker->id_seen || used != worker->time_seen;
+  bool has_used_time = id != worker->id_seen || used != worker->time_seen;
   worker->time_seen = used;
   worker->id_seen = id;
-  if (has_moved == (state == RUNNING)) return;              // the state is right already
-  if (!has_moved && csched_os_thread_is_ready_(id)) return; // another worker would only compete for the processors
-  if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_moved ? RUNNING : STALLED)))
-    return; // MN3: the worker itself has changed `state`
-  if (has_moved) csched_pool_unblocked_(pool);
-  else csched_pool_blocked_(pool); // MN2: wakes another worker
+  if (has_used_time == (state == RUNNING)) return;              // `state` is right already
+  if (!has_used_time && csched_os_thread_is_ready_(id)) return; // it runs, or waits for a processor
+  if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_used_time ? RUNNING : STALLED)))
+    return; // MN3: the worker itself has changed `state`, and the count
+  if (has_used_time) csched_pool_count_unblocked_(pool);
+  else csched_pool_count_blocked_(pool); // MN2: wakes another worker in its place
 }
 
 // Does: prints a message, once, when `most_threads` is reached and workers are blocked.
 static void report_cap(csched_pool *pool) {
-  if (csched_load_relaxed(&pool->tells_of_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
-    return;                                      // racy read: only the monitor writes the flag
-  csched_store_relaxed(&pool->tells_of_cap, 0u); // racy write: only the monitor writes the flag
+  if (csched_load_relaxed(&pool->may_report_cap) == 0 || !csched_pool_is_stuck_at_cap_(pool))
+    return;                                        // racy read: only the monitor clears the flag
+  csched_store_relaxed(&pool->may_report_cap, 0u); // racy write: only the monitor clears the flag
   csched_say_(
       "csched_pool",
       "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
@@ -198,8 +205,8 @@ static void run_tick(csched_job *job) {
     if (!is_needed) pool->slots[i].id_seen = 0;
     else check_worker(pool, &pool->slots[i]);
   }
-  if (!is_needed) return;         // MN1: release_tick checks once more
-  csched_pool_wake_(pool, false); // MN1: retries a failed thread start
+  if (!is_needed) return;         // MN1: the watch ends; release_tick checks once more
+  csched_pool_wake_(pool, false); // MN1: tries again after a failed thread start
   report_cap(pool);
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
                           0);
@@ -207,17 +214,18 @@ static void run_tick(csched_job *job) {
 
 static void drop_tick(csched_job *job) { (void)job; }
 
-// Called when the loop no longer uses `tick`. Does: permits csched_pool_watch_ to submit `tick` again, and checks once more.
+// Called when the monitor's loop no longer uses `tick`. Does: permits csched_pool_start_watch_ to submit it again, and checks once more: see MN1.
 static void release_tick(csched_job *job) {
   csched_pool *pool = job->context;
-  csched_store_release(&pool->watching, 0u); // MN1: pairs with csched_pool_watch_'s acquire
+  csched_store_release(&pool->watching, 0u); // MN1: pairs with csched_pool_start_watch_'s acquire
   csched_fence_full();                       // MN1: between clearing `watching` and the check
-  if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_watch_(pool);
+  if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_start_watch_(pool);
 }
 
 static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick);
 
-void csched_pool_watch_(csched_pool *pool) {
+// Does: submits `tick` to the monitor thread, unless it is submitted already or the pool is closing.
+void csched_pool_start_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // MN1: pairs with release_tick's release
@@ -227,22 +235,24 @@ void csched_pool_watch_(csched_pool *pool) {
 
 // MARK: blocking
 
+// Called after a job or a blocking call. Does: makes the calling worker RUNNING, and surplus if too many run. If it is ORPHANED, stops the process.
 void csched_pool_after_job_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->state) != RUNNING)) { // racy read, rechecked by the exchange
     if (csched_load_relaxed(&worker->state) == ORPHANED)
       csched_pool_panic_worker_(worker->pool); // racy read: written on this thread
     worker->blocking_depth = 0;                // the job may have omitted csched_pool_blocking_end
-    if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: BLOCKED counted the worker
-      worker->is_surplus = csched_pool_unblocked_(worker->pool);
+    if (csched_exchange_relaxed(&worker->state, (uint32_t)RUNNING) != RUNNING) // MN3: it was counted as BLOCKED
+      worker->is_surplus = csched_pool_count_unblocked_(worker->pool);
   } else if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->pool->watching) != 0)) { // racy read, rechecked next time
-    worker->is_surplus = csched_pool_is_surplus_(worker->pool); // a STALLED worker may run again: too many run then
+    worker->is_surplus = csched_pool_is_surplus_(worker->pool); // STALLED workers may run again: too many
   }
 }
 
+// Does: sets `state` before a sleep (`is_idle`), or after it.
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle) {
   if (!is_idle) csched_store_relaxed(&worker->state, (uint32_t)RUNNING); // MN3: no other thread changes IDLE
   else if (csched_exchange_relaxed(&worker->state, (uint32_t)IDLE) == STALLED)
-    csched_pool_unblocked_(worker->pool); // MN3: BLOCKED counted the STALLED worker
+    csched_pool_count_unblocked_(worker->pool); // MN3: a STALLED worker is counted as BLOCKED
 }
 
 void csched_pool_orphan_worker_(csched_pool_worker *worker) {
@@ -252,14 +262,14 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker) {
 void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth++ > 0) return;
-  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: not counted yet
-    csched_pool_blocked_(worker->pool);
+  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: else counted already
+    csched_pool_count_blocked_(worker->pool);
 }
 
 void csched_pool_blocking_end(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth == 0 || --worker->blocking_depth > 0) return;
-  csched_pool_after_job_(worker);
+  csched_pool_after_job_(worker); // the worker runs again
 }
 
 // Locks, semaphores and the like call these functions before and after a thread waits.

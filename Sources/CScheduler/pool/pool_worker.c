@@ -2,9 +2,9 @@
 //
 // States
 //   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and must be joined
-//   passed     of a priority: how often another priority was picked while this one had work; under `pick`
+//   passed     of a class: how often another class was picked while this one had work; under `pick`
 //   kept       of a worker: 0, or the job that it runs next, which its current job has submitted; the class's number is in the lowest bits
-//   more       of a priority, read racily: whether the consumer's half of the inbox has jobs
+//   more       of a class, read racily: whether the consumer's half of the inbox has jobs
 //   id         of a worker, read racily: the system's number of its thread, 0 while the thread starts
 // Invariants
 //   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
@@ -52,13 +52,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { VACANT = 0, LIVE = 1, ENDED = 2 };
-enum { LOOK = 64 };                  // a busy worker checks other workers' kept jobs once in so many of its jobs
+enum { VACANT = 0, LIVE = 1, ENDED = 2 }; // the values of `life`
+enum { LOOK = 64 };                       // a busy worker checks other workers' kept jobs once in so many of its jobs
 static const csched_time AGE = 3000; // ns until a kept job may be stolen: longer than a job that only submits the next
-enum { PATIENCE = 16 };              // most times the next lower priority is passed over; doubled per further step
+enum { PATIENCE = 16 };              // most times that the next lower priority is passed over; doubled per further step
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
+// Does: in a child of fork, the calling thread stops being a worker of `pool`. Returns: whether it was one.
 bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
@@ -69,13 +70,13 @@ bool csched_pool_leave_in_child_(csched_pool *pool) {
 
 // MARK: picking a job from the inboxes
 
-bool csched_pool_is_queued_locked_(csched_pool *pool) {
+bool csched_pool_is_queued_locked_(csched_pool *pool) { // returns: whether any inbox has a job
   for (int i = 0; i < CSCHED_CLASSES; i++)
     if (!csched_mpsc_is_empty(&pool->classes[i].inbox)) return true;
   return false;
 }
 
-// Does: dequeues the oldest job of `class`. Timers that must wait for another worker's delivery move to that worker. Returns: the job; NULL: none.
+// Does: dequeues the oldest job of `class`. A timer that must follow another worker's delivery moves to that worker. Returns: the job; NULL: none.
 static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
   bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
@@ -85,23 +86,24 @@ static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *cla
   return job;
 }
 
+// Returns: the priority of the job that this worker runs; on other threads, the highest.
 csched_priority csched_pool_priority_here_(void) {
   const csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class == NULL) return CSCHED_PRIORITY_HIGH;
   return (csched_priority)(worker->class - worker->pool->classes);
 }
 
-// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`.
+// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`. (`lent[i]` counts the donations of priority `i`.)
 static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // WK7: donation
-  for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)
-    if (csched_load_relaxed(&class->lent[i]) != 0) return true; // Speed only
+  for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)         // 0 is the highest
+    if (csched_load_relaxed(&class->lent[i]) != 0) return true;                            // Speed only
   return false;
 }
 
 // Returns: the first class with work: the monitor's inboxes, then the highest priority, or a lower one that was passed over too often. NULL: none.
 static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest first, with aging
-  csched_pool_class *best = NULL;
-  unsigned patience = PATIENCE;
+  csched_pool_class *best = NULL;                            // the first class that has work
+  unsigned patience = PATIENCE;                              // how often the next class may be passed over
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES]; // 4, 5, then 0 to 3
     if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
@@ -112,7 +114,7 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
   return best;
 }
 
-// Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job; NULL: the inboxes have none.
+// Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job, its class in `*chosen`; NULL: none.
 static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_may_have_work_(pool)) return NULL; // a racy check: the worker checks again before it sleeps
@@ -135,12 +137,14 @@ static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chose
 
 // MARK: kept jobs
 
+// A `kept` word: a job's address, and the number of its class in the two lowest bits.
 static csched_job *job_of(uintptr_t kept) { return (csched_job *)(kept & ~(uintptr_t)CSCHED_CLASS_BITS); }
 static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
   return &pool->classes[kept & CSCHED_CLASS_BITS];
 }
 
-bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: kept only while no other work waits
+// Does: keeps `job` as this worker's next job. Returns: false: not kept, because other work waits, or this is no worker that runs a job of `class`.
+bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: only while no other work waits
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
   if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
@@ -151,20 +155,21 @@ bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: kept
   return true;
 }
 
-uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: only for a job of `target` on a worker
+// Returns: the follow-up state of the current job, if this worker runs a job of `target`; else NULL.
+uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: a follow-up runs on its worker
   csched_pool_worker *worker = csched_pool_worker_here_;
   bool is_in_job = worker != NULL && worker->class != NULL && &worker->class->target == target;
   return is_in_job ? &worker->follow_up : NULL;
 }
 
-bool csched_pool_is_kept_(csched_pool *pool) {
+bool csched_pool_is_kept_(csched_pool *pool) {            // returns: whether any worker keeps a job
   uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: misses no worker
   for (uint32_t i = 0; i < used; i++)
     if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: the caller's fence makes this exact
   return false;
 }
 
-size_t csched_pool_kept_of_(const csched_pool_class *class) {
+size_t csched_pool_count_kept_(const csched_pool_class *class) { // for dumps: how many jobs of `class` are kept
   csched_pool *pool = class->pool;
   size_t found = 0;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, for dumps
@@ -175,13 +180,13 @@ size_t csched_pool_kept_of_(const csched_pool_class *class) {
   return found;
 }
 
-// Does: transfers the kept job of `from` to the caller. Returns: the job with its class; 0: `from` keeps no job.
+// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: `from` keeps no job, or another worker was first.
 static uintptr_t claim_kept(csched_pool_worker *from) {
   if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
   return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with csched_pool_keep_
 }
 
-// Returns: this worker's kept job; NULL: none. If other work waits, moves the kept job to its class's open inbox, and returns NULL.
+// Returns: this worker's kept job; NULL: none. If other work waits, or the worker is surplus, moves the job to its open inbox, and returns NULL.
 static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   uintptr_t kept = claim_kept(worker);
@@ -198,17 +203,17 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
-      csched_load_relaxed(&each->keeps) == worker->keeps_seen) // the victim still keeps the same job
+      csched_load_relaxed(&each->keeps) == worker->keeps_seen) // still the same job, whose age is known
     return now >= worker->kept_since + AGE;                    // Speed only
   uint32_t used = csched_load_relaxed(&pool->slots_used);      // WK2: misses no worker
-  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // round robin
+  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // not always the same
   worker->victim = NULL;
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
     each = &pool->slots[(from + i) % used];
     if (csched_load_relaxed(&each->kept) != 0) worker->victim = each; // racy read, rechecked by the exchange
   }
   if (worker->victim != NULL) worker->keeps_seen = csched_load_relaxed(&worker->victim->keeps); // Speed only
-  worker->kept_since = now;
+  worker->kept_since = now; // the job's age is counted from here
   return now == 0 && worker->victim != NULL;
 }
 
@@ -220,7 +225,7 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
   if (kept == 0) return NULL;
   *chosen = class_of(pool, kept);
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
-    csched_pool_wake_(pool, false); // F2: submitters skipped their wakes while this worker searched
+    csched_pool_wake_(pool, false); // F2: submitters have skipped their wakes, because this worker searched
   return job_of(kept);
 }
 
@@ -228,7 +233,7 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
   if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
-    job = steal_kept(worker, chosen); // WK9: else a job kept behind an endless job waits while other work comes
+    job = steal_kept(worker, chosen); // WK9: it may be kept behind an endless job, and all workers stay busy
   if (job == NULL) job = claim_own_kept(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = dequeue(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = steal_kept(worker, chosen);
@@ -243,43 +248,44 @@ static bool has_nice(const csched_pool_worker *worker, int nice) {
          (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: own thread's id
 }
 
-// Does: sets the nice value of the worker's thread, unless the thread could not lower that value again.
+// Does: sets the thread's nice value to `nice` above `base_nice`, unless it could not lower that again. If it cannot lower the value: `is_stuck`.
 static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise after a failure
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(has_nice(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
-                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: read while the worker is idle
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: read while the worker sleeps
   if (is_set) worker->nice = nice;
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all workers store 0
 }
 
-bool csched_pool_keeps_follow_up_(void) { // WK10: marks the job just kept as the follow-up
+// Called after csched_pool_keep_. Returns: whether the kept job is being submitted as the follow-up, which it marks as KEPT.
+bool csched_pool_keeps_follow_up_(void) { // WK10: the follow-up is kept
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
   worker->follow_up = CSCHED_FOLLOW_UP_KEPT;
   return true;
 }
 
-// Does: runs the follow-up before any other job, because the follow-up belongs to the job that submitted it.
+// Does: runs the follow-up of the job that has just ended; drops it if the pool drops its work.
 static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // WK10: before any other job
   worker->follow_up = CSCHED_FOLLOW_UP_NONE;
   uintptr_t kept = claim_kept(worker);
-  if (kept == 0) return; // WK9: another worker has stolen the follow-up
+  if (kept == 0) return; // WK9: stolen: another worker runs the follow-up
   if (CSCHED_UNLIKELY(csched_pool_is_dropping_(worker->pool))) csched_target_discard(job_of(kept));
   else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
 }
 
-// Does: runs `job`, and then its follow-up, at the nice value of `class`, or at a donated one. `class` becomes the worker's class meanwhile.
+// Does: runs `job`, and then its follow-up, as jobs of `class`, at its nice value; at nice 0 if a waiting thread donates a higher priority.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
-  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // WK7: donation
+  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // WK7: donated
   csched_job_perform_on_(job, &class->target);
   if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
-  if (outer != NULL) set_nice(worker, outer->nice); // the outer job continues: it is inside csched_pool_wait
+  if (outer != NULL) set_nice(worker, outer->nice); // the outer job, inside csched_pool_wait, continues
 }
 
 // Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once, and that job may fork.
@@ -295,7 +301,7 @@ static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = next_job(worker, &class);
   if (job == NULL) return !worker->is_surplus && csched_pool_help_(worker);
-  long number = class - worker->pool->classes; // 0 to 3: a priority
+  long number = class - worker->pool->classes; // 0 to 3: a priority; 4: timers to deliver; 5: jobs to discard
   if (CSCHED_UNLIKELY(number == CSCHED_DELIVERIES)) deliver_timer(worker, job);
   else if (CSCHED_UNLIKELY(number == CSCHED_DEFERRED || csched_pool_is_dropping_(worker->pool)))
     csched_target_discard(job);
@@ -308,7 +314,7 @@ static void worker_loop(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
-    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers run jobs too
+    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers also run jobs
     if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
         run_one(worker)) { // racy read: only this worker stores a job in `kept`
       csched_pool_after_job_(worker);
@@ -361,16 +367,17 @@ static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps 
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
-  csched_pool_after_job_(worker);
+  csched_pool_after_job_(worker); // the worker counts as running again
   worker->class = NULL;
   worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: the follow-up is now an ordinary kept job
   if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
   csched_pool_end_help_(worker);
   csched_pool_forget_forks_(worker);
-  if (csched_pool_start_worker_(worker->pool, worker) != 0) csched_os_finally_(worker_loop, thread_ended, worker);
+  if (csched_pool_start_worker_(worker->pool, worker) != 0)
+    csched_os_call_with_cleanup_(worker_loop, thread_ended, worker);
 }
 
-// Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not left, then frees its slot.
+// Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not left the pool; frees the slot.
 static void thread_ended(void *context) {
   csched_pool_worker *worker = context;
   if (csched_pool_worker_here_ == NULL) return; // the thread was replaced, is in a fork's child, or ran this before
@@ -386,10 +393,10 @@ static void thread_ended(void *context) {
     worker->life = VACANT;
     csched_os_thread_detach_(worker->os); // WK3: an open pool may not join the thread for a long time
   }
-  csched_lock_unlock(&pool->slots_lock); // the final access to the pool
+  csched_lock_unlock(&pool->slots_lock); // this thread's final access to the pool
 }
 
-static void worker_main(void *context) { csched_os_finally_(run_worker, thread_ended, context); }
+static void worker_main(void *context) { csched_os_call_with_cleanup_(run_worker, thread_ended, context); }
 
 // Returns: a slot without a running thread, other than that of `leaving`; NULL: none.
 static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
@@ -403,22 +410,21 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   csched_pool *pool = worker->pool;
   if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's previous thread
   worker->life = VACANT;
-  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: `counts` already counts the worker so
+  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as the worker is counted in `counts`
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
   worker->nice = 0;
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->id, 0u);                  // racy write: no thread yet
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: under the lock
-  if (used < worker->number)
-    csched_store_relaxed(&pool->slots_used, worker->number); // WK2: raised before the thread runs
+  csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: under the lock
+  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before the thread starts
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
 }
 
-// Does: takes over the slot of a sleeping thread: ends and joins that thread, then runs as the worker.
+// The body of a thread started by csched_pool_replace_. Does: ends and joins the sleeping thread of the slot, then runs as its worker.
 static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_worker *worker = context;
   csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds it until `os` and `replaced` are written
@@ -428,12 +434,13 @@ static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_os_thread_join_(replaced);
   csched_pool_set_idle_(worker, false);
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
-  worker->is_searching = true;                 // its waker has counted it as searching
+  worker->is_searching = true;                 // the caller of csched_pool_replace_ has counted it
   run_worker(worker);
 }
 
-static void take_over_main(void *context) { csched_os_finally_(take_over_slot, thread_ended, context); }
+static void take_over_main(void *context) { csched_os_call_with_cleanup_(take_over_slot, thread_ended, context); }
 
+// Does: if the thread of `worker`, which sleeps, is stuck at a high nice value, starts another thread in its slot. Returns: whether it did.
 bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck thread
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
@@ -455,13 +462,14 @@ void csched_pool_join_workers_(csched_pool *pool) {
   }
 }
 
+// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a free slot. Returns: 0 or an errno value.
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving) {
   for (;;) {
     csched_lock_lock(&pool->slots_lock);
     csched_pool_worker *worker = find_slot_locked(pool, leaving);
     int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
     csched_lock_unlock(&pool->slots_lock);
-    if (worker != NULL || leaving != NULL) return error;
+    if (worker != NULL || leaving != NULL) return error; // a leaving thread does not wait
     csched_nap_(20000); // ns: a worker that has left, and is no longer counted, will soon free its slot
   }
 }

@@ -1,4 +1,4 @@
-// Writes a dump: a text with a line for each thread (what it runs), each scheduler (its state), and each sleeping thread (what it waits for).
+// Writes a dump: a text with a line for each thread (what it runs), scheduler (its state), and sleeping thread (what it waits for).
 //
 // Dumps use the fork list (csched_os_atfork_, platform.h), which contains each thread and scheduler while it exists. A dump walks this list in steps:
 // it locks the list, fills a buffer, inserts `marker` in front of the next entry, unlocks the list, and writes the buffer.
@@ -33,7 +33,7 @@
 
 enum { BUFFER = 16384, LINE = 1536 }; // bytes of the buffer; the most bytes of one line
 
-// A dump in progress. `describe`: adds the line of a fork-list entry if the entry is of the present kind, such as a loop. Returns: whether it is.
+// A dump in progress. `describe`: adds the line of a fork-list entry, if the entry is of one kind, such as a loop; returns whether it is.
 typedef struct dump {
   int fd, error; // `error`: errno value of the first write that failed; 0: none
   bool (*describe)(const csched_atfork *atfork, csched_text *text);
@@ -41,26 +41,26 @@ typedef struct dump {
   char buffer[BUFFER];
 } dump;
 
-static csched_lock one_at_a_time; // guards `marker`: one dump at a time
-static csched_atfork marker;      // an entry of the fork list: the dump's position, while the list is unlocked
+static csched_lock dump_lock; // guards `marker`, so that there is one dump at a time
+static csched_atfork marker;  // an entry of the fork list: the dump's position, while the list is unlocked
 
 static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) one_at_a_time = (csched_lock)CSCHED_LOCK_INIT;
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) dump_lock = (csched_lock)CSCHED_LOCK_INIT;
 }
 static csched_atfork atfork; // calls dump_at_fork at each fork
 
-// Does: locks out other dumps, and unlinks the marker. The caller unlocks `one_at_a_time`.
+// Does: locks `dump_lock`, so that the caller may use `marker`, and unlinks `marker`. The caller unlocks later.
 static void lock_marker(void) {
   csched_os_atfork_(&atfork, dump_at_fork);
-  csched_lock_lock(&one_at_a_time);
+  csched_lock_lock(&dump_lock);
   marker.handler = dump_at_fork;
-  csched_os_atfork_end_(&marker); // in a child of fork, the parent's dump may have linked the marker
+  csched_os_atfork_end_(&marker); // only linked here in a child of fork, by a dump of the parent
 }
 
 // MARK: waits
 
-// Requires: `wait` is valid memory, since the fork list is locked. The thread may change it meanwhile.
+// Returns: a copy of what a thread waits for, which that thread may change meanwhile. Requires: the fork list is locked, so `wait` is valid memory.
 static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
   return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory, racy read
                             csched_load_relaxed(&wait->what),     // DP1: valid memory, racy read
@@ -69,17 +69,17 @@ static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
 
 // MARK: text
 
-// Does: adds the time since the run's start. The recorder (job/recorder.c) reads the clock for one run in 64, and for the first run after a sleep. So
-// the time is an upper bound; it is exact for the first run after a sleep.
-static void add_begun(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
-  csched_time begun = csched_recorder_since_(recorder, run), now = csched_now();
-  if (begun == 0 || begun > now) return;
+// Does: adds the time since the start of the thread's most recent run of `run`, as an upper bound: the recorder (job/recorder.c) reads the clock only
+// for one run in 64, and for the first run after a sleep. Adds nothing if the time is not known.
+static void add_running_time(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
+  csched_time start = csched_recorder_run_start_(recorder, run), now = csched_now();
+  if (start == 0 || start > now) return;
   csched_text_add_(text, "; begun at most ");
-  csched_text_span_(text, now - begun);
+  csched_text_span_(text, now - start);
   csched_text_add_(text, " ago");
 }
 
-// Does: adds the name of the user's function that `job` calls, or else of its type's `run`. Requires: the fork list is not locked (DP2).
+// Does: adds the name of the user's function that `job` calls, or of its type's `run`. `copy`: of `job`. Requires: the fork list is unlocked (DP2).
 static void add_code(csched_text *text, const csched_job *job, const csched_job *copy, const csched_job_type *type) {
   char name[200];
   uintptr_t code = csched_observe_code_of_(job, copy);
@@ -88,8 +88,8 @@ static void add_code(csched_text *text, const csched_job *job, const csched_job 
   csched_text_add_(text, name);
 }
 
-// Does: adds the function of the job `text->first_job`, which the description of a target has stored; nothing if NULL. Adds the time since its
-// submission, if that was observed. Requires: the fork list is not locked (DP2).
+// Does: adds the function of the job `text->first_job`, and the time since its submission, if that was observed. Adds nothing for NULL. The target's
+// description has stored the job: it is the target's first waiting job. Requires: the fork list is not locked (DP2).
 static void add_first_job(csched_text *text) {
   csched_job job;
   csched_job_type type;
@@ -107,12 +107,12 @@ static void add_first_job(csched_text *text) {
   csched_text_add_(text, " ago");
 }
 
-// Does: adds what the thread runs in `frame`, up to "of": the caller adds the target. `recorder`: the thread's for its innermost frame, else NULL.
+// Does: adds what a thread runs in the context frame `frame`, up to "of". `recorder`: the thread's, if `frame` is its innermost one; else NULL.
 static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
   const csched_job *running = frame->job;
-  if (running == NULL) {
+  if (running == NULL) { // a node, or a target that was entered without a job
     csched_text_add_(text, "inside of ");
     return;
   }
@@ -125,7 +125,7 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
   csched_text_target_(text, "runs job", running, "");
   csched_text_add_(text, " (");
   add_code(text, running, &job, &type);
-  add_begun(text, recorder, type.run);
+  add_running_time(text, recorder, type.run);
   csched_text_add_(text, ") of ");
 }
 
@@ -147,7 +147,7 @@ static void describe_thread(const csched_frames_seen *seen, const csched_dump_wa
   csched_text_span_(text, csched_now() - wait->since);
 }
 
-// Does: adds the target's description. Returns: false if `target` is NULL: the entry of the fork list is of another kind.
+// Does: adds the target's description. Returns: false: `target` is NULL, because the entry of the fork list is of another kind.
 static bool describe_target(const csched_target *target, csched_text *text) {
   if (target == NULL) return false;
   if (target->type->describe_ != NULL) {
@@ -160,6 +160,7 @@ static bool describe_target(const csched_target *target, csched_text *text) {
   return true;
 }
 
+// The values of `describe` in a dump: one function for each kind of target.
 static bool describe_loop(const csched_atfork *each, csched_text *text) {
   return describe_target(csched_loop_of_atfork_(each), text);
 }
@@ -172,7 +173,6 @@ static bool describe_virtual(const csched_atfork *each, csched_text *text) {
 static bool describe_queue(const csched_atfork *each, csched_text *text) {
   return describe_target(csched_serial_of_atfork_(each), text);
 }
-
 static bool describe_limit(const csched_atfork *each, csched_text *text) {
   return describe_target(csched_limit_of_atfork_(each), text);
 }
@@ -184,28 +184,28 @@ static void flush(dump *dump) {
   dump->text = csched_text_in_(dump->buffer, BUFFER);
 }
 
-static bool has_room(const dump *dump) { return dump->text.end - dump->text.at >= LINE; }
+static bool has_room(const dump *dump) { return dump->text.end - dump->text.at >= LINE; } // for one more line
 
 static void end_line(dump *dump) {
   csched_text_add_(&dump->text, "\n");
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds a line for an entry of the fork list, without the newline if a first job must be added. Returns: false, with no change, if the previous
-// line lacks its first job, or the buffer is full. The caller then unlocks the list, adds or writes them, and retries this entry.
-static bool add_one(csched_atfork *each, void *context) {
+// Does: adds the line of an entry of the fork list; without its newline if complete_line must add a first job. Returns: false, with no change: the
+// previous line is not complete, or the buffer is full. The caller unlocks the list, calls complete_line, and retries.
+static bool add_line(csched_atfork *each, void *context) {
   dump *dump = context;
   if (!has_room(dump) || dump->text.first_job != NULL) return false;
-  csched_text whole = dump->text;
-  dump->text.end = dump->text.at + LINE - 1; // limits the line, and leaves room for the newline
-  bool is_one = dump->describe(each, &dump->text);
-  dump->text.end = whole.end;
-  if (is_one && dump->text.first_job == NULL) csched_text_add_(&dump->text, "\n");
+  csched_text unlimited = dump->text;
+  dump->text.end = dump->text.at + LINE - 1; // limits the line to LINE bytes with its newline
+  bool is_described = dump->describe(each, &dump->text);
+  dump->text.end = unlimited.end;
+  if (is_described && dump->text.first_job == NULL) csched_text_add_(&dump->text, "\n");
   return true;
 }
 
-// Does: completes the most recent line with the target's first job, if it has one. Writes a full buffer. Requires: the list is not locked (DP2).
-static void end_described(dump *dump) {
+// Does: completes the most recent line with the target's first job, if it has one. Writes a full buffer. Requires: the fork list is not locked (DP2).
+static void complete_line(dump *dump) {
   if (dump->text.first_job != NULL) {
     add_first_job(&dump->text);
     csched_text_add_(&dump->text, "\n");
@@ -213,34 +213,35 @@ static void end_described(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds the lines of all entries of one kind. False from csched_os_atfork_visit_ means that add_one refused an entry.
-static void add_all(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
+// Does: adds the lines of all entries of one kind. csched_os_atfork_visit_ returns true when add_line has refused an entry, and then continues there.
+static void add_lines(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
   dump->describe = describe;
-  while (csched_os_atfork_visit_(&marker, add_one, dump) && dump->error == 0) end_described(dump);
+  while (csched_os_atfork_visit_(&marker, add_line, dump) && dump->error == 0) complete_line(dump);
   csched_os_atfork_end_(&marker);
-  end_described(dump);
+  complete_line(dump);
 }
 
-// Copies of threads, made while the fork list is locked. DP2: names of functions are looked up after the unlock. The lookup locks the loader, and a
-// library that is being loaded may create schedulers under the loader's lock: that locks the fork list.
+// Copies of threads, made while the fork list is locked. DP2: names of functions are looked up after the unlock, because the lookup locks the loader.
+// A library that is being loaded may create schedulers under the loader's lock, which locks the fork list.
 typedef struct threads {
   int count;
-  csched_frames_seen seen[8];
+  csched_frames_seen seen[8]; // the threads of one step of add_threads
   csched_dump_wait waits[8];
 } threads;
 
-// Returns: false if `noted` is full.
+// Does: copies the thread of `each`, if the entry is a thread's. Returns: false: no room for the copy.
 static bool copy_thread(csched_atfork *each, void *context) {
   threads *noted = context;
   if (noted->count == sizeof noted->seen / sizeof noted->seen[0]) return false;
   csched_frames_seen *seen = &noted->seen[noted->count];
-  if (csched_frames_look_(each, seen)) noted->waits[noted->count++] = copy_wait(seen->wait);
+  if (csched_frames_copy_(each, seen)) noted->waits[noted->count++] = copy_wait(seen->wait);
   return true;
 }
 
+// Does: adds the lines of all threads: copies some with the fork list locked, adds their lines with the list unlocked, and repeats.
 static void add_threads(dump *dump) {
   threads noted;
-  bool has_more; // a thread found `noted` full
+  bool has_more; // `noted` was full, so there are more threads
   do {
     noted.count = 0;
     has_more = csched_os_atfork_visit_(&marker, copy_thread, &noted);
@@ -252,23 +253,23 @@ static void add_threads(dump *dump) {
   csched_os_atfork_end_(&marker);
 }
 
-// MARK: sleepers
+// MARK: sleepers: threads that sleep for a lock or another blocking object (parking.h)
 
-// The kind of object in the buckets that are not of locks.
-static const char OTHERS[] = "condition, semaphore, latch, group or rwlock";
+// What a sleeper waits for if its bucket is not of locks. All these objects share the buckets.
+static const char OTHER_KINDS[] = "condition, semaphore, latch, group or rwlock";
 
 // The bucket's lock keeps the sleepers valid. The system copies them because ThreadSanitizer would report a plain read as a race.
-int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
+int csched_sleepers_copy_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
   int count = 0;
   for (; each != NULL && count < most && csched_os_copy_if_mapped_(&copy, each, sizeof copy);
        each = TAILQ_NEXT(&copy, link)) {
-    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_; // the first buckets are those of csched_lock
+    bool is_lock = index < (int)CSCHED_LOCK_WAITER_FLAGS_; // only the first buckets are of locks
     uint32_t owner = is_lock ? csched_lock_owner_seen_(copy.address) : 0;
-    uint32_t thread = csched_lock_thread_of_(copy.thread);
-    if (owner != 0) owner = csched_lock_thread_of_(owner); // from the lock's number of the thread to the system's
-    found[count++] = (csched_sleeping){is_lock ? "lock" : OTHERS, copy.address, copy.since, thread, owner};
+    uint32_t thread = csched_lock_thread_of_(copy.thread); // from the lock's number of the thread to the system's
+    if (owner != 0) owner = csched_lock_thread_of_(owner);
+    found[count++] = (csched_sleeping){is_lock ? "lock" : OTHER_KINDS, copy.address, copy.since, thread, owner};
   }
   csched_bucket_unlock_(bucket);
   return count;
@@ -277,7 +278,7 @@ int csched_sleepers_look_(int index, csched_sleeping *found, int most) {
 static void add_sleeping(dump *dump, int index) {
   enum { MOST = 64 }; // lines for one bucket
   csched_sleeping found[MOST];
-  int count = csched_sleepers_look_(index, found, MOST);
+  int count = csched_sleepers_copy_(index, found, MOST);
   for (int i = 0; i < count; i++) {
     csched_text_target_(&dump->text, found[i].kind, found[i].address, "");
     if (found[i].owner != 0) csched_text_thread_(&dump->text, ", which belongs to ", found[i].owner);
@@ -304,31 +305,31 @@ int csched_dump(int fd) {
   lock_marker();
   add_head(&dump);
   add_threads(&dump);
-  add_all(&dump, describe_loop);
-  add_all(&dump, describe_pool);
-  add_all(&dump, describe_virtual);
-  add_all(&dump, describe_queue);
-  add_all(&dump, describe_limit);
+  add_lines(&dump, describe_loop);
+  add_lines(&dump, describe_pool);
+  add_lines(&dump, describe_virtual);
+  add_lines(&dump, describe_queue);
+  add_lines(&dump, describe_limit);
   for (int i = 0; i < CSCHED_BUCKETS_; i++) add_sleeping(&dump, i);
   csched_text_add_(&dump.text, "Scheduler: end of dump\n");
   flush(&dump);
-  csched_lock_unlock(&one_at_a_time);
+  csched_lock_unlock(&dump_lock);
   return dump.error;
 }
 
-// MARK: one thread
+// MARK: one thread, for the watchdog
 
-// The thread to find, and the copy of its state.
+// The system's number of the thread to find, and copies of its context frames and wait.
 typedef struct wanted_thread {
   uint32_t thread;
   csched_frames_seen seen;
   csched_dump_wait wait;
 } wanted_thread;
 
-// Returns: false when the thread was found, and copied.
+// Does: copies the thread of `each`, if it is the wanted one. Returns: false: copied, so the visit ends.
 static bool copy_if_wanted(csched_atfork *each, void *context) {
   wanted_thread *wanted = context;
-  if (!csched_frames_look_(each, &wanted->seen) || wanted->seen.thread != wanted->thread) return true;
+  if (!csched_frames_copy_(each, &wanted->seen) || wanted->seen.thread != wanted->thread) return true;
   wanted->wait = copy_wait(wanted->seen.wait);
   return false;
 }
@@ -338,7 +339,7 @@ void csched_dump_thread_(csched_text *text, uint32_t thread) {
   lock_marker();
   bool is_found = csched_os_atfork_visit_(&marker, copy_if_wanted, &wanted);
   csched_os_atfork_end_(&marker);
-  csched_lock_unlock(&one_at_a_time);
+  csched_lock_unlock(&dump_lock);
   if (!is_found) return;
   describe_thread(&wanted.seen, &wanted.wait, text);
   csched_text_add_(text, "\n");
@@ -346,7 +347,7 @@ void csched_dump_thread_(csched_text *text, uint32_t thread) {
 
 // MARK: one target
 
-// Up to INSIDE threads that run a job of one target, such as a pool: number, frame, and recorder. The recorder is NULL unless the frame is innermost.
+// At most INSIDE threads that run a job of `target`, such as a pool. `recorders`: NULL unless the context frame is the thread's innermost one.
 enum { INSIDE = 8 };
 typedef struct inside {
   const csched_target *target;
@@ -356,11 +357,11 @@ typedef struct inside {
   const csched_recorder *recorders[INSIDE];
 } inside;
 
-// Does: copies the thread's innermost frame of the target, if it has one. Returns: false when `noted` is full.
+// Does: copies the innermost context frame of the thread of `each` that is of `noted->target`, if there is one. Returns: false: `noted` is full.
 static bool copy_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
   csched_frames_seen seen;
-  if (!csched_frames_look_(each, &seen)) return true;
+  if (!csched_frames_copy_(each, &seen)) return true;
   for (int i = 0; i < seen.count; i++) {
     if (seen.frames[i].target != noted->target) continue;
     noted->threads[noted->count] = seen.thread;
@@ -381,38 +382,39 @@ static void add_inside(csched_text *text, const inside *noted) {
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// The delayed jobs of one target. The timers of its root contain them, among the jobs of other targets, and a search visits all of these. So only
-// csched_target_describe counts delayed jobs; a dump does not.
+// The delayed jobs of one target. They are in the timers of its root (the end of its chain of bases), among jobs of other targets. A search visits
+// all of these jobs, so only csched_target_describe counts delayed jobs; a dump does not.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
-  csched_time first; // the least deadline
+  csched_time first; // the least deadline; FOREVER: none
   bool is_whole;     // false: a search has stopped at its limit of timers
 } delayed;
 
-// Does: adds the target's jobs in `timers` to `delayed`.
+// Does: adds the jobs of `delayed->target` in `timers` (NULL: none) to `delayed`.
 static void count_delayed(csched_timers *timers, delayed *delayed) {
-  static const size_t MOST = 100000; // timers of one search
+  static const size_t MOST = 100000; // how many timers one search visits
   size_t count;
   csched_time first;
   if (timers == NULL) return;
-  delayed->is_whole = csched_timers_look_for_(timers, delayed->target, MOST, &count, &first) && delayed->is_whole;
+  delayed->is_whole = csched_timers_count_for_(timers, delayed->target, MOST, &count, &first) && delayed->is_whole;
   delayed->count += count;
   if (first < delayed->first) delayed->first = first;
 }
 
-// A user's own target has no timers: its delayed jobs are in the timers of a pool, so all pools are searched.
+// Does: as count_delayed, if `each` is of a pool. For a root of a user's own type: its delayed jobs are in a pool's timers. Returns: true: continue.
 static bool count_delayed_in_pool(csched_atfork *each, void *context) {
   const csched_target *pool = csched_pool_of_atfork_(each);
   if (pool != NULL) count_delayed(csched_pool_timers_seen_(pool), context);
   return true;
 }
 
+// Does: adds the number of the target's delayed jobs, and the time to the first deadline; in virtual time (`ticks`) that deadline.
 static void add_delayed(csched_text *text, const csched_target *target) {
   csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target);
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
   csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
-  if (timers == NULL) timers = csched_pool_timers_seen_(root);
+  if (timers == NULL) timers = csched_pool_timers_seen_(root);     // each is NULL unless the root is of that kind
   if (root == target && (timers != NULL || ticks != NULL)) return; // a root's description contains these counts
   count_delayed(timers != NULL ? timers : ticks, &found);
   if (timers == NULL && ticks == NULL) csched_os_atfork_visit_(&marker, count_delayed_in_pool, &found);
@@ -436,7 +438,7 @@ size_t csched_target_describe(const csched_target *target, char *text, size_t si
   csched_os_atfork_end_(&marker);
   describe_target(target, &line);
   if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
-  csched_lock_unlock(&one_at_a_time);
+  csched_lock_unlock(&dump_lock);
   add_inside(&line, &noted);
   add_first_job(&line);
   *line.at = 0;
@@ -448,7 +450,7 @@ typedef struct wanted_target {
   csched_text *text;
 } wanted_target;
 
-// Returns: whether `target` is a priority of the pool whose first priority is the target `pool`; false if `pool` is NULL.
+// Returns: whether `target` is one of the targets of a pool, which has one for each priority. `pool`: the pool's first target; NULL: no pool, false.
 static bool is_of_pool(const csched_target *pool, const csched_target *target) {
   const csched_pool_class *first = (const csched_pool_class *)pool;
   for (int i = 0; pool != NULL && i < CSCHED_PRIORITIES; i++)
@@ -456,7 +458,7 @@ static bool is_of_pool(const csched_target *pool, const csched_target *target) {
   return false;
 }
 
-// Returns: false when the entry is of the wanted target, which is then described.
+// Does: describes the wanted target, if `each` is its entry. Returns: false: described, so the visit ends.
 static bool describe_if_wanted(csched_atfork *each, void *context) {
   const wanted_target *wanted = context;
   const csched_target *target = wanted->target;
@@ -472,7 +474,7 @@ void csched_dump_target_(csched_text *text, const csched_target *target) {
   lock_marker();
   bool is_found = csched_os_atfork_visit_(&marker, describe_if_wanted, &wanted);
   csched_os_atfork_end_(&marker);
-  csched_lock_unlock(&one_at_a_time);
+  csched_lock_unlock(&dump_lock);
   if (!is_found) return;
   add_first_job(text);
   csched_text_add_(text, "\n");

@@ -14,8 +14,8 @@ typedef struct csched_sleeping {
   csched_time since;      ///< csched_now at the start of the sleep
   uint32_t thread, owner; ///< system's numbers: the sleeper; the lock's owner, 0 unless `address` is an owned lock
 } csched_sleeping;
-/// Does: copies at most `most` sleepers of bucket number `bucket` (parking.h) to `found`. Returns: the number of copies.
-int csched_sleepers_look_(int bucket, csched_sleeping *found, int most);
+/// Does: copies at most `most` sleepers of the bucket number `bucket` (parking.h) to `found`. Returns: the number of copies. Thread: any.
+int csched_sleepers_copy_(int bucket, csched_sleeping *found, int most);
 
 /// Does: adds the line of a dump for `thread`; nothing if the thread has no list of context frames. Requires: the caller holds no lock.
 void csched_dump_thread_(csched_text *text, uint32_t thread);

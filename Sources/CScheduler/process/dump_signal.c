@@ -1,5 +1,6 @@
 // Writes a dump at a signal. First the signal handler writes a table of threads and loops, then the writer, the thread "csched-dump", a whole dump.
-// States of asked, a futex: ASKED times the number of signals, plus ENDING when the writer must end · served: `asked` before the newest dump
+// States of asked, a futex: ASKED (2) times the number of signals, plus ENDING (1) when the writer must end
+//   served, of the writer: the value of `asked` for which it has written a dump
 // Invariants
 //   DS1  After a signal the writer starts and finishes a whole dump, unless csched_dump_on_signal ends the writer first. The handler adds to `asked`,
 //       then wakes the writer. The writer checks `asked` before it sleeps, so it misses no signal. All signals during one dump cause one more dump.
@@ -19,23 +20,23 @@
 #include "../loop/loop_internal.h"
 #include <errno.h>
 
-enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 }; // slots of each table; frames written for a thread
-enum { ENDING = 1, ASKED = 2 };                      // see States
-// The installed handler, and the writer.
+enum { SLOTS = CSCHED_DUMP_SLOTS, MOST_FRAMES = 8 }; // slots of each table; context frames written for a thread
+enum { ENDING = 1, ASKED = 2 };                      // in `asked`: a flag; one signal
+// The installed handler, and the writer: the thread that writes whole dumps.
 static struct {
-  csched_lock lock; // guards the following fields, except `fd` and `asked`
-  csched_atfork atfork;
+  csched_lock lock;         // guards the following fields, except `fd` and `asked`
+  csched_atfork atfork;     // calls dump_signal_at_fork
   csched_os_handler before; // the signal's previous handler
   csched_os_thread thread;
   int signal;      // 0: no handler is installed
   bool has_thread; // the writer exists
   int32_t fd;      // where dumps are written
-  uint32_t asked;
+  uint32_t asked;  // futex: ASKED times the number of signals, plus ENDING
 } writer;
 
 // MARK: the handler
 
-// Does: adds the function of the frame's job, unless the job was freed or is a placeholder, and the target.
+// Does: adds the address of the function of the context frame's job, and the target. Without the function, if the job was freed or is a placeholder.
 static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_job job;
   csched_job_type type = {NULL, NULL, NULL};
@@ -46,7 +47,7 @@ static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_text_target_(text, " of", frame->target, "");
 }
 
-// Does: writes the line of a thread. The system copies frames and jobs, because another thread may free them. The outermost frame is a sentinel.
+// Does: writes the line of the thread whose csched_frame_top_ is at `top`. The system copies context frames and jobs, which another thread may free.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -58,7 +59,7 @@ static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
     if (!csched_os_copy_if_mapped_(&copy, each, sizeof copy) || copy.outer == NULL) break;
     add_frame(&text, &copy);
   }
-  text.end++; // `text` ends one byte before `line`: room for the newline
+  text.end++; // the last byte of `line`, which `text` has left for the newline
   csched_text_add_(&text, "\n");
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
@@ -68,7 +69,8 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_text text = csched_text_in_(line, sizeof line);
   uint32_t thread, closing;
   size_t timers;
-  if (!csched_loop_see_(loop, &thread, &closing, &timers)) return; // the loop was freed, or the system refuses the copy
+  if (!csched_loop_copy_state_(loop, &thread, &closing, &timers))
+    return; // the loop was freed, or the system refuses the copy
   csched_text_target_(&text, "loop", loop, "");
   csched_text_add_(&text, thread != 0 ? " of thread " : " of no thread");
   if (thread != 0) csched_text_number_(&text, thread);
@@ -78,7 +80,7 @@ static void write_loop(int fd, const csched_target *loop) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-// Does: writes a headline. `missing`: how many threads or loops have no slot, because the table was full.
+// Does: writes the headline `what` of a table. `missing`: how many threads or loops the table lacks, because it was full.
 static void write_head(int fd, const char *what, uint32_t missing) {
   char line[128];
   csched_text text = csched_text_in_(line, sizeof line);
@@ -92,9 +94,10 @@ static void write_head(int fd, const char *what, uint32_t missing) {
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-static void handle(int signal) { // DS2: the signal-safe handler
+// Does: writes the tables of threads and loops, and wakes the writer.
+static void handle(int signal) { // DS2: the signal handler: no locks, no allocation
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: a plain number
+  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: only its value matters
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
@@ -106,7 +109,7 @@ static void handle(int signal) { // DS2: the signal-safe handler
     const csched_target *loop = csched_dump_see_loop_(i);
     if (loop != NULL) write_loop(fd, loop);
   }
-  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: a new value, then the wake
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: changes `asked`, then wakes
   csched_futex_wake_(&writer.asked, 1);
   errno = saved;
 }
@@ -116,16 +119,16 @@ static void handle(int signal) { // DS2: the signal-safe handler
 static void write_dumps(void *unused) {
   (void)unused;
   csched_os_thread_set_name_("csched-dump");
-  csched_os_thread_leave_count_();
-  uint32_t asked, served = 0;
+  csched_os_thread_leave_count_(); // the library's own threads do not count as the program's
+  uint32_t asked, served = 0;      // served: the value of `asked` before the newest dump
   while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: checked before each sleep
-    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: a plain number
+    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: only its value matters
     else csched_futex_wait_(&writer.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
 }
 
-static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: a child has no writer
+static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // DS3: the handler stays
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   writer.lock = (csched_lock)CSCHED_LOCK_INIT;
@@ -144,7 +147,7 @@ static int start_locked(void) {
   return error;
 }
 
-// Does: restores the previous handler, and ends the writer.
+// Does: restores the signal's previous handler, and ends the writer, if they were begun.
 static void end_locked(void) {
   if (writer.signal != 0) csched_os_handle_signal_as_before_(writer.signal, &writer.before);
   writer.signal = 0;
@@ -158,9 +161,9 @@ static void end_locked(void) {
 int csched_dump_on_signal(int signal, int fd) {
   csched_os_atfork_(&writer.atfork, dump_signal_at_fork);
   csched_lock_lock(&writer.lock);
-  end_locked();
-  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler reads it
-  int error = signal != 0 ? start_locked() : 0;
+  end_locked();                                  // ends an earlier installation
+  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler is installed
+  int error = signal != 0 ? start_locked() : 0;  // 0: the caller only wants the end of dumps at signals
   if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &writer.before);
   if (signal != 0 && error == 0) writer.signal = signal;
   else end_locked();

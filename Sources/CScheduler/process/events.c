@@ -1,11 +1,11 @@
 // The most recent events of each thread: a ring for each thread, in which new events overwrite the oldest. csched_recorder_write reports them.
-// States of a slot: `stamp` 0: empty, or being written; else 1 + the event's number in the ring
+// States of a slot: `stamp` 0: empty, or being written; else 1 + the number of the event, counted from 0 in each ring
 // Invariants
 //   RE1  A report contains whole events only. The system copies the ring for the reader, which skips an event whose stamp does not match its number.
 //       The ring's thread clears the stamp before it changes the event, and stores the new stamp afterwards.
 //   RE2  A thread that adds an event never waits: the ring has no lock, and only its thread writes it.
 // Orderings
-//   stamp: release; the system's copy is not ordered, so one event of a thread that writes during the copy may be torn all the same
+//   stamp: release; but the system's copy is not ordered. So one event of a thread that adds events during the copy may be torn.
 //   ring: release, pairs with the reader's acquire, carries zeroed memory
 // Assumes: a signal handler that interrupts csched_events_add_ may cost one event.
 // Source: flight recorders of Java's and Go's runtimes.
@@ -18,22 +18,22 @@
 #include "../platform/platform.h"
 #include <errno.h>
 
-// EVENTS in a ring; RINGS in a report, of which WRITTEN events are written; bytes of the BUFFER; the most bytes of a LINE.
+// Events of a ring; most rings of a report; most events that a report writes; bytes of the buffer; most bytes of a line.
 enum { EVENTS = 1024, RINGS = 64, WRITTEN = 2000, BUFFER = 4096, LINE = 1024 };
 
-typedef struct slot { // see States
+typedef struct slot { // `stamp`: 1 + the event's number in the ring; 0: empty, or being written
   uint64_t stamp;
   csched_trace_event event;
 } slot;
 
 typedef struct csched_events {
-  uint64_t next; // number of the thread's next event
+  uint64_t next; // number of the thread's next event, from 0
   slot slots[EVENTS];
 } csched_events;
 
-// MARK: adding events, on the thread of the ring
+// MARK: adding events, on the thread that owns the ring
 
-// Returns: the thread's ring, which its first event allocates; NULL without memory.
+// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
 static csched_events *ring_of(csched_observer *observer) {
   if (observer->events == NULL)
     csched_store_release(&observer->events, // RE1: pairs with copy_rings
@@ -45,10 +45,10 @@ void csched_events_add_(csched_observer *observer, const csched_trace_event *eve
   bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: may be old
   csched_events *ring = is_on && observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) return;
-  uint64_t number = ring->next++; // RE2: one thread; a signal handler uses the next slot
+  uint64_t number = ring->next++; // RE2: only this thread; a signal handler takes the next
   slot *slot = &ring->slots[number % EVENTS];
-  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: the event is not whole
-  csched_fence_full();                             // RE1: the stamp before the event
+  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: from now on the event is not whole
+  csched_fence_full();                             // RE1: clears the stamp before the event changes
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
   csched_store_release(&slot->stamp, number + 1); // RE1: the event is whole
@@ -56,13 +56,13 @@ void csched_events_add_(csched_observer *observer, const csched_trace_event *eve
 
 // MARK: writing a report, on any thread
 
-// A report in progress: copies of the rings. `at`: for each ring, the number of the next event to write.
+// A report in progress, with copies of the rings.
 typedef struct report {
-  int fd, error; // `error`: errno value of the first write that failed; 0: none
-  bool may_wait; // a write may block
-  int count;     // of the rings
-  csched_text text;
-  uint64_t at[RINGS];
+  int fd, error;            // `error`: errno value of the first write that failed; 0: none
+  bool may_wait;            // false: a write that would block is an error
+  int count;                // number of copied rings
+  csched_text text;         // the free part of `buffer`
+  uint64_t position[RINGS]; // for each ring, the number of the next event to write
   csched_events rings[RINGS];
   char buffer[BUFFER];
 } report;
@@ -74,12 +74,13 @@ static void flush(report *report) {
   report->text = csched_text_in_(report->buffer, BUFFER);
 }
 
+// Does: copies the rings that have events, at most RINGS. A ring with more than EVENTS events has only the newest EVENTS of them.
 static void copy_rings(report *report) {
   for (csched_observer *each = csched_observers_(); each != NULL && report->count < RINGS; each = each->next) {
     const csched_events *ring = csched_load_acquire(&each->events); // RE1: pairs with ring_of
     csched_events *copy = &report->rings[report->count];
     if (ring == NULL || !csched_os_copy_if_mapped_(copy, ring, sizeof *copy) || copy->next == 0) continue;
-    report->at[report->count++] = copy->next > EVENTS ? copy->next - EVENTS : 0;
+    report->position[report->count++] = copy->next > EVENTS ? copy->next - EVENTS : 0;
   }
 }
 
@@ -88,25 +89,25 @@ static csched_time time_of(const csched_trace_event *event) {
   return event->what == CSCHED_OCCURRED_RUN ? event->time + event->span : event->time; // a run is added at its end
 }
 
-// Returns: the next event of ring `index`, which stays in the ring; NULL: none. Skips events that are not whole.
+// Does: advances `position` over events that are not whole. Returns: the next whole event of the copied ring `index`, not advanced over; NULL: none.
 static const csched_trace_event *peek(report *report, int index) {
   const csched_events *ring = &report->rings[index];
-  for (; report->at[index] < ring->next; report->at[index]++) {
-    const slot *slot = &ring->slots[report->at[index] % EVENTS];
-    if (slot->stamp == report->at[index] + 1) return &slot->event; // RE1: whole event
+  for (; report->position[index] < ring->next; report->position[index]++) {
+    const slot *slot = &ring->slots[report->position[index] % EVENTS];
+    if (slot->stamp == report->position[index] + 1) return &slot->event; // RE1: whole event
   }
   return NULL;
 }
 
-// Returns: the earliest event of all rings, and advances that ring's `at`; NULL: no more events.
-static const csched_trace_event *dequeue_earliest(report *report) {
+// Does: finds the earliest event of all copied rings, and advances its ring's `position`. Returns: the event; NULL: no more events.
+static const csched_trace_event *next_earliest(report *report) {
   const csched_trace_event *earliest = NULL;
   int from = 0;
   for (int i = 0; i < report->count; i++) {
     const csched_trace_event *event = peek(report, i);
     if (event != NULL && (earliest == NULL || time_of(event) < time_of(earliest))) earliest = event, from = i;
   }
-  if (earliest != NULL) report->at[from]++;
+  if (earliest != NULL) report->position[from]++;
   return earliest;
 }
 
@@ -119,7 +120,7 @@ static void add_code(csched_text *text, uintptr_t code) {
 
 // Does: adds `before` and the target's name, if the figures still belong to the event's target.
 static void add_target(csched_text *text, const char *before, const csched_trace_event *event) {
-  if (!csched_figures_are_(event->figures, event->number)) return;
+  if (!csched_figures_belong_to_(event->figures, event->number)) return;
   csched_text_add_(text, before);
   csched_text_add_(text, event->figures->name);
 }
@@ -152,11 +153,12 @@ static void add_event(csched_text *text, const csched_trace_event *event) {
     csched_text_target_(text, event->what == CSCHED_OCCURRED_BLOCK ? " for" : "", (void *)event->id, "");
   }
   if (event->what == CSCHED_OCCURRED_DROP)
-    csched_text_add_(text, ", "), csched_text_add_(text, REASONS[event->span & 3]);
+    csched_text_add_(text, ", "), csched_text_add_(text, REASONS[event->span & 3]); // a drop's `span` is its reason
   if (event->what == CSCHED_OCCURRED_RUN || event->what == CSCHED_OCCURRED_LOCK_WAIT)
     csched_text_add_(text, " after "), csched_text_span_(text, event->span);
 }
 
+// Does: adds the line of an event: how long ago, the thread, and what happened. Writes the buffer if it has no room for another line.
 static void write_line(report *report, const csched_trace_event *event, csched_time now) {
   csched_text_add_(&report->text, "  ");
   csched_text_span_(&report->text, now > time_of(event) ? now - time_of(event) : 0);
@@ -169,16 +171,16 @@ static void write_line(report *report, const csched_trace_event *event, csched_t
 
 static uint64_t count_events(const report *report) {
   uint64_t count = 0;
-  for (int i = 0; i < report->count; i++) count += report->rings[i].next - report->at[i];
+  for (int i = 0; i < report->count; i++) count += report->rings[i].next - report->position[i];
   return count;
 }
 
-// Does: writes the WRITTEN most recent events, in the order of time.
+// Does: writes the most recent events, at most WRITTEN, in the order of time.
 static void write_all(report *report) {
   csched_time now = csched_now();
   uint64_t count = count_events(report), skipped = count > WRITTEN ? count - WRITTEN : 0;
   csched_text_add_(&report->text, "Scheduler: the last events of all threads, the newest at the end\n");
-  for (const csched_trace_event *event; (event = dequeue_earliest(report)) != NULL && report->error == 0;)
+  for (const csched_trace_event *event; (event = next_earliest(report)) != NULL && report->error == 0;)
     if (skipped > 0) skipped--;
     else write_line(report, event, now);
 }
@@ -201,7 +203,7 @@ int csched_events_write_(int fd, bool may_wait) {
 
 void csched_events_forget_(void) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
-    if (each->events != NULL) each->events->next = 0;
+    if (each->events != NULL) each->events->next = 0; // copy_rings skips such a ring
 }
 
 int csched_events_begin(void) {
@@ -210,5 +212,5 @@ int csched_events_begin(void) {
 }
 void csched_events_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_EVENTS); }
 
-// Begins to record events if the environment variable SCHEDULER_RECORD is 1.
-__attribute__((constructor)) static void begin_as_asked(void) { csched_os_record_asked_(csched_events_begin); }
+// When the library is loaded: begins to record events if the environment variable SCHEDULER_RECORD is 1.
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_record_by_environment_(csched_events_begin); }

@@ -4,7 +4,7 @@
 
 #include "trace_internal.h"
 
-/// Does: if events are recorded, adds the event to the ring of `observer`, over the oldest event. Thread: its owner, also in a signal handler.
+/// Does: if events are recorded, adds the event to the ring of `observer`; a full ring loses its oldest. Thread: the owner, also in a signal handler.
 void csched_events_add_(csched_observer *observer, const csched_trace_event *event);
 
 /// Does: writes the most recent events of all threads, in the order of time; nothing unless events are recorded. `may_wait`: a write may block.

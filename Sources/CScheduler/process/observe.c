@@ -1,15 +1,15 @@
 // Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
-// `figures` are the counts of one target. A csched_observer is the record of one thread. The observers read both, such as the trace.
+// `figures` are the counts of one target. A csched_observer is the record of one thread. Observers such as the trace read figures and records.
 // States
 //   csched_observed_   0: no observer; else the bits of the observers (observe_internal.h)
 //   parts[i]           one of PARTS hash tables of waiting submissions, each with its own lock; an entry with `job` NULL is free
-//   levels[depth]      one run of a thread; `id` is 0 while the entry is free or changes, else the number of the submission
+//   runs[depth]        one run of a thread; `id` is 0 while the entry is free or changes, else the number of the submission
 //   targets[i]         an entry of the hash table of targets: NULL: free; GONE: its target was destroyed; else the target
 // Invariants
-//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So one end of the job is recorded.
+//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So only one end of each submission is recorded.
 //   OB2  A submission or a refusal does not wait long for a lock of this file. After LOCK_ATTEMPTS attempts the job stays unobserved, and `missed`
 //       counts the event. So a signal handler that has interrupted the lock's owner continues.
-//   OB3  A thread that reads a run of another thread gets the values of one run, not a mixture of two runs.
+//   OB3  A thread that reads a run of another thread gets the values of one run, never a mixture of two.
 //   OB4  Figures count for one target. When another target reuses the figures, their `number` changes.
 // Orderings
 //   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · `all`: release, pairs with acquire, carries zeroed tables
@@ -33,51 +33,52 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PARTS = 64, PLACES = 1024, MOST = PLACES / 8 * 7 }; // parts; entries of a part; how many may be used
-enum { TARGETS = 8192, FIGURES = TARGETS / 2 };            // entries of the hash table; figures
-enum { CODES = 16 };                                       // entries of `codes`
-enum { LOCK_ATTEMPTS = 200 };                              // see lock_bounded
+enum { PARTS = 64, ENTRIES = 1024, MOST = ENTRIES / 8 * 7 }; // parts; entries of a part; the most used entries of it
+enum { TARGETS = 8192, FIGURES = TARGETS / 2 };              // entries of the hash table of targets; of `figures`
+enum { CODES = 16 };                                         // entries of `codes`
+enum { LOCK_ATTEMPTS = 200 };                                // of lock_bounded
 
-typedef struct part {
+typedef struct part { // one of the hash tables of waiting submissions
   CSCHED_CACHE_ALIGNED csched_lock lock;
-  uint32_t count;
-  csched_seen places[PLACES];
+  uint32_t count;               // used entries
+  csched_seen entries[ENTRIES]; // `job` NULL: a free entry
 } part;
 
 typedef struct tables {
   part parts[PARTS];
-  const csched_target *targets[TARGETS];
-  uint32_t figures_of[TARGETS]; // for each entry of `targets`, an index into `figures`
+  const csched_target *targets[TARGETS]; // hash table
+  uint32_t figures_of[TARGETS];          // for each entry of `targets`, an index into `figures`
   csched_figures figures[FIGURES];
 } tables;
 
-static tables *all;                       // allocated once, never freed; NULL: there was never an observer
-static csched_lock changing;              // serialises changes of the observers and of `codes`
-static csched_lock naming;                // serialises writers of the target table
-static uint64_t ids, numbers, missed;     // newest submission's id, newest figures' number; lost events
-static csched_observer *observers;        // list of the threads' records, newest first; records are never freed
-static csched_observed_code codes[CODES]; // where jobs of some types store the user's function
-static uint32_t code_count;
-static csched_atfork atfork;
-static const csched_target *const GONE = (const csched_target *)1; // a search continues behind this entry
+static tables *all;                               // allocated once, never freed; NULL: there was never an observer
+static csched_lock observers_lock;                // serialises begins of observers, and changes of `codes`
+static csched_lock targets_lock;                  // serialises writers of the table of targets
+static uint64_t newest_id, newest_number, missed; // of the newest submission; of the newest figures; lost events
+static csched_observer *observers;                // list of the threads' records, newest first; records are never freed
+static csched_observed_code codes[CODES];         // where jobs of some types store the user's function
+static uint32_t code_count;                       // used entries of `codes`
+static csched_atfork atfork;                      // calls observe_at_fork
+static const csched_target *const GONE = (const csched_target *)1; // in `targets`: a search continues behind it
 
-// Returns: whether one of the library's own observers is on. Programs attached to the probes need no tables.
+// Returns: whether an observer that reads the tables is on; programs attached to the probes do not. The answer may be late: events are then missed.
 static bool is_observed_here(void) {
   return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be old
 }
 
+// Returns: the tables; NULL: there was never an observer.
 static tables *tables_here(void) {
-  return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_; zeroed tables
+  return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_'s release, which publishes zeroed tables
 }
 
 // MARK: bounded locking
 
-// Does: tries LOCK_ATTEMPTS times to lock: first spins, then naps 1 µs. Returns: whether it holds the lock; if not, counts one missed event.
-static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
+// Does: tries LOCK_ATTEMPTS times to lock: first spins, then naps 1 µs. Returns: true: locked; false: busy, and an event was counted as missed.
+static bool lock_bounded(csched_lock *lock) { // OB2: a signal handler may have interrupted the lock's owner
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     if (csched_lock_trylock(lock)) return true;
     if (i < LOCK_ATTEMPTS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
-    else csched_nap_(1000);
+    else csched_nap_(1000); // ns
   }
   csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return false;
@@ -85,77 +86,78 @@ static bool lock_bounded(csched_lock *lock) { // OB2: bounded wait
 
 uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count of events
 
-// MARK: waiting jobs. A part is an open-addressing table with linear probing; the hash of the job's address selects part and entry.
+// MARK: waiting jobs: submitted, not started. A part is an open-addressing table with linear probing; the job's address selects part and entry.
 
+// A hash is the address times 2^64 divided by the golden ratio; `>> 4`: these bits are 0. A part's index is the highest 6 bits, because PARTS is 2^6.
+// A search for a job in its part starts at the index first_index_of(job).
 static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
-// PARTS is 2^6, so the part's index is the highest 6 bits of the hash. The search for a job starts at its entry place_of.
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
-static size_t place_of(const csched_job *job) { return hash_of(job) >> 40 & (PLACES - 1); }
+static size_t first_index_of(const csched_job *job) { return hash_of(job) >> 40 & (ENTRIES - 1); }
 
-// Returns: the index of the entry of `job`, or, if there is none, of a free entry for it.
+// Returns: the index of the entry of `job`, or, if there is none, of a free entry for it. There is always a free one, because MOST < ENTRIES.
 static size_t find_locked(const part *part, const csched_job *job) {
-  size_t at = place_of(job);
-  while (part->places[at].job != NULL && part->places[at].job != job) at = (at + 1) % PLACES;
+  size_t at = first_index_of(job);
+  while (part->entries[at].job != NULL && part->entries[at].job != job) at = (at + 1) % ENTRIES;
   return at;
 }
 
-// Does: adds the event to the recorder's ring of recent events, and to the trace. Returns: the submission's `trace` (csched_trace_add_).
+// Does: adds the event to the thread's ring of recent events, and to the trace. Returns: a submission's `trace` (csched_trace_add_).
 static uint32_t add_event(csched_observer *observer, csched_trace_event *event) {
   csched_events_add_(observer, event);
   return csched_trace_add_(observer, event);
 }
 
-// Does: adds a submission to the table, and then to the trace, before its end can follow. Returns: false if the part is full, or its lock is busy.
+// Does: adds a submission to the table, and `event` to the trace, before another thread can find its end. Returns: false: the part is full, or busy.
 static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
   if (!lock_bounded(&part->lock)) return false;
   size_t at = find_locked(part, seen->job);
-  bool is_new = part->places[at].job == NULL, fits = !is_new || part->count < MOST;
+  bool is_new = part->entries[at].job == NULL, fits = !is_new || part->count < MOST;
   if (fits) seen->trace = add_event(observer, event);
-  if (fits) part->places[at] = *seen;
+  if (fits) part->entries[at] = *seen;
   if (fits && is_new) part->count++;
   csched_lock_unlock(&part->lock);
   if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return fits;
 }
 
-// Deletion with linear probing (Knuth's Algorithm R): a later entry moves into the freed slot, unless that slot precedes the entry's hash slot.
+// Does: frees entry `at` (Knuth's Algorithm R for linear probing). A later entry moves there, unless a search for it starts behind `at`.
 static void remove_locked(part *part, size_t at) {
   part->count--;
   for (size_t next = at;;) {
-    next = (next + 1) % PLACES;
-    const csched_job *job = part->places[next].job;
+    next = (next + 1) % ENTRIES;
+    const csched_job *job = part->entries[next].job;
     if (job == NULL) break;
-    if ((next - place_of(job)) % PLACES < (next - at) % PLACES) continue;
-    part->places[at] = part->places[next];
+    if ((next - first_index_of(job)) % ENTRIES < (next - at) % ENTRIES) continue; // its search starts in (at, next]
+    part->entries[at] = part->entries[next];
     at = next;
   }
-  part->places[at].job = NULL;
+  part->entries[at].job = NULL;
 }
 
 // Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained it.
-// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler.
-static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: by one caller
+// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler: then a busy lock counts as not contained.
+static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: true for one caller only
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
   if (may_wait) csched_lock_lock(&part->lock);
   size_t at = find_locked(part, job);
-  bool is_there = part->places[at].job != NULL;
-  if (is_there) *seen = part->places[at];
+  bool is_there = part->entries[at].job != NULL;
+  if (is_there) *seen = part->entries[at];
   if (is_there) remove_locked(part, at);
   csched_lock_unlock(&part->lock);
   return is_there;
 }
 
-// The hook: `job` has a new deadline.
+// The hook `moved`: `job` has a new deadline.
 static void deadline_changed(const csched_job *job, csched_time due) {
   tables *tables = tables_here();
   if (tables == NULL) return;
   part *part = part_of(tables, job);
   csched_lock_lock(&part->lock);
-  csched_seen *place = &part->places[find_locked(part, job)];
-  if (place->job != NULL) place->due = due;
+  csched_seen *entry = &part->entries[find_locked(part, job)];
+  if (entry->job != NULL) entry->due = due;
   csched_lock_unlock(&part->lock);
 }
 
@@ -164,9 +166,9 @@ bool csched_observe_find_(const csched_job *job, csched_seen *seen) {
   if (tables == NULL || !is_observed_here()) return false;
   part *part = part_of(tables, job);
   if (!lock_bounded(&part->lock)) return false;
-  *seen = part->places[find_locked(part, job)];
+  *seen = part->entries[find_locked(part, job)];
   csched_lock_unlock(&part->lock);
-  return seen->job == job;
+  return seen->job == job; // else `*seen` is a free entry
 }
 
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context) {
@@ -175,8 +177,8 @@ bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context)
   for (int i = 0; i < PARTS && tables != NULL; i++) {
     part *part = &tables->parts[i];
     bool is_seen = lock_bounded(&part->lock);
-    for (int j = 0; is_seen && j < PLACES; j++)
-      if (part->places[j].job != NULL) visit(&part->places[j], context);
+    for (int j = 0; is_seen && j < ENTRIES; j++)
+      if (part->entries[j].job != NULL) visit(&part->entries[j], context);
     if (is_seen) csched_lock_unlock(&part->lock);
     is_whole = is_whole && is_seen;
   }
@@ -190,14 +192,14 @@ csched_figures *csched_figures_at_(size_t at) {
   return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
 }
 
-// Returns: the index of `target`, or TARGETS if the table does not contain it. Then `*free` is the first usable entry, TARGETS if the table is full.
+// Returns: the index of `target`; TARGETS: not in the table. Then `*free`, unless NULL, is the first usable index; TARGETS: the table is full.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
-  size_t at = hash_of(target) >> 51, empty = TARGETS; // 64 - 51 bits: TARGETS is 2^13
+  size_t at = hash_of(target) >> 51, empty = TARGETS; // the highest 13 bits, because TARGETS is 2^13
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
     const csched_target *found = csched_load_acquire(&tables->targets[at]); // OB4: pairs with begin_figures
     if (found == target) return at;
     if ((found == NULL || found == GONE) && empty == TARGETS) empty = at;
-    if (found == NULL) break;
+    if (found == NULL) break; // no later entry is of `target`
   }
   if (free != NULL) *free = empty;
   return TARGETS;
@@ -209,7 +211,7 @@ csched_figures *csched_figures_find_(const csched_target *target) {
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
 }
 
-// Does: sets `name` to the target's description up to the colon, such as: queue 0x… "name" on 0x…. Behind the colon is the state, which changes.
+// Does: sets `figures->name` to the target's description up to the colon that precedes the state, such as: queue 0x… "name" on 0x….
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -223,54 +225,54 @@ static void name_target(csched_figures *figures, const csched_target *target) {
   csched_name_copy_(figures->name, sizeof figures->name, line);
 }
 
-// Does: assigns unused figures to `target`, unless it has figures. Returns: the target's figures; NULL: no unused figures, or the lock is busy.
+// Does: assigns unused figures to `target`, unless it has figures. Returns: its figures; NULL: no figures or no entry is unused, or the lock is busy.
 static csched_figures *begin_figures(tables *tables, const csched_target *target) {
   csched_figures *figures = NULL;
   size_t free, at;
-  if (!lock_bounded(&naming)) return NULL;
+  if (!lock_bounded(&targets_lock)) return NULL;
   at = find_target(tables, target, &free);
   if (at < TARGETS) figures = &tables->figures[tables->figures_of[at]];
   for (size_t i = 0; figures == NULL && free < TARGETS && i < FIGURES; i++) {
-    csched_figures *each = &tables->figures[(numbers + i) % FIGURES];
-    if (each->target != NULL) continue;
-    numbers += i;
+    csched_figures *each = &tables->figures[(newest_number + i) % FIGURES];
+    if (each->target != NULL) continue; // used
+    newest_number += i;                 // the next search starts behind `each`
     memset(each, 0, sizeof *each);
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
-    csched_store_release(&each->number, ++numbers); // OB4: invalidates the previous target's use
+    csched_store_release(&each->number, ++newest_number); // OB4: from now on the previous target's number differs
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
-    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target; figures
+    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target's acquire: figures_of
     figures = each;
   }
-  csched_lock_unlock(&naming);
+  csched_lock_unlock(&targets_lock);
   return figures;
 }
 
-// Returns: the target's figures, which its first observed submission assigns.
+// Does: assigns figures to `target`, if it has none: at its first observed submission. Returns: its figures; NULL: as begin_figures.
 static csched_figures *figures_of(tables *tables, const csched_target *target) {
   csched_figures *figures = csched_figures_find_(target);
   return figures != NULL ? figures : begin_figures(tables, target);
 }
 
-// The hook: `target` is being destroyed. Its figures become unused, but stay readable.
+// The hook `gone`: `target` is being destroyed. Its figures become unused, but stay readable until another target gets them.
 static void target_destroyed(const csched_target *target) {
-  if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: there was never an observer
+  if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: NULL: there was never an observer
   tables *tables = tables_here();
-  if (!lock_bounded(&naming)) return;
+  if (!lock_bounded(&targets_lock)) return;
   size_t at = find_target(tables, target, NULL);
   if (at < TARGETS) {
     tables->figures[tables->figures_of[at]].target = NULL;
-    csched_store_relaxed(&tables->targets[at], GONE); // OB4: readers still find the figures by number
+    csched_store_relaxed(&tables->targets[at], GONE); // OB4: holders of the figures still see their number
   }
-  csched_lock_unlock(&naming);
+  csched_lock_unlock(&targets_lock);
 }
 
-// MARK: figures
+// MARK: figures: the counts of a target
 
 static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count of events
 
-// Returns: the histogram's step for `span`: eight steps for each power of two, selected by the three bits below the highest set bit.
+// Returns: the index in a histogram's `counts` for `span`: eight steps for each power of two, selected by the three bits below the highest set bit.
 static size_t step_of(csched_time span) {
   if (span < 8) return (size_t)span;
   size_t doublings = 63 - (size_t)__builtin_clzll(span), step = (doublings - 2) * 8 + (span >> (doublings - 3) & 7);
@@ -283,28 +285,28 @@ static void add_span(csched_spans *spans, csched_time span) {
   while (most < span && !csched_cas_relaxed(&spans->most, &most, span)) {} // a count
 }
 
-bool csched_figures_are_(const csched_figures *figures, uint64_t number) {
-  return figures != NULL && csched_load_acquire(&figures->number) == number; // OB4: pairs with begin_figures
+bool csched_figures_belong_to_(const csched_figures *figures, uint64_t number) {
+  return figures != NULL && csched_load_acquire(&figures->number) == number; // OB4: another number: reused
 }
 
 uint64_t csched_figures_number_(const csched_figures *figures) {
-  return csched_load_relaxed(&figures->number); // OB4: csched_figures_are_ compares it later
+  return csched_load_relaxed(&figures->number); // OB4: csched_figures_belong_to_ compares it with a later one
 }
 
-// Returns: how many jobs wait on the target after the change.
+// Does: adds `change` (1 or -1) to the number of jobs that wait on the submission's target. Returns: the new number; 0: the target was destroyed.
 static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
-  if (!csched_figures_are_(seen->figures, seen->number)) return 0;
+  if (!csched_figures_belong_to_(seen->figures, seen->number)) return 0;
   return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count of jobs
 }
 
-// MARK: threads
+// MARK: the records of threads (csched_observer)
 
 csched_observer *csched_observers_(void) { return csched_load_acquire(&observers); } // OB3: pairs with make_observer
 
-// Returns: the record whose owner is `thread`, the calling thread; NULL: none.
+// Returns: the record that `thread`, the calling thread, owns; NULL: none.
 static csched_observer *find_observer(uint32_t thread) {
   csched_observer *each = csched_observers_();
-  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: own number
+  while (each != NULL && csched_load_relaxed(&each->thread) != thread) each = each->next; // OB3: only its owner sets it
   return each;
 }
 
@@ -317,7 +319,7 @@ static void set_current_figures(csched_observer *observer, csched_figures *figur
   csched_store_relaxed(&observer->figures, figures); // OB3: written by the owner only
 }
 
-// Does: acquires a free record, or the record of an ended thread: threads that only submit do not release theirs. Returns: the record; NULL: none.
+// Does: makes `thread` the owner of a free record, or of an ended thread's, which may not have released it. Returns: the record; NULL: there is none.
 static csched_observer *acquire_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
@@ -328,7 +330,7 @@ static csched_observer *acquire_observer(uint32_t thread) {
   return NULL;
 }
 
-// Returns: an acquired record, or a new one that is now in the list; NULL without memory.
+// Does: acquires a record for `thread`, or adds a new one to the list. Returns: the record; NULL without memory.
 static csched_observer *make_observer(uint32_t thread) {
   csched_observer *made = acquire_observer(thread);
   if (made != NULL || (made = csched_os_memory_take_(sizeof *made)) == NULL) return made;
@@ -338,7 +340,7 @@ static csched_observer *make_observer(uint32_t thread) {
   return made;
 }
 
-// Returns: this thread's record; NULL if there is no memory. A thread without context frames finds its record by the thread's number.
+// Returns: this thread's record, created at first; NULL without memory. It is found by the list of context frames, else by the thread's number.
 static csched_observer *observer_here(void) {
   csched_observer **mine = csched_frames_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
@@ -349,70 +351,70 @@ static csched_observer *observer_here(void) {
   return found;
 }
 
-// Does: releases the record: its thread ends, or does not exist in this child of fork.
+// Does: makes the record free. It is the hook `leave`: the record's thread exits. Also for records of threads that a child of fork lacks.
 static void release_observer(csched_observer *observer) {
   observer->depth = 0;
   set_current_figures(observer, NULL);
   for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
-    csched_store_relaxed(&observer->levels[i].id, (uint64_t)0); // OB3: marks the run as ended
-  csched_store_release(&observer->thread, 0u);                  // OB3: pairs with acquire_observer
+    csched_store_relaxed(&observer->runs[i].id, (uint64_t)0); // OB3: marks the run as ended
+  csched_store_release(&observer->thread, 0u);                // OB3: free; pairs with acquire_observer's acquire
 }
 
 uint32_t csched_observer_thread_(const csched_observer *observer) {
   return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
-bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level) {
-  const csched_observed_level *from = &observer->levels[depth];
-  level->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_: fields
-  level->since = csched_load_relaxed(&from->since);     // OB3: values of one run
-  level->code = csched_load_relaxed(&from->code);       // OB3: values of one run
-  level->figures = csched_load_relaxed(&from->figures); // OB3: values of one run
-  level->number = csched_load_relaxed(&from->number);   // OB3: values of one run
-  level->trace = csched_load_relaxed(&from->trace);     // OB3: values of one run
-  csched_fence_full();                                  // OB3: the second load of `id` follows these loads
-  return level->id != 0 && csched_load_relaxed(&from->id) == level->id; // OB3: unchanged `id`: values of one run
+bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, csched_recorded_run *copy) {
+  const csched_recorded_run *from = &observer->runs[depth];
+  copy->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_'s release
+  copy->since = csched_load_relaxed(&from->since);     // OB3: valid if `id` is unchanged
+  copy->code = csched_load_relaxed(&from->code);       // OB3: valid if `id` is unchanged
+  copy->figures = csched_load_relaxed(&from->figures); // OB3: valid if `id` is unchanged
+  copy->number = csched_load_relaxed(&from->number);   // OB3: valid if `id` is unchanged
+  copy->trace = csched_load_relaxed(&from->trace);     // OB3: valid if `id` is unchanged
+  csched_fence_full();                                 // OB3: the second load of `id` follows these loads
+  return copy->id != 0 && csched_load_relaxed(&from->id) == copy->id; // OB3: `id` unchanged: a copy of one run
 }
 
-// First marks runs as ended whose stack frames an exception or a longjmp has unwound: their addresses are not above this run's frame.
+// First marks runs as ended that an exception or a longjmp has unwound: the stack grows downwards, so their addresses are not above the one of `run`.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
-         observer->levels[observer->depth - 1].frame <= frame)
-    csched_store_relaxed(&observer->levels[--observer->depth].id, (uint64_t)0); // OB3: marks the run as ended
+         observer->runs[observer->depth - 1].frame <= frame)
+    csched_store_relaxed(&observer->runs[--observer->depth].id, (uint64_t)0); // OB3: marks the run as ended
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return; // counted in `depth`, but not recorded
-  csched_observed_level *level = &observer->levels[run->depth];
+  csched_recorded_run *entry = &observer->runs[run->depth];
   csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the reader's fence
-  csched_store_relaxed(&level->since, run->since);          // OB3: values of one run
-  csched_store_relaxed(&level->code, run->seen.code);       // OB3: values of one run
-  csched_store_relaxed(&level->figures, run->seen.figures); // OB3: values of one run
-  csched_store_relaxed(&level->number, run->seen.number);   // OB3: values of one run
-  csched_store_relaxed(&level->trace, run->seen.trace);     // OB3: values of one run
-  level->frame = frame;
-  csched_store_release(&level->id, run->seen.id); // OB3: pairs with the reader's acquire
+  csched_store_relaxed(&entry->since, run->since);          // OB3: written while `id` is 0
+  csched_store_relaxed(&entry->code, run->seen.code);       // OB3: written while `id` is 0
+  csched_store_relaxed(&entry->figures, run->seen.figures); // OB3: written while `id` is 0
+  csched_store_relaxed(&entry->number, run->seen.number);   // OB3: written while `id` is 0
+  csched_store_relaxed(&entry->trace, run->seen.trace);     // OB3: written while `id` is 0
+  entry->frame = frame;
+  csched_store_release(&entry->id, run->seen.id); // OB3: pairs with the reader's acquire
 }
 
-// Marks this run as ended, and all runs inside it that were unwound.
+// Marks as ended this run, and the recorded runs inside it, which were unwound.
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
   for (uint32_t depth = observer->depth; depth-- > run->depth;)
-    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->levels[depth].id, (uint64_t)0); // OB3: run ended
+    if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->runs[depth].id, (uint64_t)0); // OB3: run ended
   observer->depth = run->depth;
 }
 
-// MARK: the function that a job calls
+// MARK: the user's function that a job calls
 
 void csched_observe_code_at_(const csched_observed_code *code) {
-  csched_lock_lock(&changing);
+  csched_lock_lock(&observers_lock);
   uint32_t count = csched_load_relaxed(&code_count); // ordered by the lock
   if (count < CODES) {
     codes[count] = *code;
-    csched_store_release(&code_count, count + 1); // OB1: pairs with code_of: the entry
+    csched_store_release(&code_count, count + 1); // OB1: pairs with the acquires below; publishes the entry
   }
-  csched_lock_unlock(&changing);
+  csched_lock_unlock(&observers_lock);
 }
 
-// Returns: whether jobs with this `run` may contain the address of the user's function, plus 1, in `context`.
+// The hook `has_code`. Returns: whether jobs with this `run` may contain the address of the user's function, plus 1, in `context`.
 static bool has_code(void (*run)(csched_job *job)) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   for (uint32_t i = 0; i < count; i++)
@@ -425,14 +427,14 @@ uintptr_t csched_observe_code_of_(const csched_job *job, const csched_job *copy)
   uintptr_t code = 0;
   for (uint32_t i = 0; i < count; i++)
     if (codes[i].type == copy->type) csched_os_copy_if_mapped_(&code, (const char *)job + codes[i].offset, sizeof code);
-  return code & ~(uintptr_t)1; // removes the 1 that an address in `context` has
+  return code & ~(uintptr_t)1; // an address in `context` has 1 added
 }
 
 // Returns: the user's function that `job` calls, if its type is in `codes`; else the job's `run`.
 static uintptr_t code_of(const csched_job *job) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   uintptr_t code = (uintptr_t)job->type->run;
-  if ((uintptr_t)job->type->release == CSCHED_NODE) return code; // a node (node.h) has no such field
+  if ((uintptr_t)job->type->release == CSCHED_NODE) return code; // a node (node.h) stores no function
   for (uint32_t i = 0; i < count; i++)
     if (codes[i].type == job->type) memcpy(&code, (const char *)job + codes[i].offset, sizeof code);
   return code;
@@ -440,7 +442,7 @@ static uintptr_t code_of(const csched_job *job) {
 
 // MARK: hooks
 
-// Returns: an event with the values of the submission `seen`.
+// Returns: an event of kind `what` at `time`, with the values of the submission `seen`.
 static csched_trace_event event_of(csched_occurrence what, const csched_seen *seen, csched_time time) {
   return (csched_trace_event){.what = (uint32_t)what,
                               .time = time,
@@ -451,7 +453,8 @@ static csched_trace_event event_of(csched_occurrence what, const csched_seen *se
                               .trace = seen->trace};
 }
 
-// The hook before `job` is submitted. Until the hook `submitted`, wakes of this thread count for `target`: `outer` saves the present figures.
+// The hook `submit`, before `job` is submitted. Adds the submission to the table, and counts it. Until the hook `submitted`, wakes by this thread
+// count for `target`; `submission->outer` saves the figures of the thread's present work.
 static void observe_submit(csched_observed_submission *submission, csched_target *target, csched_job *job,
                            csched_time due) {
   tables *tables = tables_here();
@@ -462,17 +465,18 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   csched_observer *observer = observer_here();
   submission->outer = observer != NULL ? current_figures(observer) : NULL;
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
-  seen.id = csched_fetch_add_relaxed(&ids, 1u) + 1; // OB1: a unique number
+  seen.id = csched_fetch_add_relaxed(&newest_id, 1u) + 1; // OB1: a unique number, never 0
+  // FOREVER: not known when the job is due. Virtual time does not advance with csched_now. 0 or a past deadline: due from the submission on.
   seen.due = due == CSCHED_FOREVER || csched_target_has_virtual_time_(target) ? CSCHED_FOREVER
              : due > seen.submitted                                           ? due
                                                                               : seen.submitted;
   seen.figures = figures_of(tables, target);
-  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: target exists
-  uint32_t waiting = change_waiting(&seen, 1); // before another thread can remove the submission
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target exists
+  uint32_t waiting = change_waiting(&seen, 1); // counted before add_waiting: then another thread may count the end
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!add_waiting(tables, &seen, observer, &event)) {
-    csched_fetch_add_relaxed(&missed, 1u); // a count of events: the job's end is missed, too
+    csched_fetch_add_relaxed(&missed, 1u); // a count of events: the job's end will be missed, too
     change_waiting(&seen, -1);
     return;
   }
@@ -480,14 +484,14 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   if (seen.figures != NULL) count_one(&seen.figures->submitted);
 }
 
-// The hook after the submission: restores the figures of the thread's present work.
-static void submitted(const csched_observed_submission *submission) {
+// The hook `submitted`, after the submission: restores the figures of the thread's present work.
+static void submission_returned(const csched_observed_submission *submission) {
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
   if (observer != NULL) set_current_figures(observer, submission->outer);
 }
 
-// The hook before a job runs, or is found to be cancelled.
+// The hook `run`, before a dequeued job runs, or is found to be cancelled. Removes the submission from the table, and records the run.
 static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
@@ -495,7 +499,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   if (!run->is_known) return;
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
-  csched_frame_make_next_(); // allocates the memory where observer_here stores the record
+  csched_frame_make_next_(); // allocates the thread's list, where observer_here stores the record; else it would search
   csched_observer *observer = observer_here();
   if (observer == NULL) return;
   run->outer = current_figures(observer);
@@ -505,17 +509,17 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_events_add_(observer, &event);
 }
 
-// Does: counts and traces an end without a run.
+// Does: counts and traces the end of a submission that did not run: a cancel or a drop. `waiting`: the target's waiting jobs after it.
 static void note_end(csched_occurrence what, const csched_seen *seen, csched_drop_reason reason, uint32_t waiting) {
-  if (csched_figures_are_(seen->figures, seen->number))
+  if (csched_figures_belong_to_(seen->figures, seen->number))
     count_one(what == CSCHED_OCCURRED_CANCEL ? &seen->figures->cancelled : &seen->figures->dropped);
   csched_trace_event event = event_of(what, seen, csched_now());
   event.waiting = waiting;
-  event.span = (csched_time)reason;
+  event.span = (csched_time)reason; // an end without a run has no duration: `span` is the reason
   add_event(observer_here(), &event);
 }
 
-// The hook after the run. `has_run` false: the job was a cancelled entry.
+// The hook `ran`, after the run: counts and traces it. `has_run` false: the job did not run, because it was cancelled.
 static void run_ended(csched_observed_run *run, bool has_run) {
   csched_os_probe_ran_(run->job, has_run);
   if (!run->is_known) return;
@@ -530,7 +534,7 @@ static void run_ended(csched_observed_run *run, bool has_run) {
   }
   csched_time span = csched_now() - run->since;
   csched_figures *figures = run->seen.figures;
-  if (csched_figures_are_(figures, run->seen.number)) {
+  if (csched_figures_belong_to_(figures, run->seen.number)) {
     count_one(&figures->run);
     add_span(&figures->ran, span);
     if (run->seen.due != CSCHED_FOREVER)
@@ -542,7 +546,8 @@ static void run_ended(csched_observed_run *run, bool has_run) {
   add_event(observer, &event);
 }
 
-static void dropped(const csched_job *job, csched_drop_reason reason) {
+// The hook `drop`: `job` will not run. Removes the submission from the table, and counts its end.
+static void job_dropped(const csched_job *job, csched_drop_reason reason) {
   csched_seen seen;
   csched_os_probe_drop_(job, (int)reason);
   if (!remove_waiting(job, &seen, reason != CSCHED_DROP_REFUSED)) return;
@@ -550,7 +555,7 @@ static void dropped(const csched_job *job, csched_drop_reason reason) {
            change_waiting(&seen, -1));
 }
 
-// The hook of an event without a job: a wake, a steal, or a wait (csched_occurrence).
+// The hook `note`: a wake, a steal or a wait. A steal counts for the target `address`, the others for the target of the thread's present work.
 static void note_event(csched_occurrence what, const void *address, csched_time span) {
   csched_observer *observer = observer_here();
   csched_figures *figures = what == CSCHED_OCCURRED_STEAL ? csched_figures_find_(address)
@@ -561,11 +566,11 @@ static void note_event(csched_occurrence what, const void *address, csched_time 
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
   if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target exists
-  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // a trace has waits for locks only
+  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // not traced: a trace has lock waits only
   else add_event(observer, &event);
 }
 
-static void count_system_call(void) { // called before each futex call
+static void count_system_call(void) { // csched_os_on_call_: called before each futex call
   csched_observer *observer = observer_here();
   csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
   if (figures != NULL) count_one(&figures->system_calls);
@@ -573,27 +578,27 @@ static void count_system_call(void) { // called before each futex call
 
 // MARK: start and end
 
-// The atfork handler. In the child it resets the locks, releases the records of all other threads, and removes the watchdog and the trace.
+// The atfork handler. In the child it resets the locks, releases other threads' records, and switches off the watchdog and the trace.
 static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  changing = naming = (csched_lock)CSCHED_LOCK_INIT;
+  observers_lock = targets_lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_observer **mine = csched_frames_observer_();
   for (csched_observer *each = observers; each != NULL; each = each->next)
     if (mine == NULL || each != *mine) release_observer(each);
   if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();
-  csched_events_forget_();
+  csched_events_forget_(); // empties the rings of recent events
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
       ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child lacks these observers' threads
 }
 
-// Does: empties the tables. Their jobs may have ended while there was no observer to remove them.
+// Does: empties the tables of waiting submissions. These jobs may have ended while no observer was on, so that no hook removed them.
 static void clear_waiting(tables *tables) {
   for (int i = 0; i < PARTS; i++) {
     csched_lock_lock(&tables->parts[i].lock);
-    memset(tables->parts[i].places, 0, sizeof tables->parts[i].places);
+    memset(tables->parts[i].entries, 0, sizeof tables->parts[i].entries);
     tables->parts[i].count = 0;
     csched_lock_unlock(&tables->parts[i].lock);
   }
@@ -603,7 +608,7 @@ static void clear_waiting(tables *tables) {
 void csched_observe_prepare_(void) { csched_os_atfork_(&atfork, observe_at_fork); }
 
 int csched_observe_begin_(uint32_t observer) {
-  csched_lock_lock(&changing);
+  csched_lock_lock(&observers_lock);
   tables *tables = tables_here();
   if (tables == NULL) tables = csched_os_memory_take_(sizeof *tables);
   else if (!is_observed_here()) clear_waiting(tables);
@@ -611,7 +616,7 @@ int csched_observe_begin_(uint32_t observer) {
     csched_store_release(&all, tables);                   // OB1: pairs with tables_here
     csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a late reader misses the first events
   }
-  csched_lock_unlock(&changing);
+  csched_lock_unlock(&observers_lock);
   return tables != NULL ? 0 : ENOMEM;
 }
 
@@ -620,10 +625,10 @@ void csched_observe_end_(uint32_t observer) {
 }
 
 static const csched_observe_hooks hooks = {.submit = observe_submit,
-                                           .submitted = submitted,
+                                           .submitted = submission_returned,
                                            .run = run_starts,
                                            .ran = run_ended,
-                                           .drop = dropped,
+                                           .drop = job_dropped,
                                            .moved = deadline_changed,
                                            .note = note_event,
                                            .gone = target_destroyed,
@@ -631,6 +636,7 @@ static const csched_observe_hooks hooks = {.submit = observe_submit,
                                            .has_code = has_code,
                                            .write_events = csched_events_write_};
 
+// When the library is loaded: installs the hooks, and registers the job types of the library that store a user's function.
 __attribute__((constructor)) static void install(void) {
   csched_observe_hooks_ = &hooks;
   csched_os_on_call_ = count_system_call;

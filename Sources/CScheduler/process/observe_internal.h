@@ -18,15 +18,15 @@ enum {
   CSCHED_OBSERVED_BY_TRACE = 1 << 18,
   CSCHED_OBSERVED_BY_EVENTS = 1 << 19,
 };
-/// Does: registers the atfork handler. Requires: the caller holds no lock.
+/// Does: registers the atfork handler of the records; a second call does nothing. Requires: the caller holds no lock.
 void csched_observe_prepare_(void);
-/// Does: adds or removes an observer. Returns: 0 or ENOMEM. Requires: csched_observe_prepare_ was called. Thread: any.
+/// Does: adds or removes an observer, one of the bits above. Returns: 0 or ENOMEM. Requires: csched_observe_prepare_ was called. Thread: any.
 int csched_observe_begin_(uint32_t observer);
 void csched_observe_end_(uint32_t observer);
 
 // MARK: figures of a target
 
-/// A histogram of durations: eight steps for each power of two. `most`: the longest duration.
+/// A histogram of durations in ns: eight steps for each power of two up to 2^44; longer ones count in the last step. `most`: the longest duration.
 enum { CSCHED_SPANS = 42 * 8 };
 typedef struct csched_spans {
   csched_time most;
@@ -38,22 +38,22 @@ typedef struct csched_spans {
 typedef struct csched_figures {
   const csched_target *target; ///< NULL: the target was destroyed
   uint64_t number;             ///< identifies one use of the figures; 0: not used yet
-  char name[80];
-  bool is_concurrent; ///< the target may run several jobs at a time
-  uint32_t waiting;   ///< submissions that have not started
-  uint64_t submitted, run, cancelled, dropped, wakes, steals, system_calls;
-  uint64_t head, head_look; ///< the watchdog's: the longest-waiting submission; the check that found it
-  uint64_t reported;        ///< the watchdog's: the submission that it has reported most recently
-  csched_time head_due;     ///< the watchdog's: since when `head` is due
-  csched_spans waited, ran; ///< from due to start; from start to end
+  char name[80];               ///< the target's description without its state
+  bool is_concurrent;          ///< the target may run several jobs at a time
+  uint32_t waiting;            ///< submissions that have not started
+  uint64_t submitted, run, cancelled, dropped, wakes, steals, system_calls; ///< counts of events (csched_statistics)
+  uint64_t head, head_check; ///< the watchdog's: longest-waiting submission's `id`; number of the check that found it
+  uint64_t reported;         ///< the watchdog's: `id` of the submission that it has reported most recently
+  csched_time head_due;      ///< the watchdog's: since when `head` is due
+  csched_spans waited, ran;  ///< from due to start; from start to end
 } csched_figures;
 
 /// Returns: the figures of `target`; NULL if it has none.
 csched_figures *csched_figures_find_(const csched_target *target);
-/// Returns: the present number of `figures`, for csched_figures_are_.
+/// Returns: the present number of `figures`, for csched_figures_belong_to_.
 uint64_t csched_figures_number_(const csched_figures *figures);
 /// Returns: whether `figures` still belong to the target that had them under `number`.
-bool csched_figures_are_(const csched_figures *figures, uint64_t number);
+bool csched_figures_belong_to_(const csched_figures *figures, uint64_t number);
 
 /// Returns: the figures at index `at`, used or not; NULL: `at` is out of range.
 csched_figures *csched_figures_at_(size_t at);
@@ -66,18 +66,18 @@ void csched_observe_code_at_(const csched_observed_code *code);
 
 // MARK: threads
 
-enum { CSCHED_OBSERVED_DEPTH = 8 };
+enum { CSCHED_OBSERVED_DEPTH = 8 }; ///< how many nested runs of a thread are recorded
 
 /// One run of a thread, for other threads to read. `id`: number of the submission; 0: the entry is free, or changes now. `frame`: address of the
-/// run's csched_observed_run, on the stack. `number`: of `figures` at the submission. `trace`: from csched_trace_add_.
-typedef struct csched_observed_level {
+/// run's csched_observed_run, on the stack. `code`: the user's function. `number`: of `figures`. `trace`: from csched_trace_add_.
+typedef struct csched_recorded_run {
   uint64_t id;
   csched_time since;
   uintptr_t frame, code;
   const csched_figures *figures;
   uint64_t number;
   uint32_t trace;
-} csched_observed_level;
+} csched_recorded_run;
 
 struct csched_trace_ring;
 struct csched_events;
@@ -88,26 +88,25 @@ typedef struct csched_observer {
   uint32_t thread;         ///< the system's number; 0: free
   uint32_t depth;          ///< number of nested runs; only the first CSCHED_OBSERVED_DEPTH are recorded
   csched_figures *figures; ///< of the target for which the thread works: its wakes and system calls count there
-  csched_observed_level levels[CSCHED_OBSERVED_DEPTH];
+  csched_recorded_run runs[CSCHED_OBSERVED_DEPTH];
   uint64_t reported[CSCHED_OBSERVED_DEPTH]; ///< for each depth, the `id` that the watchdog reported most recently
   struct csched_trace_ring *ring;           ///< events for the trace file (trace.c); NULL: none yet
   struct csched_events *events;             ///< the most recent events (events.c); NULL: none yet
 } csched_observer;
 
-/// Returns: the newest record, the head of the list.
+/// Returns: the newest record, the head of the list of all records (`next`); NULL: there is none.
 csched_observer *csched_observers_(void);
-/// Does: records that `run` starts, or ends. Thread: the owner of `observer`.
+/// Does: records that `run` starts, or ends, in the record `observer`. Thread: its owner.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run);
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run);
-/// Does: copies the run at `depth` (0: the outermost) of the owner of `observer`. Returns: whether there is a run, and the copy is consistent.
-bool csched_observer_look_(const csched_observer *observer, uint32_t depth, csched_observed_level *level);
+/// Does: copies the run at `depth` (0: the outermost) of the owner of `observer`. Returns: false: there is no run, or it changed during the copy.
+bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, csched_recorded_run *copy);
 /// Returns: the system's number of the record's thread, which may have ended; 0: the record is free.
 uint32_t csched_observer_thread_(const csched_observer *observer);
 
-/// Does: copies the waiting submission of `job` to `*seen`. It does not read `job`. Returns: whether the table contains the submission.
+/// Does: copies the waiting submission of `job`, which it does not read. Returns: false: not in the table, the lock is busy, or no observer is on.
 bool csched_observe_find_(const csched_job *job, csched_seen *seen);
-/// Does: calls `visit` for each waiting submission, with a lock held. Returns: false if a lock was busy, and
-/// so submissions were skipped. Requires: `visit` is short, and takes no lock.
+/// Does: calls `visit`, which must be short and take no lock, for each waiting submission. Returns: false: some were skipped: a lock was busy.
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context);
 
 /// Returns: how many events were not recorded because of a full table or a busy lock. An unrecorded submission counts twice: also for its end.

@@ -20,6 +20,6 @@ void csched_shutdown(csched_stop_policy policy) {
   csched_clocks_stop_();
   csched_main_loop_end_(policy);
   csched_trampoline_end_();
-  csched_frames_free_();
-  csched_trim();
+  csched_frames_free_(); // the thread's list of context frames
+  csched_trim();         // frees cached memory
 }

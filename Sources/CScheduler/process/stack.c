@@ -1,14 +1,14 @@
 // Reads the call stack of another thread. The asker sends a signal, and the thread walks its own stack in the signal handler.
 // States of request.word, a futex
-//   IDLE               no thread is asked
-//   number << 2 | ASKED     the thread with this system number is asked
+//   IDLE                    no thread is asked
+//   number << 2 | ASKED     the thread with this system number is asked for its stack
 //   number << 2 | FILLING   the handler on that thread writes `addresses`
-//   DONE               `addresses` are complete
+//   DONE                    `addresses` are complete
 // Invariants
 //   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING. Then the asker waits for DONE. So a handler whose signal arrives
 //       late, or at another thread, writes nothing.
 //   SK2  The handler takes no lock, allocates nothing, and preserves errno.
-//   SK3  The handler stays installed: a signal that a thread blocks arrives later, and without a handler would end the process.
+//   SK3  The handler stays installed. A signal that a thread has blocked arrives later, and would end the process if there were no handler.
 // Orderings
 //   word: release of DONE, pairs with the asker's acquire, carries `addresses`
 // Assumes: the unwinder takes no lock that the interrupted thread may own. With gcc 12 and glibc 2.35 or later it takes
@@ -24,49 +24,53 @@
 #include "watch_internal.h"
 #include <errno.h>
 
-enum { IDLE, ASKED, FILLING, DONE, STATE = 3 }; // STATE: mask of the low bits of `word`
-enum { MOST = 32 };                             // addresses of one answer
-static const csched_time PATIENCE = 100000000;  // ns, from the signal to the start of the answer
+enum { IDLE, ASKED, FILLING, DONE, STATE = 3 };       // STATE: mask of the two low bits of `word`, which are the state
+enum { MOST = 32 };                                   // most addresses of one stack
+static const csched_time REQUEST_TIMEOUT = 100000000; // ns: how long the asker waits until the handler starts to write
 
 static csched_lock changing; // serialises calls of csched_watch_stacks
-static uint64_t installed;   // the signals whose handler is `answer`, by bit; guarded by `changing`
-static csched_atfork atfork;
+static uint64_t installed;   // the signals whose handler is `answer_request`, by bit; guarded by `changing`
+static csched_atfork atfork; // calls stacks_at_fork
 
 static struct {
-  uint32_t word;
-  int32_t signal; // 0: csched_watch_stacks is off
-  int count;      // of `addresses`
-  uintptr_t addresses[MOST];
+  uint32_t word;             // futex: IDLE, DONE, or the asked thread's number << 2 | ASKED or FILLING
+  int32_t signal;            // sent to the asked thread; 0: csched_watch_stacks is off
+  int count;                 // of `addresses`
+  uintptr_t addresses[MOST]; // of the calls, the innermost first
 } request;
 
-static void answer(int signal) { // SK2: the signal-safe handler
+// Does: if this thread is asked, writes its stack to `addresses`, and wakes the asker.
+static void answer_request(int signal) { // SK2: the signal handler: no locks, no allocation
   uint32_t asked = csched_os_thread_id_() << 2 | ASKED;
   (void)signal;
-  if (!csched_cas_acquire(&request.word, &asked, (asked & ~(uint32_t)STATE) | FILLING)) return; // SK1: not asked
+  if (!csched_cas_acquire(&request.word, &asked, (asked & ~(uint32_t)STATE) | FILLING)) return; // SK1: not asked now
   request.count = csched_os_backtrace_(request.addresses, MOST);
-  csched_store_release(&request.word, (uint32_t)DONE); // SK1: pairs with ask's acquire: addresses
+  csched_store_release(&request.word, (uint32_t)DONE); // SK1: pairs with request_stack's acquire, publishes addresses
   csched_futex_wake_(&request.word, 1);
 }
 
-// Does: sends `signal` to `thread`, and waits for the answer. Returns: whether `addresses` are complete. After PATIENCE it withdraws the request,
-// unless the handler has started to write. Thread: the watchdog's.
-static bool ask(uint32_t thread, int signal) {
+// Does: sends `signal` to `thread`, and waits until `addresses` are complete. Returns: false: the system refuses the signal, or its handler does not
+// start within REQUEST_TIMEOUT. Thread: the watchdog's.
+static bool request_stack(uint32_t thread, int signal) {
   uint32_t asked = thread << 2 | ASKED, word = asked;
-  csched_time end = csched_now() + PATIENCE;
-  csched_store_relaxed(&request.word, asked); // SK1: no handler writes: the previous request is over
-  if (!csched_os_thread_signal_(thread, signal)) return false;
-  while ((word = csched_load_acquire(&request.word)) != DONE) { // SK1: pairs with answer's release
+  csched_time end = csched_now() + REQUEST_TIMEOUT;
+  csched_store_relaxed(&request.word, asked); // SK1: the previous request is over: no handler writes
+  // If the system refuses the signal, withdraws the request. An earlier signal of the thread may arrive late, so FILLING is possible.
+  bool is_sent = csched_os_thread_signal_(thread, signal);
+  if (!is_sent && csched_cas_acquire(&request.word, &word, (uint32_t)IDLE))
+    return false;                                               // SK1: withdraws it; fails if FILLING
+  while ((word = csched_load_acquire(&request.word)) != DONE) { // SK1: pairs with answer_request's release
     if (word == asked && csched_now() >= end &&
-        csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: withdraws the request
+        csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: withdraws it; fails if FILLING
       return false;
-    csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER);
+    csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER); // FILLING: it will soon be DONE
   }
   return true;
 }
 
 void csched_stack_add_(csched_text *text, uint32_t thread) {
-  int signal = csched_load_relaxed(&request.signal); // SK3: a handler is installed for each value but 0
-  if (signal == 0 || thread == 0 || !ask(thread, signal)) return;
+  int signal = csched_load_relaxed(&request.signal); // SK3: not 0: its handler is installed
+  if (signal == 0 || thread == 0 || !request_stack(thread, signal)) return;
   for (int i = 0; i < request.count; i++) {
     char name[240];
     csched_os_code_name_(request.addresses[i], name, sizeof name);
@@ -84,12 +88,12 @@ static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   request.word = IDLE;
 }
 
-// Returns: 0, also if the handler is installed already or `signal` is 0; else an errno value.
+// Does: installs the handler `answer_request` for `signal`, unless that was done before, or `signal` is 0. Returns: 0 or an errno value.
 static int install_locked(int signal) {
   uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
   if (signal == 0 || (installed & bit) != 0) return 0;
   int error = csched_os_backtrace_prepare_();
-  if (error == 0) error = csched_os_signal_take_(signal, answer);
+  if (error == 0) error = csched_os_signal_take_(signal, answer_request);
   if (error == 0) installed |= bit;
   return error;
 }

@@ -17,28 +17,28 @@ int csched_statistics_begin(void) {
 }
 void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATISTICS); }
 
-// Returns: the longest duration in `step` of the histogram: the inverse of observe.c's step_of.
+// Returns: the longest duration (ns) that the histogram counts in `step`: the inverse of step_of in observe.c.
 static csched_time end_of_step(size_t step) {
   if (step < 8) return step;
   size_t doublings = step / 8 + 2;
   return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
 }
 
-// Returns: an upper bound of the percentile: `percent` of the `total` durations are not longer. 0 for an empty histogram.
+// Returns: an upper bound of the percentile: `percent` per cent of the `total` durations are not longer. 0 for an empty histogram.
 static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
-  uint64_t rank = (total * percent + 99) / 100, passed = 0;
+  uint64_t rank = (total * percent + 99) / 100, passed = 0; // rank: rounded up
   for (size_t step = 0; step < CSCHED_SPANS; step++)
     if ((passed += counts[step]) >= rank && passed > 0) return end_of_step(step);
   return 0;
 }
 
-// Returns: median, 99th percentile and maximum. A step's end may exceed the maximum, so both are limited to it.
+// Returns: median, 99th percentile and maximum. The two percentiles are ends of steps, which may exceed the maximum, so they are limited to it.
 static csched_span_statistics summary_of(const csched_spans *spans) {
   uint32_t counts[CSCHED_SPANS];
   uint64_t total = 0;
-  csched_span_statistics summary = {.max = csched_load_relaxed(&spans->most)}; // ST1: all earlier changes
+  csched_span_statistics summary = {.max = csched_load_relaxed(&spans->most)}; // ST1: includes all earlier changes
   for (size_t step = 0; step < CSCHED_SPANS; step++)
-    total += counts[step] = csched_load_relaxed(&spans->counts[step]); // ST1: all earlier changes
+    total += counts[step] = csched_load_relaxed(&spans->counts[step]); // ST1: includes all earlier changes
   summary.p50 = percentile(counts, total, 50);
   summary.p99 = percentile(counts, total, 99);
   if (summary.p50 > summary.max) summary.p50 = summary.max;
@@ -49,15 +49,15 @@ static csched_span_statistics summary_of(const csched_spans *spans) {
 bool csched_target_statistics(const csched_target *target, csched_statistics *statistics) {
   const csched_figures *figures = csched_figures_find_(target);
   *statistics = (csched_statistics){0};
-  if (figures == NULL) return false;
-  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: all earlier changes
-  statistics->run = csched_load_relaxed(&figures->run);                   // ST1: all earlier changes
-  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1: all earlier changes
-  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: all earlier changes
-  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1: all earlier changes
-  statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1: all earlier changes
-  statistics->steals = csched_load_relaxed(&figures->steals);             // ST1: all earlier changes
-  statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1: all earlier changes
+  if (figures == NULL) return false;                                      // no submission to the target was observed
+  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: includes all earlier changes
+  statistics->run = csched_load_relaxed(&figures->run);                   // ST1: includes all earlier changes
+  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1: includes all earlier changes
+  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: includes all earlier changes
+  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1: includes all earlier changes
+  statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1: includes all earlier changes
+  statistics->steals = csched_load_relaxed(&figures->steals);             // ST1: includes all earlier changes
+  statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1: includes all earlier changes
   statistics->latency = summary_of(&figures->waited);
   statistics->run_time = summary_of(&figures->ran);
   return true;

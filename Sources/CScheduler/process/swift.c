@@ -1,3 +1,4 @@
+// What the Swift module needs of the C core and cannot import: wrappers of internal functions, and values of the calling thread. Contracts: swift.h.
 #include "swift.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
@@ -7,48 +8,51 @@
 #include "observe_internal.h"
 #include <errno.h>
 
-static CSCHED_THREAD_LOCAL void *drain_slot; // used by the Swift module; its address also identifies the thread
+// The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its address identifies the thread.
+static CSCHED_THREAD_LOCAL void *walk_slot;
 
-void **csched_swift_drain_slot_(void) { return &drain_slot; }
-uintptr_t csched_swift_thread_(void) { return (uintptr_t)&drain_slot; }
+void **csched_swift_walk_slot_(void) { return &walk_slot; }
+uintptr_t csched_swift_thread_number_(void) { return (uintptr_t)&walk_slot; }
 
-CSCHED_NOINLINE csched_frame *csched_swift_innermost_(void) {
+CSCHED_NOINLINE csched_frame *csched_swift_innermost_frame_(void) {
   return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
 }
 
-// Returns: whether the context frame belongs to a job; false: to a sync, whose job is a placeholder without `run`.
+// Returns: false: the context frame is of a sync or a loop run: its job is a placeholder without `run`. true: it is of a job or a node (`job` NULL).
 static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
 
-// Returns: whether the frame belongs to a job of a queue or a limit (targets with a base), not to a sync. A follow-up ends their batches.
-static bool is_drained(const csched_frame *frame) {
+// Returns: whether the context frame is of a job of a queue or a limit. Such a job runs in a batch, which ends after this job if it has a follow-up.
+static bool is_in_batch(const csched_frame *frame) {
   return frame->target->type->base != NULL && frame->target->type->follow_up_ != NULL && is_of_job(frame);
 }
 
-// Checks the context frames from the innermost to the outermost one. `*target` is the innermost pool.
-CSCHED_NOINLINE csched_swift_holding csched_swift_holds_(const csched_target *last_of, csched_target **target) {
+// Visits the thread's context frames, the innermost first. `*target`: the pool that runs this thread; NULL: the thread is no pool's worker.
+CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_target *target_of_ending_job,
+                                                                csched_target **target) {
   csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  bool is_last = last_of != NULL && frame->target == last_of, holds = false;
+  bool can_follow_up = target_of_ending_job != NULL && frame->target == target_of_ending_job, holds = false;
   *target = NULL;
   for (; frame->outer != NULL; frame = frame->outer) {
     csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
-    if (root == NULL || root->type->deliver == NULL) continue; // a scheduler marker, which accepts no jobs
-    if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING;
-    bool is_pool = root->type->lend_ != NULL; // only pools have `lend_`
-    if (frame->target != root || !is_pool) {  // a queue, a limit or a loop
+    if (root == NULL || root->type->deliver == NULL) continue; // not a target of jobs: a scheduler marker, or no target
+    if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING; // its tasks continue here
+    bool is_pool = root->type->donate_ != NULL; // only a pool's type has `donate_`, which donates a priority
+    if (frame->target != root || !is_pool) {    // of a queue, a limit or a loop, which the thread holds
       holds = true;
-      is_last &= *target == NULL && is_drained(frame); // inside the pool's frame; ends its batch
+      can_follow_up &= *target == NULL && is_in_batch(frame); // `*target`: NULL until the pool's own, outer frame
     } else if (*target == NULL) {
-      *target = root;
+      *target = root; // the innermost pool
     }
   }
   if (!holds) return CSCHED_SWIFT_HOLDS_NOTHING;
-  return is_last && *target != NULL ? CSCHED_SWIFT_LEAVES_QUEUE : CSCHED_SWIFT_HOLDS;
+  return can_follow_up && *target != NULL ? CSCHED_SWIFT_LEAVES_QUEUE : CSCHED_SWIFT_HOLDS;
 }
 
 int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
   return csched_target_submit_follow_up_(target, job);
 }
 
+// Copies between csched_discards and the Swift module's csched_swift_discards, because Swift cannot import job_internal.h.
 csched_swift_discards csched_swift_discards_begin_(void) {
   csched_discards outer = csched_discards_begin_();
   return (csched_swift_discards){outer.first, outer.last, outer.is_discarding};
@@ -59,29 +63,31 @@ void csched_swift_discards_end_(csched_swift_discards outer) {
 }
 
 bool csched_swift_discards_begin_if_outermost_(void) { return csched_discards_begin_if_outermost_(); }
-void csched_swift_discards_end_outermost_(void) { csched_discards_end_((csched_discards){0}); } // no outer list
+void csched_swift_discards_end_outermost_(void) { csched_discards_end_((csched_discards){0}); } // {0}: no outer list
 bool csched_swift_is_in_drop_(void) { return csched_is_in_drop_(); }
 
-void csched_swift_on_put_off_(const void *(*of)(const csched_job *), void (*retain)(const void *),
-                              void (*release)(const void *)) {
-  csched_discards_owners_ = (csched_discards_owners){of, retain, release};
+void csched_swift_set_postponed_owners_(const void *(*owner_of)(const csched_job *), void (*retain)(const void *),
+                                        void (*release)(const void *)) {
+  csched_discards_owners_ = (csched_discards_owners){owner_of, retain, release}; // used for jobs with a postponed drop
 }
 
-bool csched_swift_discards_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
+bool csched_swift_drop_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
-bool csched_swift_report_refusals_(bool are_reported) {
+// The next four functions get or set a value of this thread; without memory for its csched_postponed_drops, they do nothing. `is_refusal_silenced`:
+// submitters learn of refusals by errors, so no message is printed. `sleeper`: the `Sleeper` (Sleepers.swift) that the next submissions will wake.
+bool csched_swift_silence_refusals_(bool are_silenced) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
-  bool before = postponed != NULL && postponed->is_refusal_reported;
-  if (postponed != NULL) postponed->is_refusal_reported = are_reported;
+  bool before = postponed != NULL && postponed->is_refusal_silenced;
+  if (postponed != NULL) postponed->is_refusal_silenced = are_silenced;
   return before;
 }
 
-bool csched_swift_are_refusals_reported_(void) {
+bool csched_swift_are_refusals_silenced_(void) {
   const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
-  return postponed != NULL && postponed->is_refusal_reported;
+  return postponed != NULL && postponed->is_refusal_silenced;
 }
 
-void *csched_swift_note_sleeper_(void *sleeper) {
+void *csched_swift_set_sleeper_(void *sleeper) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   void *before = postponed != NULL ? postponed->sleeper : NULL;
   if (postponed != NULL) postponed->sleeper = sleeper;
@@ -100,41 +106,42 @@ void csched_swift_sleep_until_(csched_time deadline) {
 }
 
 void csched_swift_observe_(const csched_job_type *type, size_t offset) {
-  csched_observe_code_at_(&(csched_observed_code){type, offset, true});
+  csched_observe_code_at_(&(csched_observed_code){type, offset, true}); // true: or an odd `context` minus 1
 }
 
-void csched_swift_stop_(const char *text) {
-  csched_recorder_say_(text);
-  csched_os_abort_(""); // the recorder has written `text`
+void csched_swift_stop_process_(const char *text) {
+  csched_recorder_say_(text); // writes `text`, the recent jobs of all threads, and `text` again
+  csched_os_abort_("");       // stops the process, with no further text
 }
 
 void csched_swift_wait_(uint32_t *word, uint32_t value) {
-  csched_blocked_begin_("a wait for a lock, a run or an end in Swift", word);
+  csched_blocked_begin_("a wait for a lock, a run or an end in Swift", word); // for dumps and the watchdog
   csched_futex_wait_(word, value, CSCHED_FOREVER);
   csched_blocked_end_();
 }
 
-void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); }
-bool csched_swift_is_deadlock_(int error) { return error == EDEADLK; }
-bool csched_swift_is_stopped_(int error) { return error == ECANCELED; }
+void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); } // all waiting threads
+bool csched_swift_is_deadlock_error_(int error) { return error == EDEADLK; }     // the wait would never end
+bool csched_swift_is_stopped_error_(int error) { return error == ECANCELED; }    // the target accepts no more work
 
-void csched_swift_end_fd_(csched_fd_source *source, int fd) {
-  if (source->fd != fd) csched_os_close_(source->fd);
+void csched_swift_close_fd_copy_(csched_fd_source *source, int fd) {
+  if (source->fd != fd) csched_os_close_(source->fd); // another number than the original `fd`: the copy
   source->fd = fd;
 }
 
 int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) {
   int fd = source->fd, error = csched_loop_add_fd(loop, source);
-  if (error != EEXIST || source->owner != NULL) return error; // EEXIST, no owner: another source waits for `fd`
+  // EEXIST has two reasons. With an owner: `source` itself is added already. Without: another source of the loop waits for `fd`; so copy `fd`.
+  if (error != EEXIST || source->owner != NULL) return error;
   error = csched_os_descriptor_copy_(fd, &source->fd);
   if (error != 0) return error;
   error = csched_loop_add_fd(loop, source);
-  if (error != 0) csched_swift_end_fd_(source, fd);
+  if (error != 0) csched_swift_close_fd_copy_(source, fd); // closes the unused copy
   return error;
 }
 
 int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd) {
   int error = csched_loop_remove_fd(loop, source);
-  if (error != ENOENT) csched_swift_end_fd_(source, fd); // ENOENT: not in the loop
+  if (error != ENOENT) csched_swift_close_fd_copy_(source, fd); // ENOENT: `source` was not in the loop
   return error;
 }

@@ -2,7 +2,7 @@
 // States
 //   trace.is_on   whether a trace is on, under `trace.lock`
 //   ending        the writer's futex: 0, or 1 when the writer must end
-//   number        identifies the trace: an event that is added late still has the number of its earlier trace
+//   number        identifies the trace; even. An event that is added late still has the number of its earlier trace
 //   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. It is full when they differ by EVENTS
 // Invariants
 //   The writer is the thread that writes the file: it reads the rings.
@@ -25,49 +25,49 @@
 #include "trace_internal.h"
 #include <errno.h>
 
-enum { EVENTS = CSCHED_TRACE_EVENTS };
-enum { EVERY = 2000000 }; // ns between two reads of the rings
+enum { EVENTS = CSCHED_TRACE_EVENTS }; // of one ring
+enum { READ_INTERVAL = 2000000 };      // ns between two reads of the rings
 
-// An entry of a ring. `stamp`: 1 + the number of the complete event; another value: the event is incomplete, or not written yet.
+// An entry of a ring. `stamp`: 1 + the number of the event that it contains. Another stamp than the reader expects: the event is not complete yet.
 typedef struct slot {
   uint64_t stamp;
   csched_trace_event event;
 } slot;
 
 typedef struct csched_trace_ring {
-  CSCHED_CACHE_ALIGNED uint64_t next;  // written by the owner
-  CSCHED_CACHE_ALIGNED uint64_t taken; // written by the writer
+  CSCHED_CACHE_ALIGNED uint64_t next;  // number of the next event to add; only the owner writes it
+  CSCHED_CACHE_ALIGNED uint64_t taken; // how many events the writer has read; only the writer writes it
   uint64_t lost;                       // a count of events for which the ring was full
   slot slots[EVENTS];
 } csched_trace_ring;
 
 static struct {
-  csched_lock lock; // guards the following fields, except `ending`, `number` and the counts
-  csched_atfork atfork;
+  csched_lock lock;     // guards the following fields, except `ending`, `number` and the counts
+  csched_atfork atfork; // calls trace_at_fork
   csched_os_thread thread;
-  csched_trace_file *file;
+  csched_trace_file *file; // the open trace file, of the descriptor `fd`
   int fd;
-  bool is_on;
-  uint32_t ending;                           // the writer's futex
-  uint64_t without_ring, without_submission; // lost events: no memory for a ring; ends of lost submissions
-  uint32_t number;                           // of this trace, even; csched_trace_add_ also returns number + 1
+  bool is_on;                                          // a trace is on: the writer exists
+  uint32_t ending;                                     // the writer's futex: 1: it must end
+  uint64_t lost_without_ring, lost_without_submission; // lost events: no memory for a ring; ends of lost submissions
+  uint32_t number; // identifies this trace; even. number + 1: a submission that was lost
 } trace;
 
 // MARK: adding events, on the thread that owns the ring
 
-// Returns: the thread's ring, which its first event allocates; NULL without memory. Thread: the owner.
+// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
 static csched_trace_ring *ring_of(csched_observer *observer) {
   if (observer->ring == NULL)
-    csched_store_release(&observer->ring, // TR1: pairs with seen_ring: zeroed slots
+    csched_store_release(&observer->ring, // TR1: pairs with seen_ring, publishes zeroed slots
                          (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
   return observer->ring;
 }
 
-// Returns: the thread's ring, if it has room for one more event; else NULL, after counting the event as lost.
-static csched_trace_ring *with_room(csched_observer *observer) {
+// Returns: the calling thread's ring, if it has room for one more event; else NULL, after counting the event as lost.
+static csched_trace_ring *ring_with_room(csched_observer *observer) {
   csched_trace_ring *ring = observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) {
-    csched_fetch_add_relaxed(&trace.without_ring, 1u); // a count of lost events
+    csched_fetch_add_relaxed(&trace.lost_without_ring, 1u); // a count of lost events
     return NULL;
   }
   uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only the owner writes it
@@ -76,16 +76,16 @@ static csched_trace_ring *with_room(csched_observer *observer) {
   return NULL;
 }
 
-// Returns: false if the event was lost.
+// Does: adds the event to the calling thread's ring. Returns: false: the event was lost, because there is no ring, or it is full.
 static bool add_event(csched_observer *observer, csched_trace_event *event) {
-  csched_trace_ring *ring = with_room(observer);
+  csched_trace_ring *ring = ring_with_room(observer);
   if (ring == NULL) return false;
   uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
-  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler then uses the next slot
+  csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler takes the next
   slot *slot = &ring->slots[next % EVENTS];
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
-  csched_store_release(&slot->stamp, next + 1); // TR1: pairs with the writer's acquire
+  csched_store_release(&slot->stamp, next + 1); // TR1: complete; pairs with the writer's acquire
   return true;
 }
 
@@ -94,13 +94,14 @@ static bool is_end(uint32_t what) {
   return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
 }
 
-// Returns: 0: no trace is on, or this end was not added; `number`: the event is in the ring; `number` + 1: the event was lost.
+// Contract: trace_internal.h. `event->trace` of the end of a submission: what this function has returned for the submission. That is 0: not added,
+// because no trace was on; the trace's `number`: in a ring; `number` + 1: lost.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: an old value costs events
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: late: misses events
     return 0;
   uint32_t number = csched_load_relaxed(&trace.number); // TR3: may be old; the file skips events of other traces
-  if (is_end(event->what) && event->trace != number) {
-    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.without_submission, 1u); // a count of lost events
+  if (is_end(event->what) && event->trace != number) {  // the trace does not contain the submission
+    if (event->trace == number + 1) csched_fetch_add_relaxed(&trace.lost_without_submission, 1u); // a count of events
     return 0;
   }
   event->trace = number;
@@ -109,20 +110,20 @@ uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event)
 
 // MARK: reading the rings, on the writer
 
-// Returns: the ring of another thread; NULL: it has none.
+// Returns: the ring of the owner of `observer`; NULL: it has none.
 static csched_trace_ring *seen_ring(csched_observer *observer) {
-  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of: zeroed slots
+  return csched_load_acquire(&observer->ring); // TR1: pairs with ring_of: slots are zeroed
 }
 
 void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
                          void *context) {
   csched_trace_ring *ring = seen_ring(observer);
   uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
-  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {
+  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {            // bounded: a busy thread may add events
     slot *slot = &ring->slots[taken % EVENTS];
-    if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: incomplete; pairs with add_event's release
+    if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: not complete; pairs with add_event
     if (consume != NULL) consume(context, &slot->event);
-    csched_store_release(&ring->taken, taken + 1); // TR2: pairs with with_room's acquire
+    csched_store_release(&ring->taken, taken + 1); // TR2: slot is free; pairs with ring_with_room
   }
 }
 
@@ -135,8 +136,8 @@ static void write_event(void *file, const csched_trace_event *event) { csched_tr
 
 // Does: transfers the events of all rings to `file`; NULL: discards them. Returns: the number of events lost since the process started.
 static uint64_t drain_all(csched_trace_file *file) {
-  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.without_ring) + // a count of events
-                  csched_load_relaxed(&trace.without_submission);                       // a count of events
+  uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.lost_without_ring) + // a count of events
+                  csched_load_relaxed(&trace.lost_without_submission);                       // a count of events
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     csched_trace_drain_(each, file != NULL ? write_event : NULL, file);
     lost += csched_trace_lost_(each);
@@ -144,13 +145,13 @@ static uint64_t drain_all(csched_trace_file *file) {
   return lost;
 }
 
-// The body of the writer: reads the rings every 2 ms, until csched_trace_end.
+// The body of the writer's thread: transfers events to the file every 2 ms, until csched_trace_end.
 static void write_trace(void *context) {
   csched_trace_file *file = context;
   csched_os_thread_set_name_("csched-trace");
-  csched_os_thread_leave_count_();
-  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: csched_trace_end stores 1
-    csched_futex_wait_(&trace.ending, 0, csched_now() + EVERY);
+  csched_os_thread_leave_count_();                  // the library's own threads do not count as the program's
+  while (csched_load_relaxed(&trace.ending) == 0) { // TR3: 1: csched_trace_end was called
+    csched_futex_wait_(&trace.ending, 0, csched_now() + READ_INTERVAL);
     drain_all(file);
     csched_trace_file_flush_(file);
   }
@@ -168,8 +169,9 @@ static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   trace.is_on = false;
 }
 
-static uint64_t lost_before; // drain_all's result at the start of this trace
+static uint64_t lost_before; // how many events were lost before this trace: drain_all's result at its start
 
+// Does: opens the file, turns the trace on, and starts the writer. Returns: 0; EBUSY: a trace is on; another errno value. An error undoes all steps.
 static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
   int error = csched_os_trace_open_(path, &trace.fd);
@@ -186,7 +188,7 @@ static int begin_locked(const char *path) {
   trace.is_on = error == 0;
   if (trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
-  if (trace.file != NULL) csched_trace_file_end_(trace.file, 0, 0);
+  if (trace.file != NULL) csched_trace_file_end_(trace.file, 0, 0); // 0, 0: without runs in progress; no lost events
   csched_os_close_(trace.fd);
   return error;
 }
@@ -200,6 +202,7 @@ int csched_trace_begin(const char *path) {
   return error;
 }
 
+// Does: turns the trace off, ends the writer, and completes the file. Returns: 0, also without a trace; or the errno value of a failed write.
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
@@ -221,6 +224,6 @@ int csched_trace_end(void) {
   return error;
 }
 
-// Begins a trace if the environment variable SCHEDULER_TRACE is set.
-__attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_asked_(csched_trace_begin); }
+// When the library is loaded: begins a trace if the environment variable SCHEDULER_TRACE is set. At the process's exit: ends the trace.
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_by_environment_(csched_trace_begin); }
 __attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER = 1 << 18, LINES = 8192 };                     // bytes of `buffer`; the most bytes that one event may add
+enum { BUFFER = 1 << 18, EVENT_BYTES = 8192 };               // of `buffer`, in bytes; the most bytes of one event
 enum { CODES = 1 << 11, TRACKS = 1 << 13, CODE_NAME = 240 }; // entries of the two tables; bytes of a name
 
 typedef struct code { // a cached name of a function
@@ -48,7 +48,7 @@ static void add_span(csched_trace_file *file, const char *prefix, csched_time sp
   add_text(file, digits);
 }
 
-// Returns: the length of the UTF-8 character at `at`; 0: it is not valid (too long, a surrogate, or above U+10FFFF).
+// Returns: the length in bytes of the UTF-8 character at `at`; 0: not valid UTF-8, also a longer form than needed, a surrogate, or above U+10FFFF.
 static int length_of_character(const unsigned char *at) {
   int length = *at < 0x80                  ? 1
                : *at >= 0xc2 && *at < 0xe0 ? 2
@@ -56,33 +56,33 @@ static int length_of_character(const unsigned char *at) {
                : *at >= 0xf0 && *at < 0xf5 ? 4
                                            : 0;
   for (int i = 1; i < length; i++)
-    if ((at[i] & 0xc0) != 0x80) return 0;
+    if ((at[i] & 0xc0) != 0x80) return 0; // no continuation byte
   bool is_too_long = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-  bool is_none = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
-  return is_too_long || is_none ? 0 : length;
+  bool is_no_character = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
+  return is_too_long || is_no_character ? 0 : length;
 }
 
-// Does: adds `text` as the content of a JSON string. Invalid bytes become "?".
+// Does: adds `text` as the content of a JSON string. Bytes that are not valid UTF-8 become "?", control characters \u00XX.
 static void add_escaped(csched_trace_file *file, const char *text) {
   static const char HEX[] = "0123456789abcdef";
   const unsigned char *at = (const unsigned char *)text;
   while (*at != 0) {
-    char one[8] = "?";
+    char out[8] = "?"; // the character, escaped, and a zero
     int length = length_of_character(at);
-    if (*at == '"' || *at == '\\') one[0] = '\\', one[1] = (char)*at;
-    else if (*at < ' ' || *at == 127) memcpy(one, (char[]){'\\', 'u', '0', '0', HEX[*at >> 4], HEX[*at & 15], 0}, 7);
-    else if (length > 0) memcpy(one, at, (size_t)length);
-    add_text(file, one);
+    if (*at == '"' || *at == '\\') out[0] = '\\', out[1] = (char)*at;
+    else if (*at < ' ' || *at == 127) memcpy(out, (char[]){'\\', 'u', '0', '0', HEX[*at >> 4], HEX[*at & 15], 0}, 7);
+    else if (length > 0) memcpy(out, at, (size_t)length);
+    add_text(file, out);
     at += length > 0 ? length : 1;
   }
 }
 
 // MARK: names
 
-// Returns: the name of the function at `address`. The cache has one entry for each hash: a new address replaces the previous one.
+// Returns: the function's name, cached at the entry of the hash, which has 64 - 53 bits (CODES is 2^11). A new address replaces the previous one.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
-  if (cached->address != address) {
+  if (cached->address != address) { // not cached
     cached->address = address;
     csched_os_code_name_(address, cached->name, sizeof cached->name);
     csched_os_demangle_(cached->name, sizeof cached->name);
@@ -90,15 +90,17 @@ static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   return cached->name;
 }
 
+// Does: adds the target's name; its number, if another target has reused its figures.
 static void add_target_name(csched_trace_file *file, const csched_figures *figures, uint64_t number) {
-  if (csched_figures_are_(figures, number)) add_escaped(file, figures->name);
+  if (csched_figures_belong_to_(figures, number)) add_escaped(file, figures->name);
   else add_number(file, "target ", number);
 }
 
 // Returns: the number of the fictitious process whose tracks are the targets. It is larger than any process number of Linux.
 static uint64_t targets_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
 
-// Does: starts a line: `phase` is the format's kind of event, such as M (metadata), X (slice), i (instant), C (counter), s and f (arrow).
+// Does: starts the line of an event. `phase`: the format's kind of event: M (metadata), X (slice), i (instant), C (counter), s and f (ends of an
+// arrow). `thread`: the track of the event in `process`: a thread's number, or a target's track.
 static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
   add_text(file, ",\n{\"ph\":\"");
   add_text(file, phase);
@@ -106,10 +108,10 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the number of the track of target `number` (0: a thread's track) and `thread` (0: all threads). `*is_new`: this is the first use, so the
-// caller must write the track's name. When the table is full, further tracks share one number.
+// Returns: the track of the figures' number `number` (0: a thread's track) and `thread` (0: a target's only track). `*is_new`: this is the first use,
+// so the caller must write the track's name. When the table is full, further tracks share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
-  size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51);
+  size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51); // 51: TRACKS is 2^13
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
     track *track = &file->tracks[at];
     *is_new = track->number == 0 && track->thread == 0;
@@ -123,7 +125,7 @@ static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thre
 static void announce_thread(csched_trace_file *file, uint32_t thread) {
   char name[16];
   bool is_new;
-  track_of(file, 0, thread, &is_new);
+  track_of(file, 0, thread, &is_new); // only for `is_new`: in the file, a thread's track has the thread's number
   if (!is_new) return;
   csched_os_thread_get_name_(thread, name, sizeof name);
   begin_line(file, "M", file->process, thread);
@@ -133,7 +135,7 @@ static void announce_thread(csched_trace_file *file, uint32_t thread) {
   add_text(file, "\"}}");
 }
 
-// Does: at the first event of a track of the target, writes the track's name. Returns: the track's number.
+// Does: at the first event of a track of the event's target, writes the track's name. Returns: the track's number.
 static uint64_t announce_target(csched_trace_file *file, const csched_trace_event *event) {
   bool is_new, is_concurrent = event->figures != NULL && event->figures->is_concurrent;
   uint64_t track = track_of(file, event->number, is_concurrent ? event->thread : 0, &is_new);
@@ -152,13 +154,13 @@ static void add_time(csched_trace_file *file, csched_time time) { // relative to
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
-// Does: adds a slice for the function of `event`: a run with its duration, or a submission. The slice's name is `prefix` and the function's name.
+// Does: adds the slice of a run, with its duration, or of a submission to the track `thread`. Its name is `prefix` and the function's name.
 static void add_slice(csched_trace_file *file, const csched_trace_event *event, uint64_t process, uint64_t thread,
                       const char *kind, const char *prefix) {
   begin_line(file, "X", process, thread);
   add_time(file, event->time);
   csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
-  add_span(file, ",\"dur\":", span > 0 ? span : 1); // an arrow needs a slice longer than 0
+  add_span(file, ",\"dur\":", span > 0 ? span : 1); // ns; an arrow needs a slice longer than 0
   add_text(file, ",\"cat\":\"");
   add_text(file, kind);
   add_text(file, "\",\"name\":\"");
@@ -178,7 +180,7 @@ static void add_arrow(csched_trace_file *file, const csched_trace_event *event, 
   add_text(file, "}");
 }
 
-// Does: adds a point to the target's counter of waiting jobs.
+// Does: adds a point to the counter of the target's waiting jobs; nothing without a target.
 static void add_waiting(csched_trace_file *file, const csched_trace_event *event) {
   if (event->number == 0) return;
   begin_line(file, "C", targets_process(file), 0);
@@ -189,21 +191,21 @@ static void add_waiting(csched_trace_file *file, const csched_trace_event *event
   add_text(file, "}}");
 }
 
-// Does: adds a point on the thread's track, for an event without a duration.
+// Does: adds a point on the thread's track, for an event other than a submission or a run. For the end of a job also a point of its target's counter.
 static void add_instant(csched_trace_file *file, const csched_trace_event *event) {
   static const char *const NAMES[] = {[CSCHED_OCCURRED_CANCEL] = "cancel",
                                       [CSCHED_OCCURRED_DROP] = "drop",
                                       [CSCHED_OCCURRED_WAKE] = "wake",
                                       [CSCHED_OCCURRED_STEAL] = "steal",
                                       [CSCHED_OCCURRED_LOCK_WAIT] = "lock wait"};
-  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"}; // csched_drop_reason
-  bool is_job = event->what == CSCHED_OCCURRED_CANCEL || event->what == CSCHED_OCCURRED_DROP;
+  static const char *const REASONS[] = {"cancelled", "stopped", "refused", "no memory"}; // by csched_drop_reason
+  bool is_end = event->what == CSCHED_OCCURRED_CANCEL || event->what == CSCHED_OCCURRED_DROP;
   begin_line(file, "i", file->process, event->thread);
   add_time(file, event->time);
   add_text(file, ",\"s\":\"t\",\"name\":\"");
   add_text(file, NAMES[event->what]);
-  add_number(file, is_job ? "\",\"args\":{\"submission\":" : "\",\"args\":{\"address\":", event->id);
-  if (is_job) add_text(file, ",\"reason\":\""), add_text(file, REASONS[event->span & 3]), add_text(file, "\"");
+  add_number(file, is_end ? "\",\"args\":{\"submission\":" : "\",\"args\":{\"address\":", event->id);
+  if (is_end) add_text(file, ",\"reason\":\""), add_text(file, REASONS[event->span & 3]), add_text(file, "\"");
   if (event->what == CSCHED_OCCURRED_LOCK_WAIT) add_number(file, ",\"nanoseconds\":", event->span);
   if (event->number != 0) {
     add_text(file, ",\"target\":\"");
@@ -211,12 +213,12 @@ static void add_instant(csched_trace_file *file, const csched_trace_event *event
     add_text(file, "\"");
   }
   add_text(file, "}}");
-  if (is_job) add_waiting(file, event);
+  if (is_end) add_waiting(file, event);
 }
 
 void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event) {
-  if (event->trace != file->trace) return;
-  if (file->text.end - file->text.at < LINES) csched_trace_file_flush_(file);
+  if (event->trace != file->trace) return; // an event of another trace, added late
+  if (file->text.end - file->text.at < EVENT_BYTES) csched_trace_file_flush_(file);
   announce_thread(file, event->thread);
   if (event->what == CSCHED_OCCURRED_SUBMIT) {
     add_slice(file, event, file->process, event->thread, "submit", "submit ");
@@ -225,7 +227,7 @@ void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *e
   } else if (event->what == CSCHED_OCCURRED_RUN) {
     uint64_t track = announce_target(file, event);
     add_slice(file, event, file->process, event->thread, "run", "");
-    add_arrow(file, event, "f\",\"bp\":\"e"); // bp e: ends at the enclosing slice
+    add_arrow(file, event, "f\",\"bp\":\"e"); // "bp":"e": the arrow ends at the enclosing slice
     add_slice(file, event, targets_process(file), track, "on target", "");
     add_waiting(file, event);
   } else {
@@ -257,25 +259,25 @@ csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t t
   file->trace = trace;
   file->process = csched_os_process_id_();
   file->text = csched_text_in_(file->buffer, BUFFER);
-  csched_os_thread_get_name_(file->process, name, sizeof name);
+  csched_os_thread_get_name_(file->process, name, sizeof name); // of the main thread
   add_text(file, "[{\"ph\":\"M\",\"name\":\"trace\",\"args\":{\"of\":\"Scheduler\"}}");
   name_process(file, file->process, name);
   name_process(file, targets_process(file), "targets");
   return file;
 }
 
-// Does: adds the runs in progress, as slices up to `now`.
+// Does: adds the runs in progress of all threads, as slices that end at `now`.
 static void add_running(csched_trace_file *file, csched_time now) {
   for (const csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
-    csched_observed_level level;
+    csched_recorded_run run;
     for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
-      if (!csched_observer_look_(each, depth, &level)) continue;
+      if (!csched_observer_copy_run_(each, depth, &run)) continue;
       csched_trace_event event = {
-          .what = CSCHED_OCCURRED_RUN, .time = level.since, .span = now - level.since, .id = level.id};
-      event.code = level.code;
-      event.figures = level.figures;
-      event.number = level.number;
-      event.trace = level.trace;
+          .what = CSCHED_OCCURRED_RUN, .time = run.since, .span = now - run.since, .id = run.id};
+      event.code = run.code;
+      event.figures = run.figures;
+      event.number = run.number;
+      event.trace = run.trace;
       event.thread = csched_observer_thread_(each);
       csched_trace_file_add_(file, &event);
     }
@@ -284,7 +286,7 @@ static void add_running(csched_trace_file *file, csched_time now) {
 
 int csched_trace_file_end_(csched_trace_file *file, csched_time now, uint64_t lost) {
   if (now != 0) add_running(file, now);
-  if (file->text.end - file->text.at < LINES) csched_trace_file_flush_(file);
+  if (file->text.end - file->text.at < EVENT_BYTES) csched_trace_file_flush_(file);
   begin_line(file, "M", file->process, 0);
   add_number(file, ",\"name\":\"lost events\",\"args\":{\"count\":", lost);
   add_text(file, "}}\n]\n");

@@ -4,16 +4,17 @@
 
 #include "observe_internal.h"
 
+/// An event: for the trace, and for the recent events (events.c).
 typedef struct csched_trace_event {
-  csched_time time, span;        ///< `span`: duration of a run or a lock wait; for a drop its reason
+  csched_time time, span;        ///< when (a run: its start); duration of a run or a lock wait, or a drop's reason
   uint64_t id;                   ///< number of the submission; for a wake, a steal or a lock wait an address
   uintptr_t code;                ///< the user's function that the job calls
-  const csched_figures *figures; ///< of the target; NULL: none
+  const csched_figures *figures; ///< counts of the target, with its name; NULL: none
   uint64_t number;               ///< the number of `figures` when the event was made; 0: no target
   uint32_t waiting;              ///< how many jobs wait on the target
   uint32_t what;                 ///< csched_occurrence
-  uint32_t thread;
-  uint32_t trace; ///< argument: csched_trace_add_'s result for the submission; in the ring: number of the trace
+  uint32_t thread;               ///< the system's number, set when the event is added
+  uint32_t trace; ///< argument of csched_trace_add_: its result for the submission; in a ring: the trace's number
 } csched_trace_event;
 
 /// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. The end
@@ -24,7 +25,7 @@ uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event)
 /// Does: removes complete events from the ring of `observer`, oldest first, and calls `consume` (unless NULL) for each. Thread: one at a time.
 void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
                          void *context);
-/// Returns: how many events were lost because the ring of `observer` was full.
+/// Returns: how many events were lost because the ring of `observer` was full, since the process started.
 uint64_t csched_trace_lost_(csched_observer *observer);
 
 /// An open trace file, with its tables of names and tracks. One thread at a time uses it.

@@ -1,5 +1,5 @@
 // The watchdog: the thread "csched-watch" reports runs, waits in queues, blocking waits and deadlocks that last longer than a given span.
-// A wait: a thread that blocks in a function of the library. A head: the submission that has been due for the longest time on its target.
+// A wait: a thread that blocks in a function of the library. The head of a target: its submission that has been due for the longest time.
 // States of watch.ending, the watchdog thread's futex: 0, or 1 when the thread must end
 // Invariants
 //   WD1  A run, a target's longest-waiting submission, a blocking wait and a deadlock are each reported once. The submission's number identifies the
@@ -27,11 +27,11 @@
 #include "watch_internal.h"
 #include <errno.h>
 
-enum { REPORTED = 512, WAITS = 512, DEADLOCKS = 64, DETAILS = 32768 }; // entries of the arrays below; bytes
+enum { REPORTED = 512, WAITS = 512, DEADLOCKS = 64, DETAILS = 32768 }; // array entries; bytes of `details`
 
 // A wait that lasts longer than the span.
 typedef struct wait {
-  const char *function; // or the kind of the object that the thread waits for
+  const char *function; // the function that waits; for a sleeper of parking.h: the kind of the object that it waits for
   const void *what;     // address of the lock, target, job or other object
   csched_time since;
   uint32_t thread, holder; // the waiting thread; the thread that can end the wait, 0: not known
@@ -43,28 +43,29 @@ typedef struct deadlock {
 } deadlock;
 
 static struct {
-  csched_lock lock; // guards the following fields, except `ending` and `thread_id`
-  csched_atfork atfork;
+  csched_lock lock;     // guards the following fields, except `ending` and `thread_id`
+  csched_atfork atfork; // calls watch_at_fork
   csched_atfork marker; // a check's position in the fork list (csched_os_atfork_visit_)
   csched_os_thread thread;
   csched_time span;
   void (*report)(void *context, const csched_watch_report *report);
   void *context;
-  bool is_on;
-  uint32_t ending, thread_id; // the thread's futex; the thread's system number, 0 while there is no thread
+  bool is_on;                 // the watchdog's thread was started, and not joined yet
+  uint32_t ending, thread_id; // futex: 1: the thread must end; the thread's system number, 0: there is no thread
 } watch;
 
 // Used by the watchdog's thread only.
-static uint64_t check_number;         // of the current check
-static uint64_t reported[REPORTED];   // ring: hashes of reported waits and deadlocks
-static wait waits[WAITS];             // of the current check
-static deadlock deadlocks[DEADLOCKS]; // ring: the circles found most recently
-static int wait_count;
+static uint64_t check_number;                   // number of the current check, from 1
+static uint64_t reported[REPORTED];             // ring: hashes of reported waits and deadlocks
+static wait waits[WAITS];                       // the current check's waits longer than the span
+static deadlock deadlocks[DEADLOCKS];           // ring: the circles found most recently
+static int wait_count;                          // used entries of `waits`
 static unsigned reported_count, deadlock_count; // of all entries added to the rings
-static char details[DETAILS];                   // of the current report
+static char details[DETAILS];                   // the text `details` of the current report
 
 // MARK: reports
 
+// Does: adds which thread runs or waits, and where: the report's first line, up to "since".
 static void add_subject(csched_text *text, const csched_watch_report *report) {
   if (report->thread != 0) csched_text_thread_(text, "", report->thread);
   switch (report->kind) {
@@ -86,7 +87,7 @@ static void add_subject(csched_text *text, const csched_watch_report *report) {
   }
 }
 
-// The default report: writes to standard error.
+// The report function if the user gives none: writes the report and the recent jobs of all threads to standard error.
 static void write_report(void *unused, const csched_watch_report *report) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -97,13 +98,14 @@ static void write_report(void *unused, const csched_watch_report *report) {
   *text.at = 0;
   csched_say_("csched_watch_begin", "%s", line);
   csched_os_say_(report->details);
-  csched_recorder_write(2);
+  csched_recorder_write(2); // 2: standard error
 }
 
+// Returns: an empty text in `details`. The caller adds to it, and passes it to call_report.
 static csched_text begin_details(void) { return csched_text_in_(details, DETAILS - 1); }
 
-// Does: completes `report`, and calls the user's function. The details are the text in `details` up to `end`.
-static void call_report(csched_watch_report *report, csched_text end) { // WD2: on one thread
+// Does: sets the report's texts, and calls the report function, unless the watch has ended. `end`: the text that begin_details has returned.
+static void call_report(csched_watch_report *report, csched_text end) { // WD2: only the watchdog's thread calls it
   char name[240] = "";
   *end.at = 0;
   if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: no report after csched_watch_end
@@ -114,9 +116,10 @@ static void call_report(csched_watch_report *report, csched_text end) { // WD2: 
   watch.report(watch.context, report);
 }
 
+// Does: sets the report's target, its name, and its number of waiting jobs, unless the target was destroyed: `number` then differs.
 static void add_target(csched_watch_report *report, const csched_figures *figures, uint64_t number) {
   report->target_name = "";
-  if (!csched_figures_are_(figures, number)) return;
+  if (!csched_figures_belong_to_(figures, number)) return;
   report->target = figures->target;
   report->target_name = figures->name;
   report->waiting = csched_load_relaxed(&figures->waiting); // a count of jobs
@@ -124,17 +127,17 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
 
 // MARK: runs and queues
 
-// Does: reports each run that is longer than the span.
+// Does: reports each run in progress that is longer than the span, on any thread and at any depth of nesting.
 static void check_runs(csched_time now) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
-      csched_observed_level level;
-      if (!csched_observer_look_(each, depth, &level) || now < level.since || now - level.since <= watch.span) continue;
-      if (each->reported[depth] == level.id) continue; // WD1: reported already
-      each->reported[depth] = level.id;
-      csched_watch_report report = {.kind = CSCHED_WATCHED_RUN, .span = now - level.since, .code = level.code};
+      csched_recorded_run run;
+      if (!csched_observer_copy_run_(each, depth, &run) || now < run.since || now - run.since <= watch.span) continue;
+      if (each->reported[depth] == run.id) continue; // WD1: this run was reported
+      each->reported[depth] = run.id;
+      csched_watch_report report = {.kind = CSCHED_WATCHED_RUN, .span = now - run.since, .code = run.code};
       report.thread = csched_observer_thread_(each);
-      add_target(&report, level.figures, level.number);
+      add_target(&report, run.figures, run.number);
       csched_text text = begin_details();
       csched_dump_thread_(&text, report.thread);
       csched_dump_target_(&text, report.target);
@@ -144,23 +147,23 @@ static void check_runs(csched_time now) {
   }
 }
 
-// Does: if the submission is due earlier than its target's head of this check, makes it the head. Each check starts without heads.
+// Does: makes the submission its target's head, if it is due earlier than the head so far. A head counts if this check found it (`head_check`).
 static void note_head(const csched_seen *seen, void *unused) {
   csched_figures *figures = seen->figures;
   (void)unused;
-  if (figures == NULL || seen->due == CSCHED_FOREVER) return; // FOREVER: not known when it is due
-  if (figures->head_look == check_number && figures->head_due <= seen->due) return;
-  figures->head_look = check_number;
+  if (figures == NULL || seen->due == CSCHED_FOREVER) return; // FOREVER: unknown, or virtual time
+  if (figures->head_check == check_number && figures->head_due <= seen->due) return;
+  figures->head_check = check_number;
   figures->head_due = seen->due;
   figures->head = seen->id;
 }
 
-// Does: finds the heads of all targets, and reports those that have been due for longer than the span.
+// Does: finds the head of each target: its submission that is due longest. Reports the heads that have been due for longer than the span.
 static void check_heads(csched_time now) {
   csched_figures *each;
   csched_observe_visit_(note_head, NULL);
   for (size_t i = 0; (each = csched_figures_at_(i)) != NULL; i++) {
-    if (each->head_look != check_number || each->reported == each->head) continue; // WD1: no head, or reported
+    if (each->head_check != check_number || each->reported == each->head) continue; // WD1: no head, or reported before
     if (now < each->head_due || now - each->head_due <= watch.span) continue;
     each->reported = each->head;
     csched_watch_report report = {.kind = CSCHED_WATCHED_HEAD, .span = now - each->head_due};
@@ -173,44 +176,44 @@ static void check_heads(csched_time now) {
 
 // MARK: waits
 
-// Does: adds a wait that is longer than the span to `waits`, if there is room.
+// Does: adds the wait `found` to `waits`, if it is longer than the span, and there is room.
 static void note_wait(csched_time now, const wait *found) {
   if (wait_count < WAITS && now >= found->since && now - found->since > watch.span) waits[wait_count++] = *found;
 }
 
-// Does: adds the threads that sleep for a lock or another blocking object (parking.h): the first MOST of each bucket.
+// Does: adds to `waits` the threads that sleep for a lock or another blocking object (parking.h): the first MOST of each bucket.
 static void note_sleepers(csched_time now) {
-  enum { MOST = 8 };
+  enum { MOST = 8 }; // sleepers of one bucket
   csched_sleeping found[MOST];
   for (int i = 0; i < CSCHED_BUCKETS_; i++) {
-    int count = csched_sleepers_look_(i, found, MOST);
+    int count = csched_sleepers_copy_(i, found, MOST);
     for (int j = 0; j < count; j++)
       note_wait(now, &(wait){found[j].kind, found[j].address, found[j].since, found[j].thread, found[j].owner});
   }
 }
 
-// Does: adds the thread's wait, if the thread waits in a function of the library (csched_blocked_begin_).
+// Does: adds to `waits` the wait of the thread of `each`, if it waits in a function that called csched_blocked_begin_. Returns: true: visit the next.
 static bool note_blocked(csched_atfork *each, void *now) {
   csched_frames_seen seen;
-  if (!csched_frames_look_(each, &seen)) return true;
+  if (!csched_frames_copy_(each, &seen)) return true;
   wait found = {csched_load_relaxed(&seen.wait->function), csched_load_relaxed(&seen.wait->what), // racy read
-                csched_load_relaxed(&seen.wait->since), seen.thread, 0}; // racy read: the memory is valid
+                csched_load_relaxed(&seen.wait->since), seen.thread, 0}; // racy read: valid memory; 0: no holder yet
   if (found.function != NULL) note_wait(*(csched_time *)now, &found);
   return true;
 }
 
-// Does: makes this thread the holder of each wait for a target or a job that the thread runs.
+// Does: makes the thread of `each` the holder of each wait for a target or a job that this thread runs. Returns: true: visit the next.
 static bool note_holder(csched_atfork *each, void *unused) {
   csched_frames_seen seen;
   (void)unused;
-  if (!csched_frames_look_(each, &seen)) return true;
+  if (!csched_frames_copy_(each, &seen)) return true;
   for (int i = 0; i < wait_count; i++)
     for (int j = 0; j < seen.count && waits[i].holder == 0 && waits[i].what != NULL; j++)
       if (seen.frames[j].target == waits[i].what || seen.frames[j].job == waits[i].what) waits[i].holder = seen.thread;
   return true;
 }
 
-// Does: fills `waits` with all waits that are longer than the span, and their holders.
+// Does: fills `waits` with all waits that are longer than the span. First finds the waits, then the threads that hold what they wait for.
 static void note_waits(csched_time now) {
   wait_count = 0;
   note_sleepers(now);
@@ -219,13 +222,14 @@ static void note_waits(csched_time now) {
   csched_os_atfork_end_(&watch.marker);
 }
 
+// Returns: a hash of the waiting thread and the start of the wait, which identify the wait. The multiplications mix the bits.
 static uint64_t hash_of(const wait *wait) {
   uint64_t hash = (wait->thread * 0x9e3779b97f4a7c15u ^ wait->since) * 0xc2b2ae3d27d4eb4fu;
   return hash ^ hash >> 32;
 }
 
-// Returns: whether `hash` was reported already. If not, adds it to `reported`: the caller reports it now.
-static bool was_reported(uint64_t hash) { // WD1: by thread and start
+// Returns: whether the wait or deadlock with this hash was reported. If not, adds the hash to `reported`, because the caller reports it now.
+static bool was_reported(uint64_t hash) { // WD1: the hash contains thread and start of each wait
   for (int i = 0; i < REPORTED; i++)
     if (reported[i] == hash) return true;
   reported[reported_count++ % REPORTED] = hash;
@@ -241,7 +245,7 @@ static csched_watch_report report_of(csched_watched kind, const wait *found, csc
                                .what = found->what};
 }
 
-// Does: reports the noted waits that were not reported yet.
+// Does: reports the waits in `waits` that were not reported yet. The details describe the thread, its target, the holder, and the thread's stack.
 static void check_waits(csched_time now) {
   for (int i = 0; i < wait_count; i++) {
     if (was_reported(hash_of(&waits[i]))) continue;
@@ -266,7 +270,8 @@ static const wait *next_wait(const wait *wait) {
   return next;
 }
 
-// Returns: whether the waits from `first` on lead back to `first`, whose thread must have the lowest number: so each circle is found once.
+// Returns: whether the waits from `first` on lead back to it. `first` must have the circle's lowest thread number, so each circle is found once.
+// `*hash`: the sum of the hashes of the waits.
 static bool is_circle(const wait *first, uint64_t *hash) {
   const wait *each = first;
   *hash = 0;
@@ -277,8 +282,8 @@ static bool is_circle(const wait *first, uint64_t *hash) {
   return false;
 }
 
-// Returns: whether the previous check found the same circle. Stores the circle for the next check.
-static bool was_found_before(uint64_t hash) { // WD4: two checks in a row
+// Returns: whether the previous check found the circle with this hash. Stores for the next check that this check found it.
+static bool was_found_before(uint64_t hash) { // WD4: a deadlock is found by two checks in a row
   for (int i = 0; i < DEADLOCKS; i++) {
     if (deadlocks[i].hash != hash) continue;
     bool was_found = deadlocks[i].check == check_number - 1;
@@ -300,22 +305,24 @@ static void add_wait(csched_text *text, const wait *wait, csched_time now) {
   csched_text_add_(text, "\n");
 }
 
+// Does: reports the circle of waits that begins at `first`: first a line for each wait, then each thread with its stack.
 static void report_deadlock(const wait *first, csched_time now) {
   csched_text text = begin_details();
-  csched_time closed = 0; // the latest start of a wait: since then the circle is complete
+  csched_time complete_since = 0; // the latest start of a wait in the circle
   const wait *each = first;
   do {
     add_wait(&text, each, now);
-    if (each->since > closed) closed = each->since;
+    if (each->since > complete_since) complete_since = each->since;
   } while ((each = next_wait(each)) != first);
   do {
     csched_dump_thread_(&text, each->thread);
     csched_stack_add_(&text, each->thread);
   } while ((each = next_wait(each)) != first);
-  csched_watch_report report = report_of(CSCHED_WATCHED_DEADLOCK, first, now - closed);
+  csched_watch_report report = report_of(CSCHED_WATCHED_DEADLOCK, first, now - complete_since);
   call_report(&report, text);
 }
 
+// Does: reports each circle of waits that this check and the previous one have found, once (WD1, WD4).
 static void check_deadlocks(csched_time now) {
   uint64_t hash;
   for (int i = 0; i < wait_count; i++)
@@ -325,14 +332,14 @@ static void check_deadlocks(csched_time now) {
 
 // MARK: the thread
 
-// The body of the watchdog's thread: checks four times in each span.
-static void watch_all(void *unused) {
-  static const csched_time LEAST = 1000000, MOST = 1000000000;
-  csched_time every = watch.span / 4 < LEAST ? LEAST : watch.span / 4 > MOST ? MOST : watch.span / 4;
+// The body of the watchdog's thread: checks four times in each span, but with pauses of 1 ms to 1 s.
+static void watchdog_main(void *unused) {
+  static const csched_time LEAST = 1000000, MOST = 1000000000; // ns
+  csched_time interval = watch.span / 4 < LEAST ? LEAST : watch.span / 4 > MOST ? MOST : watch.span / 4;
   (void)unused;
-  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: is_report_here reads it
+  csched_store_relaxed(&watch.thread_id, csched_os_thread_id_()); // racy write: is_watchdog_thread reads it
   csched_os_thread_set_name_("csched-watch");
-  csched_os_thread_leave_count_();
+  csched_os_thread_leave_count_();                  // the library's own threads do not count as the program's
   while (csched_load_relaxed(&watch.ending) == 0) { // WD2: no check after csched_watch_end
     csched_time now = csched_now();
     check_number++;
@@ -342,22 +349,22 @@ static void watch_all(void *unused) {
     check_waits(now);
     check_deadlocks(now);
     if (csched_load_relaxed(&watch.ending) == 0)
-      csched_futex_wait_(&watch.ending, 0, now + every); // WD2: unless a report has called csched_watch_end
+      csched_futex_wait_(&watch.ending, 0, now + interval); // WD2: not if a report has ended the watch
   }
-  csched_store_relaxed(&watch.thread_id, 0u); // racy write: the system may reuse the number
+  csched_store_relaxed(&watch.thread_id, 0u); // racy write: a new thread may get this number
 }
 
 // MARK: start and end
 
-// The handler of `atfork` and of `marker`, which needs no action.
+// The atfork handler: switches the watchdog off in a child. `marker` has this handler too, only because each entry needs one.
 static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: the watchdog is off in a child
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.marker) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT;
   watch.is_on = false;
 }
 
-// Returns: whether a report is the caller: this thread is then the watchdog's.
-static bool is_report_here(void) {
+// Returns: whether this thread is the watchdog's. Then the caller was called by a report: the watchdog runs no other user code.
+static bool is_watchdog_thread(void) {
   return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: equal on that thread only
 }
 
@@ -370,6 +377,7 @@ static void end_locked(void) {
   watch.is_on = false;
 }
 
+// Does: starts the watchdog with the settings in `watch`. Returns: 0 or an errno value.
 static int start_locked(void) {
   csched_os_signals before;
   int error = csched_observe_begin_(CSCHED_OBSERVED_BY_WATCH);
@@ -378,7 +386,7 @@ static int start_locked(void) {
   watch.marker.handler = watch_at_fork;
   watch.ending = watch.thread_id = 0;
   csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
-  error = csched_os_thread_start_(&watch.thread, 0, watch_all, NULL);
+  error = csched_os_thread_start_(&watch.thread, 0, watchdog_main, NULL);
   csched_os_signals_restore_(&before);
   watch.is_on = error == 0;
   if (error != 0) csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
@@ -388,12 +396,12 @@ static int start_locked(void) {
 int csched_watch_begin(csched_time span, void (*report)(void *context, const csched_watch_report *report),
                        void *context) {
   if (span == 0) return EINVAL;
-  if (is_report_here())
+  if (is_watchdog_thread())
     csched_panic_("csched_watch_begin", "called by a report. Only csched_watch_end may be called there.");
   csched_os_atfork_(&watch.atfork, watch_at_fork);
   csched_observe_prepare_();
   csched_lock_lock(&watch.lock);
-  end_locked();
+  end_locked(); // ends an earlier watch
   watch.span = span;
   watch.report = report != NULL ? report : write_report;
   watch.context = context;
@@ -404,7 +412,7 @@ int csched_watch_begin(csched_time span, void (*report)(void *context, const csc
 
 void csched_watch_end(void) {
   csched_os_atfork_(&watch.atfork, watch_at_fork);
-  if (is_report_here()) {                    // no lock: its owner may be joining this thread
+  if (is_watchdog_thread()) { // a report is the caller: takes no lock, because its owner may be joining this thread
     csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
     csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
     return;
@@ -414,6 +422,6 @@ void csched_watch_end(void) {
   csched_lock_unlock(&watch.lock);
 }
 
-// Begins a watch if the environment variable SCHEDULER_WATCH is set.
+// When the library is loaded: begins a watch if the environment variable SCHEDULER_WATCH is set, with the span that it contains.
 static int begin_for_span(csched_time span) { return csched_watch_begin(span, NULL, NULL); }
-__attribute__((constructor)) static void begin_as_asked(void) { csched_os_watch_asked_(begin_for_span); }
+__attribute__((constructor)) static void begin_as_asked(void) { csched_os_watch_by_environment_(begin_for_span); }

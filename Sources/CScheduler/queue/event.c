@@ -1,7 +1,7 @@
 // An event: merges values from any thread, and calls one handler on a target with the merged value.
 //
 // States
-//   word       the merged, unreported value (62 bits) · QUEUED: the event's job is queued or runs, and checks the value at its end · CANCELLED
+//   word       the merged value (62 bits; 0: none) · QUEUED: the event's job is queued or runs, and checks the value at its end · CANCELLED
 //
 // Invariants
 //   EV1  Each merged value is reported once, or discarded by a cancel or a refused submission: one operation reads and clears the value.
@@ -22,26 +22,28 @@
 #include <CScheduler/atomic.h>
 #include <errno.h>
 
+// Parts of `word`: two flags, and the mask of the value, which is also the largest value.
 static const uint64_t QUEUED = (uint64_t)1 << 63, CANCELLED = (uint64_t)1 << 62, VALUE = CSCHED_EVENT_MOST;
 
-static void submit_event(csched_event *event) { // EV2, EV3: a refusal calls `drop_event`, `release_event`
-  csched_target_submit(event->target, &event->job);
+static void submit_event(csched_event *event) {
+  csched_target_submit(event->target, &event->job); // EV2, EV3: if refused, it calls drop_event and release_event
 }
 
-// Does: clears the merged value, and leaves the flags. Returns: the word before, with the value.
+// Does: clears the merged value, and leaves the flags. Returns: the previous word, with the value.
 static uint64_t clear_value(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                 // racy read, rechecked by the cas
-  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: pairs with merge
+  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: pairs with a merge's release
   return seen;
 }
 
+// The job's `run`. Does: passes the merged value to the handler.
 static void run_handler(csched_job *job) {
   csched_event *event = job->context;
   uint64_t seen = clear_value(event);
-  if ((seen & VALUE) != 0) event->handler(event, seen & VALUE); // EV4: 0 after a cancel
+  if ((seen & VALUE) != 0) event->handler(event, seen & VALUE); // EV4: 0: a cancel has cleared the value
 }
 
-static void drop_event(csched_job *job) { clear_value(job->context); }
+static void drop_event(csched_job *job) { clear_value(job->context); } // EV1: the value is discarded
 
 // The job's `release`. Does: submits the job again if a value was merged during the run; otherwise makes the event idle.
 static void release_event(csched_job *job) {
@@ -49,10 +51,10 @@ static void release_event(csched_job *job) {
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
   for (;;) {
     if ((seen & VALUE) != 0) {
-      submit_event(event); // EV2: again, because a value waits
+      submit_event(event); // EV2: QUEUED stays set
       return;
     }
-    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: idle; pairs with merge
+    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: clears QUEUED
   }
 }
 
@@ -64,7 +66,7 @@ void csched_event_init(csched_event *event, csched_target *target, csched_merge 
   csched_job_init(&event->job, &type, event);
 }
 
-// Returns: the sum of the two values, at most VALUE, or their bitwise or.
+// Returns: the value `before` with `value` merged into it: their bitwise or (CSCHED_MERGE_OR), or their sum, at most VALUE.
 static uint64_t merged(const csched_event *event, uint64_t before, uint64_t value) {
   if (event->merge == CSCHED_MERGE_OR) return before | (value & VALUE);
   return value > VALUE - before ? VALUE : before + value;
@@ -75,12 +77,13 @@ int csched_event_merge(csched_event *event, uint64_t value) {
   do {
     if ((seen & CANCELLED) != 0) return ECANCELED;
     wanted = merged(event, seen & VALUE, value);
-    if (wanted == 0) return 0;                                         // 0 merged into no value: nothing to report
+    if (wanted == 0) return 0;                                         // 0 merged into 0: nothing to report
   } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with clear_value
-  if ((seen & QUEUED) != 0) return 0; // EV2: the queued or running job reports the value
-  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: this thread set QUEUED
+  if ((seen & QUEUED) != 0) return 0; // EV2: the job that is queued or runs reports the value
+  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is new: submit
 }
 
+// Does: sets CANCELLED, and clears the value, so that neither a queued job nor a later merge calls the handler.
 static void set_cancelled(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                               // racy read, rechecked by the cas
   while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: clears the value
@@ -97,5 +100,5 @@ csched_cancel_result csched_event_cancel_and_wait(csched_event *event) {
 }
 
 bool csched_event_is_idle(const csched_event *event) {
-  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with release_event
+  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with release_event's release
 }

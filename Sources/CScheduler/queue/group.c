@@ -1,14 +1,14 @@
 // A group: counts work in progress (entries). Threads wait, and notices are called, when the count is 0.
 //
 // States
-//   word      2n              n entries have not left; no thread sleeps, and no notice is listed
+//   word      2n              n entries have not left (0: the group is empty); no thread sleeps, and no notice is listed
 //             2n | AWAITED    n > 0 entries have not left; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
 //   notices   list of the notices to call when the group is empty, newest first; `notices` and AWAITED are set under the bucket's lock
 //
 // Invariants
 //   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the final leave empties the group under the
 //        bucket's lock, and unlinks all sleepers and notices. So no sleeper is missed; each notice is called once, or taken back.
-//   GR2  A wait succeeds only if the waiting thread has seen the group empty since the wait began, or was signalled by the final leave.
+//   GR2  A wait succeeds in two cases only: since it began, its thread has seen the group empty, or the final leave has signalled its thread.
 //   GR3  A thread whose wait succeeds, and a notice that is called, see the writes before each leave.
 //   GR4  A wait that times out leaves no sleeper in the bucket. If the waiter is signalled at that instant, the wait succeeds.
 //   GR5  The final leave does not touch the group after emptying it, because a waiter may free the group. Notices are called outside the lock. A
@@ -32,7 +32,7 @@
 #include "../sync/waiting_internal.h"
 
 enum { AWAITED = 1, ONE = 2 }; // ONE: one entry in `word`
-enum { EMPTY = 1 };            // the signal to a sleeper
+enum { EMPTY = 1 };            // the signal to a sleeper: the group is empty
 
 static bool is_empty(const csched_group *group) {
   return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
@@ -40,24 +40,24 @@ static bool is_empty(const csched_group *group) {
 
 // Does: sets AWAITED unless the group is empty. Returns: false if the group is empty.
 static bool set_awaited_locked(csched_group *group) {
-  uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
-  while (seen >= ONE)
-    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: before the wait
-  (void)csched_load_acquire(&group->word); // GR2, GR3: the group was empty at the load above
+  uint32_t seen = csched_load_relaxed(&group->word);                          // racy read, rechecked by the cas
+  while (seen >= ONE)                                                         // not empty
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: before it sleeps
+  (void)csched_load_acquire(&group->word); // GR2, GR3: it was empty; acquires the leaves' writes
   return false;
 }
 
-// Does: sleeps until the group is empty. Returns: false at the deadline.
+// Does: sleeps until the group is empty. Returns: true: it has been empty; false: the deadline has passed.
 static bool sleep_until_empty(csched_group *group, csched_time deadline) {
-  csched_sleeper waiter = csched_waiter_(group);
+  csched_sleeper waiter = csched_waiter_(group); // this thread's entry in the bucket
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool sleeps = set_awaited_locked(group);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: after AWAITED
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: AWAITED is set; false: as the last
   csched_bucket_unlock_(bucket);
-  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: was empty, or signalled; GR4: timeout
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: empty, or signalled; GR4: timeout
 }
 
-// Does: reverses the list of notices, and calls them, the oldest first.
+// Does: calls the listed notices, the oldest first, by reversing the list.
 static void call_notices(csched_group_notice *newest) {
   csched_group_notice *first = NULL;
   for (csched_group_notice *each = newest, *older; each != NULL; each = older) {
@@ -71,7 +71,7 @@ static void call_notices(csched_group_notice *newest) {
   }
 }
 
-// Does: makes the final leave: if the word is still `last`, empties the group, wakes the sleepers and calls the notices. Returns: whether it did.
+// Does: if the word is still `last` (one entry, AWAITED): empties the group, wakes the sleepers, calls the notices. Returns: whether it did.
 static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
@@ -79,13 +79,13 @@ static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool empties = csched_load_relaxed(&group->word) == last; // racy read, rechecked by the cas
   if (empties) {
-    notices = group->notices; // GR5: before the compare-and-exchange: then another thread may free the group
+    notices = group->notices; // GR5: read now: after the compare-and-exchange the group may be freed
     group->notices = NULL;
     empties = csched_cas_acq_rel(&group->word, &last, 0u); // GR2, GR3: acquires the other leaves for the waiters
-    if (!empties) group->notices = notices;                // another thread has entered: the notices wait on
+    if (!empties) group->notices = notices;                // the word has changed: puts the notices back
   }
   for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next)
-    each->back = NULL; // GR1: csched_group_take_back is too late now
+    each->back = NULL; // GR1: no longer listed: csched_group_take_back fails
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
     csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: unlinks all sleepers
   csched_bucket_unlock_(bucket);
@@ -111,7 +111,7 @@ void csched_group_leave(csched_group *group) {
   for (;;) {
     if (seen < ONE) // GR6: misuse
       csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group);
-    if (seen == (ONE | AWAITED)) { // the final leave of an awaited group acquires the bucket's lock
+    if (seen == (ONE | AWAITED)) { // the final leave of an awaited group, under the bucket's lock
       if (try_leave_as_last(group, seen)) return;
       seen = csched_load_relaxed(&group->word);                       // racy read, rechecked by the cas
     } else if (csched_cas_release(&group->word, &seen, seen - ONE)) { // GR2, GR3: pairs with is_empty's acquire
@@ -129,26 +129,27 @@ bool csched_group_wait_until(csched_group *group, csched_time deadline) {
   return (deadline == CSCHED_FOREVER || csched_now() < deadline) && sleep_until_empty(group, deadline);
 }
 
+// Does: lists `notice`, so that the final leave calls `call` with it. If the group is empty, calls it now.
 void csched_group_call_(csched_group *group, csched_group_notice *notice, void (*call)(csched_group_notice *)) {
   csched_waiter_(group); // called only to register the buckets' fork handler
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = set_awaited_locked(group); // whether the notice must wait for the final leave
   notice->call = call;
-  notice->back = NULL; // not listed
+  notice->back = NULL; // NULL: not listed
   if (waits) {
-    notice->next = group->notices;  // GR1: listed
-    notice->back = &group->notices; // the link that points to the notice
+    notice->next = group->notices;  // GR1: inserts it as the newest
+    notice->back = &group->notices; // the address of the link that points to it
     if (notice->next != NULL) notice->next->back = &notice->next;
     group->notices = notice;
   }
   csched_bucket_unlock_(bucket);
-  if (!waits) call(notice); // GR2: the group is empty: at once
+  if (!waits) call(notice); // GR2: the group is empty
 }
 
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = notice->back != NULL; // GR1: listed, so not called yet
-  if (waits) {
+  if (waits) {                       // unlinks it
     *notice->back = notice->next;
     if (notice->next != NULL) notice->next->back = notice->back;
     notice->back = NULL;
@@ -170,7 +171,7 @@ uint32_t csched_group_count(const csched_group *group) {
 }
 
 void csched_group_destroy(csched_group *group) {
-  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6: no thread may wait
+  csched_waiters_require_none_(group, "csched_group_destroy", "group"); // GR6: stops if a thread waits
   uint32_t left = csched_group_count(group);
   if (left != 0)
     csched_panic_("csched_group_destroy", "group %p has %u inside. Destroy it when all have left.", (void *)group,

@@ -5,7 +5,7 @@
 //              or never used; OUT: from acquire_permit_locked to return_permit
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
-//   is_alone   of the limit: the only permit that is OUT runs a barrier; of a permit: the permit runs a barrier
+//   is_alone   of the limit: the only permit that is OUT runs a barrier, or will; of a permit: the same of this permit
 //
 // Invariants
 //   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job.
@@ -49,20 +49,20 @@
 typedef struct permit {
   csched_job job;         // submitted to the base
   csched_job *job_to_run; // the user job; NULL: it has started, or was dropped
-  bool is_out, is_alone;  // the permit is OUT; it runs a barrier
+  bool is_out, is_alone;  // the permit is OUT; `job_to_run` is a barrier
 } permit;
 
 struct csched_limit {
   csched_target target, barriers; // plain jobs are submitted to `target`, barriers to `barriers`
-  csched_target *base;
-  csched_lock lock;         // guards `first` to `is_released`, and `permits`
-  csched_job *first, *last; // waiting user jobs
-  csched_job *free;         // list of FREE permits
-  int most, used, out;      // permits: the limit; those initialised so far; those that are OUT
-  bool is_alone, is_released;
-  void (*retain)(void *), (*release)(void *); // called with `owner` for each permit that is OUT; may be NULL
-  void *owner;
-  csched_atfork atfork;
+  csched_target *base;            // permits are submitted to it
+  csched_lock lock;               // guards `first` to `is_released`, and `permits`
+  csched_job *first, *last;       // list of the user jobs that wait for a permit, oldest first
+  csched_job *free;               // list of the FREE permits that were used before
+  int most, used, out;            // numbers of permits: the limit; initialised so far; OUT now
+  bool is_alone, is_released;     // a barrier has the only permit that is OUT; csched_limit_destroy was called
+  void (*retain)(void *), (*release)(void *); // called with `owner`: permit OUT; permit FREE; or NULL
+  void *owner;                                // the user's object that contains the limit: csched_limit_own
+  csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
   permit permits[];
 };
 
@@ -76,7 +76,7 @@ static void free_limit(csched_limit *limit) {
   free(limit);
 }
 
-// MARK: waiting jobs
+// MARK: waiting jobs: a list in which the lowest bit of a link marks its own job as a barrier
 
 enum { BARRIER = 1 }; // the lowest bit of a waiting job's `next`: the job itself is a barrier
 static bool is_barrier(const csched_job *waiting) { return ((uintptr_t)waiting->next & BARRIER) != 0; }
@@ -84,25 +84,25 @@ static csched_job *next_waiting(const csched_job *waiting) {
   return (csched_job *)((uintptr_t)waiting->next & ~(uintptr_t)BARRIER);
 }
 
-// Does: appends `job` to the waiting jobs. `mark`: BARRIER or 0.
+// Does: appends `job` to the waiting jobs. `mark`: BARRIER, or 0 for a plain job.
 static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
   job->next = (csched_job *)(uintptr_t)mark;
   if (limit->first == NULL) limit->first = job;
-  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next); // retains that job's mark
+  else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next); // keeps `last`'s mark
   limit->last = job;
 }
 
 // MARK: permits
 
-static const csched_own_job_type permit_type;
+static const csched_own_job_type permit_type; // defined below
 
-// Returns: a FREE permit, now OUT. NULL: all permits are OUT, or a barrier runs. With `alone`, for a barrier: NULL also if any permit is OUT.
+// Does: makes a FREE permit OUT. Returns: NULL: all are OUT, or a barrier has one. `alone`: for a barrier: NULL also if any permit is OUT.
 static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
-  } else {
+  } else {                                       // no permit was returned: initialises the next one
     if (limit->used == limit->most) return NULL; // LM1: all permits are OUT
     job = &limit->permits[limit->used++].job;
     csched_job_init(job, &permit_type.type, limit);
@@ -113,11 +113,11 @@ static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
   return job;
 }
 
-// Does: assigns a permit to each waiting job that may start. Returns: these permits, linked, in the order of the jobs.
+// Does: assigns permits to the waiting jobs that may start. A cancelled barrier counts as a plain job. Returns: these permits, linked, in order.
 static csched_job *assign_permits_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first, *acquired;
   while ((first = limit->first) != NULL) { // LM2: uses all FREE permits; LM3: in the jobs' order
-    acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: alone
+    acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: `alone`
     if (acquired == NULL) break;
     limit->first = next_waiting(first);
     ((permit *)acquired)->job_to_run = first;
@@ -128,39 +128,40 @@ static csched_job *assign_permits_locked(csched_limit *limit) {
   return permits;
 }
 
-static int submit_to_base(csched_limit *limit, csched_job *job) { // returns: 0 or ECANCELED
+// Does: submits the permit `job` to the base. Returns: 0; ECANCELED: the base has refused it, and so drop_permit was called.
+static int submit_to_base(csched_limit *limit, csched_job *job) {
   csched_job_submitted_(job, "csched_target_submit");
   return limit->base->type->deliver(limit->base, job);
 }
 
-// Does: submits `permits` to the base. `is_kept`: `owner` is already retained for one permit. Returns: the result of the final submission.
+// Does: submits the list `permits`, and retains `owner` for each; `is_kept`: for all but one. Returns: the result of the last one: 0 or ECANCELED.
 static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept) {
   int error = 0;
   for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; permits != NULL; permits = next) { // LM5: the final submission may free `limit`
+  for (csched_job *next; permits != NULL; permits = next) { // LM5: the last permit may free `limit`
     next = permits->next;
     error = submit_to_base(limit, permits);
   }
   return error;
 }
 
-// The `run`, `drop` and `release` of a permit.
-static void run_permit(csched_job *job) { // LM1: runs one user job
+// The next three are the `run`, `drop` and `release` of a permit's job.
+static void run_permit(csched_job *job) { // LM1: runs the permit's user job
   csched_limit *limit = job->context;
   csched_job *job_to_run = ((permit *)job)->job_to_run;
   ((permit *)job)->job_to_run = NULL;
   csched_job_perform_on_(job_to_run, ((permit *)job)->is_alone ? &limit->barriers : &limit->target);
 }
 
-static void drop_permit(csched_job *job) { // LM4: the base has refused the permit: drops its job and all waiting jobs
+static void drop_permit(csched_job *job) { // LM4: the base has refused the permit: drops its job and all waiting
   csched_limit *limit = job->context;
   csched_lock_lock(&limit->lock);
   csched_job *next, *each = ((permit *)job)->job_to_run;
   ((permit *)job)->job_to_run = NULL;
-  each->next = limit->first; // the permit's job, then all waiting jobs
+  each->next = limit->first; // a list of the permit's user job, then all waiting jobs
   limit->first = NULL;
   csched_lock_unlock(&limit->lock);
   for (; each != NULL; each = next) {
@@ -169,21 +170,21 @@ static void drop_permit(csched_job *job) { // LM4: the base has refused the perm
   }
 }
 
-static void return_permit(csched_job *job) { // LM6: also after the job was unwound
+static void return_permit(csched_job *job) { // makes the permit FREE. LM6: also after its user job was unwound
   csched_limit *limit = job->context;
-  void (*release)(void *) = limit->release; // loaded now: `limit` may be freed before the call
+  void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
   void *owner = limit->owner;
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: no job may start
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: orphaned: no job may start
   csched_lock_lock(&limit->lock);
-  ((permit *)job)->is_out = limit->is_alone = false; // LM9: a barrier has ended
+  ((permit *)job)->is_out = limit->is_alone = false; // LM9: if it was a barrier, the barrier has ended
   job->next = limit->free;
   limit->free = job;
   limit->out--;
-  csched_job *permits = assign_permits_locked(limit);   // LM2: for the oldest waiting jobs
-  bool is_last = limit->out == 0 && limit->is_released; // LM5: no further use: free the structure
+  csched_job *permits = assign_permits_locked(limit);   // LM2: to the oldest waiting jobs
+  bool is_last = limit->out == 0 && limit->is_released; // LM5: the final permit frees the structure
   csched_lock_unlock(&limit->lock);
   if (permits != NULL) {
-    submit_permits(limit, permits, true); // LM2: one permit inherits this permit's reference to `owner`
+    submit_permits(limit, permits, true); // LM2; true: one of them inherits the retain of `owner`
     return;
   }
   if (is_last) free_limit(limit);
@@ -194,15 +195,15 @@ static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, d
 
 // MARK: submitting
 
-// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base has refused `job`.
+// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base refuses; `job` dropped.
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   csched_lock_lock(&limit->lock);
   append_locked(limit, job, mark);
-  csched_job *permits = assign_permits_locked(limit); // LM2: for the oldest jobs
-  bool has_permit = limit->first == NULL;             // no job waits: so `job` has the final one of `permits`
+  csched_job *permits = assign_permits_locked(limit); // LM2: to the oldest jobs
+  bool has_permit = limit->first == NULL;             // no job waits: `job` has the last of `permits`
   csched_lock_unlock(&limit->lock);
   int error = submit_permits(limit, permits, false);
-  return has_permit ? error : 0; // LM4: error of `job` only
+  return has_permit ? error : 0; // LM4: the error of `job` only; 0: it waits
 }
 
 static int deliver_to_limit(csched_target *target, csched_job *job) {
@@ -211,12 +212,12 @@ static int deliver_to_limit(csched_target *target, csched_job *job) {
 
 static int deliver_to_limit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_target *base = ((csched_limit *)target)->base;
-  return base->type->deliver_at(base, timer, deadline, leeway);
+  return base->type->deliver_at(base, timer, deadline, leeway); // when due, the base delivers the job to the limit
 }
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
 
-// The functions of the target `barriers`, whose base is the limited target.
+// Functions of the target `barriers`, which is a field of the limit. Its base is the limited target, the limit's field `target`.
 static csched_target *limited_target_of(const csched_target *barriers) {
   return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
 }
@@ -229,12 +230,12 @@ static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csch
   return deliver_to_limit_at(limited_target_of(barriers), timer, deadline, leeway);
 }
 
-static bool is_in_barrier(const csched_target *target) { // LM7: inside a barrier, a wait for any job is refused
+static bool is_in_barrier(const csched_target *target) { // LM7: then a wait of this thread for any job is refused
   return csched_target_is_inside(&((const csched_limit *)target)->barriers);
 }
 
-static bool is_in_any_job(const csched_target *barriers) {
-  return csched_target_is_inside(limited_target_of(barriers)); // LM7: inside any job, a wait for a barrier is refused
+static bool is_in_any_job(const csched_target *barriers) { // LM7: then a wait of this thread for a barrier is refused
+  return csched_target_is_inside(limited_target_of(barriers));
 }
 
 // MARK: dumps
@@ -276,13 +277,14 @@ static void describe_barriers(const csched_target *barriers, csched_text *text) 
 
 // MARK: process forks
 
-// Returns: whether `permit` is queued on the base.
+// Returns: whether `permit` is queued on the base. A base without `has` cannot be asked: then a submitted permit counts as queued.
 static bool is_queued_on_base(const csched_limit *limit, const permit *permit) {
   const csched_target *base = limit->base;
   return csched_job_state_(csched_load_relaxed(&permit->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread here
          (base->type->has == NULL || base->type->has(base, &permit->job));
 }
 
+// Returns: whether the user job `job` waits for a permit, or has a permit and has not started.
 static bool limit_has(const csched_target *target, const csched_job *job) { // LM8: called in a child of fork
   const csched_limit *limit = (const csched_limit *)target;
   const csched_job *each = limit->first;
@@ -297,7 +299,7 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
 }
 
 // Does: submits a permit that a thread of the parent was about to submit, or returns it if its job has started. May retain `owner` once too often.
-static void restore_permit(csched_limit *limit, permit *permit) { // LM8: no permit is lost
+static void restore_permit(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
   limit->is_released = false; // a target that was released before the fork is never freed
   if (limit->retain != NULL) limit->retain(limit->owner);
   csched_job_init(&permit->job, &permit_type.type, limit);
@@ -309,9 +311,9 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // waiters are in the parent
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // removes the waiters
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
-  limit->target.waits_for = limit->barriers.waits_for = NULL;
+  limit->target.waits_for = limit->barriers.waits_for = NULL; // the threads that waited are in the parent
   if (csched_target_is_orphaned_(limit->base)) {
     limit->target.type = limit->barriers.type = &csched_target_orphaned_;
     return;
@@ -331,7 +333,7 @@ const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create and destroy
 
-// Returns: the state of the current job's follow-up on the base: one of CSCHED_FOLLOW_UP_… (target_internal.h). NULL: the base runs no follow-ups.
+// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the base runs no follow-ups.
 static uint32_t *follow_up(const csched_target *target) {
   const csched_target *below = target->type->base(target);
   return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;
@@ -344,15 +346,15 @@ static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
                                                   .has = limit_has,
                                                   .follow_up_ = follow_up,
                                                   .describe_ = describe_limit,
-                                                  .passes_on_ = true};
+                                                  .only_enqueues_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .deliver_at = deliver_to_limit_at,
                                                    .base = base,
                                                    .has = limit_has,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
-                                                   .passes_on_ = true,
-                                                   .is_bound_here = is_in_barrier, // LM7: no wait in a barrier
+                                                   .only_enqueues_ = true,
+                                                   .is_bound_here = is_in_barrier, // LM7: not inside a barrier
                                                    .is_concurrent_ = true};        // LM7: other waits may end
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
@@ -361,12 +363,12 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
                                                 .is_bound_here = is_in_any_job, // LM7: no wait for a barrier
-                                                .passes_on_ = true};
+                                                .only_enqueues_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most < 1) return EINVAL;
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
-  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // untouched pages cost no memory
+  csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // unused pages cost no memory
   if (limit == NULL) return ENOMEM;
   *limit = (csched_limit){.base = base, .most = most};
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
@@ -385,10 +387,10 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: permits may never be returned
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: never freed: permits stay OUT
   csched_lock_lock(&limit->lock);
   limit->is_released = true;
-  bool is_last = limit->out == 0; // LM5: no permit is OUT
+  bool is_last = limit->out == 0; // LM5: else the final permit frees the structure
   csched_lock_unlock(&limit->lock);
   if (is_last) free_limit(limit);
 }

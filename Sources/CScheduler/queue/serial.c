@@ -3,8 +3,8 @@
 // States
 //   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise the queue has one owner: the drain job, which is submitted to the base
 //              or runs; a sync that runs inline; or, while STALLED is set, the resume that will end the suspension
-//   hold       2 times the number of suspensions, plus STALLED: the owner has found the queue suspended, and released it without parking it
-//   owners     reference count: one for the handle, one for the queue's owner. An inline sync acquires none, because its caller keeps the queue valid
+//   hold       2 times the number of suspensions, plus STALLED (1): the owner has found the queue suspended, and has released it without parking it
+//   references reference count: one for the handle, one for the queue's owner. An inline sync acquires none, because its caller keeps the queue valid
 //
 // Invariants
 //   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, and releases the queue by parking
@@ -18,11 +18,11 @@
 //   SQ5  The thread that releases the final reference frees the structure.
 //   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are refused.
 //   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, each sync is refused: ECANCELED.
-//   SQ8  If a job or a sync is unwound (by an exception, longjmp or thread exit), the queue is released, and continues with the next job.
+//   SQ8  If an exception, longjmp or thread exit unwinds a job or a sync, the queue is released. It then continues with the next job.
 //   SQ9  In a process fork's child, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
 //       of the parent's other threads are removed, because new threads will reuse the stacks of those threads.
 // Orderings
-//   hold: acquire and release, so that a resume sees what the owner did · owners: acquire and release, so that the freeing thread sees all uses
+//   hold: acquire and release, so that a resume sees what the owner did · references: acquire and release, so that the freeing thread sees all uses
 // Assumes: a job may be submitted again only from its `release` on (job.h). So the drain job releases the queue there (drain_ended).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the inbox's PARKED mark.
 // Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended
@@ -50,62 +50,62 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BATCH = 64 };                  // most jobs of one run of the drain job
-enum { STALLED = 1, SUSPENSION = 2 }; // in `hold`
+enum { BATCH = 64 };                  // the most user jobs that one run of the drain job runs
+enum { STALLED = 1, SUSPENSION = 2 }; // in `hold`: the flag; one suspension
 
 struct csched_serial {
   csched_target target;
-  csched_target *base, *root;                    // root: the end of the chain of bases
-  bool (*turn)(csched_target *root, int change); // counts jobs in virtual time (target.h, `turn_`); NULL: other time
-  csched_mpsc inbox;
-  csched_job drain;   // submitted to the base: runs the queue's jobs
-  csched_job held;    // placeholder in an inline sync's context frame; `release` is called when the sync is unwound
-  bool has_reference; // csched_serial_run_timer_ is inside: if it is unwound, its reference must be released
-  uint32_t hold;      // SQ3: suspensions, and STALLED
-  uint32_t owners;    // SQ5: reference count
-  void (*retain)(void *), (*release)(void *); // called with `owner` when the queue becomes busy, and idle; or NULL
+  csched_target *base, *root;                             // the drain job's target; the end of the chain of bases
+  bool (*count_virtual)(csched_target *root, int change); // virtual time: counts a job (1), uncounts (-1); else NULL
+  csched_mpsc inbox;                                      // the user jobs and syncs that have not started
+  csched_job drain;                                       // submitted to the base: runs the queue's jobs
+  csched_job held;     // placeholder in an inline sync's context frame; its `release` is sync_unwound
+  bool has_reference;  // csched_serial_run_timer_ runs a job: if that is unwound, sync_unwound releases the reference
+  uint32_t hold;       // SQ3: SUSPENSION times the number of suspensions, plus STALLED
+  uint32_t references; // SQ5: reference count: of the handle, the queue's owner, and a timer's run
+  void (*retain)(void *), (*release)(void *); // called with `owner`: queue busy; idle again; or NULL
   void (*closed)(void *); // called with `owner` when the base has refused the drain job (SQ6); may be NULL
   void *owner;            // the object that contains the queue: csched_serial_own
-  csched_atfork atfork;
-  uint32_t has_name; // whether `name` is set
+  csched_atfork atfork;   // calls serial_at_fork; also the queue's entry for dumps
+  uint32_t has_name;      // 1: `name` is set
   char name[32];
 };
 
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
-static void decrement_owners(csched_serial *serial) {                     // SQ5: the final reference frees the queue
-  if (csched_fetch_add_acq_rel(&serial->owners, UINT32_MAX) != 1) return; // SQ5: pairs with the other decrements
+static void decrement_references(csched_serial *serial) { // SQ5: releasing the final reference frees the queue
+  if (csched_fetch_add_acq_rel(&serial->references, UINT32_MAX) != 1) return; // SQ5: pairs with other releases
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
 }
 
-// Does: acquires a reference for the queue's new owner, and retains `owner`, until release_reference.
+// Does: acquires a reference to the structure for the queue's new owner, and retains the user's object `serial->owner`, until release_reference.
 static void acquire_reference(csched_serial *serial) {
-  csched_fetch_add_relaxed(&serial->owners, 1u); // SQ5: the caller keeps the queue valid meanwhile
+  csched_fetch_add_relaxed(&serial->references, 1u); // SQ5: the caller keeps the queue valid meanwhile
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
 static void release_reference(csched_serial *serial) {
-  void (*release)(void *) = serial->release;
+  void (*release)(void *) = serial->release; // loaded first: decrement_references may free `serial`
   void *owner = serial->owner;
-  decrement_owners(serial);
+  decrement_references(serial);
   if (release != NULL) release(owner);
 }
 
 static bool is_suspended(const csched_serial *serial) {
-  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: a job that passes this check may start
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: checked before a job starts; may be old
 }
 
-// MARK: owning the queue
+// MARK: owning the queue: only its owner runs jobs
 
-// Returns: 0; ECANCELED: the base has refused the drain job, and the queue has dropped all its jobs (SQ6).
+// Does: makes the drain job the owner, and submits it to the base. Returns: 0; ECANCELED: the base refuses, and so the queue has dropped all (SQ6).
 static int submit_drain(csched_serial *serial) {
   csched_job_submitted_(&serial->drain, "csched_target_submit");
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
-// Does: if the queue is suspended, transfers the ownership of the queue to the final resume. Returns: false if the queue is not suspended.
+// Does: if the queue is suspended, sets STALLED: the final resume then owns the queue. Returns: false: not suspended, so the caller stays the owner.
 static bool stall(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
@@ -123,66 +123,66 @@ static void release_queue(csched_serial *serial) {
   release_reference(serial);
 }
 
-// Does: as release_queue, for an inline sync, which has no reference. So a sync costs two locked instructions instead of six.
+// Does: as release_queue, for an inline sync, which has acquired no reference. So a sync costs two locked instructions instead of six.
 static void release_inline(csched_serial *serial) {
   if (!is_suspended(serial) && csched_mpsc_park(&serial->inbox)) return; // SQ1: parked, so released
-  acquire_reference(serial);
+  acquire_reference(serial);                                             // for the next owner
   release_queue(serial);
 }
 
-// Does: counts one job in the loop's batch, which has room for `*left` jobs (NULL: no loop runs here). Returns: false if the batch is full.
-// The first job of a drain needs no call, because the loop has counted the drain job.
+// Does: counts one job in the batch of the loop that runs the drain job: `*left` more may run; NULL: no loop. Returns: false: the batch is full.
+// The first job of a drain is not counted, because the loop has counted the drain job.
 static bool count_in_batch(unsigned *left) {
   if (left == NULL) return true;
-  bool takes = *left > 0;
-  if (takes) --*left;
-  return takes;
+  bool has_room = *left > 0;
+  if (has_room) --*left;
+  return has_room;
 }
 
-// Does: as run_drain, in virtual time, which counts each job that runs. The drain job was counted already, so the first job is not counted again.
+// Does: as run_drain, in virtual time, which counts and limits the jobs that run. The drain job counts as one, so the first job is not counted again.
 static void run_drain_in_virtual_time(csched_serial *serial) {
   bool has_run = false;
   for (int i = 0; i < BATCH; i++) { // SQ4: a bounded batch
     bool is_first = !has_run;
     if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
-    if (!is_first && !serial->turn(serial->root, 1)) break; // virtual time runs no more jobs now
+    if (!is_first && !serial->count_virtual(serial->root, 1)) break; // virtual time runs no more jobs now
     if (csched_job_perform_on_(csched_mpsc_pop(&serial->inbox), &serial->target)) has_run = true;
-    else if (!is_first) serial->turn(serial->root, -1); // cancelled: not counted
+    else if (!is_first) serial->count_virtual(serial->root, -1); // cancelled: not counted
   }
-  if (!has_run) serial->turn(serial->root, -1); // no job has run: the drain job does not count
+  if (!has_run) serial->count_virtual(serial->root, -1); // no job has run: the drain job does not count
   if (!is_suspended(serial) && !csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work
 }
 
-// Returns: the state of the current job's follow-up on the base: one of CSCHED_FOLLOW_UP_… (target_internal.h). NULL: the base runs no follow-ups.
+// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the base runs no follow-ups.
 static uint32_t *follow_up_of(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
 }
 
-static void run_drain(csched_job *drain) { // SQ4: runs one batch of the queue's jobs
+static void run_drain(csched_job *drain) { // the drain job's `run`. SQ4: runs one batch of the queue's jobs
   csched_serial *serial = drain->context;
   unsigned *left = csched_loop_jobs_left_();
   const uint32_t *follow_up = follow_up_of(serial);
   csched_job *job;
-  if (CSCHED_UNLIKELY(serial->turn != NULL)) {
+  if (CSCHED_UNLIKELY(serial->count_virtual != NULL)) {
     run_drain_in_virtual_time(serial);
     return;
   }
   for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) {                  // SQ4: a bounded batch
-    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return; // drain_ended follows
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return; // drain_ended is next
     csched_job_perform_on_(job, &serial->target);
-    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: for its follow-up
+    if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: follow-up is next
   }
   if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind the base's other work
 }
 
-static void drop_all(csched_job *drain) { // SQ6: the base has refused the drain job
+static void drop_all(csched_job *drain) { // the drain job's `drop`. SQ6: the base has refused the drain job
   csched_serial *serial = drain->context;
   csched_mpsc_close(&serial->inbox);
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
 }
 
-// Called when the drain job has ended, or the base has refused it. Does: releases the queue; if the queue has closed, calls `closed` first.
+// The drain job's `release`. Does: after its run, releases the queue. After its drop the queue is closed: calls `closed`, and releases the reference.
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
   if (!csched_mpsc_is_closed(&serial->inbox)) {
@@ -197,11 +197,12 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 
 // MARK: submitting
 
+// The target's `deliver`. Returns: 0; ECANCELED: the queue is closed, or its base has refused the drain job. `job` was then dropped.
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
   if (CSCHED_LIKELY(result == CSCHED_PUSHED)) return 0; // SQ2: the queue's owner runs the job
-  if (result == CSCHED_PUSHED_WAKE) {                   // SQ1: the push has changed PARKED: the drain job is the owner
+  if (result == CSCHED_PUSHED_WAKE) {                   // SQ1: it was PARKED: the drain job becomes the owner
     acquire_reference(serial);
     return submit_drain(serial);
   }
@@ -211,7 +212,7 @@ static int deliver_to_serial(csched_target *target, csched_job *job) {
 
 static int deliver_to_serial_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_serial *serial = (csched_serial *)target;
-  return serial->base->type->deliver_at(serial->base, timer, deadline, leeway);
+  return serial->base->type->deliver_at(serial->base, timer, deadline, leeway); // when due, the base delivers it here
 }
 
 // MARK: suspending
@@ -223,36 +224,37 @@ void csched_serial_suspend(csched_serial *serial) {
 void csched_serial_resume(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: no job may start
+    if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: orphaned: no job may start
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
-    after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION;
-  } while (!csched_cas_acquire(&serial->hold, &hold, after)); // SQ3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_queue(serial);    // SQ2: this final resume owns the queue
+    after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION; // the final resume also clears STALLED
+  } while (!csched_cas_acquire(&serial->hold, &hold, after));     // SQ3: acquire; pairs with stall's release
+  if (hold - SUSPENSION == STALLED) release_queue(serial);        // SQ2: this final resume owns it
 }
 
-// MARK: waiting
+// MARK: entering the queue for an inline sync
 
-// Does: makes the caller the queue's owner, for an inline sync. Returns: false if the queue is busy or suspended, or its base cannot be entered.
+// Does: makes the caller the queue's owner, for an inline sync. Returns: false: not, because the queue is busy or suspended, or its base refuses.
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: the queue is not idle
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: base is open
-  release_inline(serial);                                                              // undoes the acquisition
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: base entered
+  release_inline(serial); // the caller does not stay the owner
   return false;
 }
 
+// The target's `leave`. Does: ends the caller's ownership of the queue, and of its base.
 static void leave_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  release_inline(serial); // SQ2: before the base is left: so a drain job submitted here wakes no thread
+  release_inline(serial); // SQ2: first: while the base is entered, a drain job submitted here wakes no thread
   csched_target_leave_inline_(serial->base);
 }
 
 // MARK: unwinding
 
-static void sync_unwound(csched_job *held) { // SQ8: called when an inline sync was unwound
+static void sync_unwound(csched_job *held) { // SQ8: `release` of `held`: an inline sync was unwound
   csched_serial *serial = held->context;
-  bool has_reference = serial->has_reference;
+  bool has_reference = serial->has_reference; // then csched_serial_run_timer_ was unwound, too
   serial->has_reference = false;
   leave_serial(held->context);
   if (has_reference) release_reference(serial);
@@ -267,13 +269,13 @@ static bool is_serial_closed(const csched_target *target) { // SQ7: the base has
   return csched_mpsc_is_closed(&((const csched_serial *)target)->inbox);
 }
 
-static bool serial_has(const csched_target *target, const csched_job *job) { // SQ9: called in a child of fork
+static bool serial_has(const csched_target *target, const csched_job *job) { // SQ9: whether `job` waits here
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
 static void describe_serial(const csched_target *target, csched_text *text) {
   const csched_serial *serial = (const csched_serial *)target;
-  csched_mpsc_seen inbox = csched_mpsc_look_(&serial->inbox, CSCHED_DUMP_PENDING);
+  csched_mpsc_seen inbox = csched_mpsc_inspect_(&serial->inbox, CSCHED_DUMP_PENDING);
   uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
   unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
   bool has_name = csched_load_acquire(&serial->has_name) != 0; // SQ1: pairs with csched_serial_set_name
@@ -302,41 +304,42 @@ static const csched_target_type serial_type = {.deliver = deliver_to_serial,
                                                .has = serial_has,
                                                .follow_up_ = follow_up,
                                                .describe_ = describe_serial,
-                                               .passes_on_ = true};
+                                               .only_enqueues_ = true};
 
 // MARK: syncs
 
-// A sync that could not run inline: a job on the stack of the caller, which waits for `ended`.
+// A sync that could not run inline: a job on the stack of the caller, which sleeps until `ended`.
 typedef struct sync_job {
   csched_job job;
   void (*body)(void *);
   void *context;
-  uint32_t ended;  // futex: CSCHED_ENDED when the caller may continue
+  uint32_t ended;  // futex: 0; CSCHED_ENDED: the caller may continue
   uint32_t thread; // the calling thread (csched_lock_self_)
-  int result;      // 0; ECANCELED: dropped
+  int result;      // 0: `body` has run; ECANCELED: the job was dropped
 } sync_job;
 
 static void end_sync(sync_job *sync, int result) {
   sync->result = result;
   uint32_t *ended = &sync->ended;
-  csched_store_release(ended, CSCHED_ENDED); // SQ1: pairs with the waiter's acquire; publishes what `body` did
-  csched_futex_wake_(ended, 1);              // the caller may have freed `sync` by now: only the address is used
+  csched_store_release(ended, CSCHED_ENDED); // SQ1: pairs with sync_as_job's acquire; publishes `body`'s writes
+  csched_futex_wake_(ended, 1);              // the caller may have freed `sync`: uses only its address
 }
 static void run_sync(csched_job *job) { ((sync_job *)job)->body(((sync_job *)job)->context); }
 static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; }
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_own_job_type sync_type = CSCHED_OWN_JOB_TYPE(run_sync, drop_sync, sync_ended);
 
-// Does: submits `body` as a job, and sleeps until it has run. Returns: as csched_serial_sync.
+// Does: submits `body` as a job, and sleeps until it has run. Returns: 0; ECANCELED: `body` did not run; EDEADLK: the wait would never end.
 static int sync_as_job(csched_serial *serial, void (*body)(void *), void *context) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   csched_job_init(&sync.job, &sync_type.type, NULL);
-  if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: base is closed
+  if (csched_target_is_closed_(&serial->target)) return ECANCELED;    // SQ7: the queue or a base is closed
   if (!csched_deadlock_check_begin_(&serial->target)) return EDEADLK; // SQ7: the wait would close a cycle
-  csched_blocked_begin_("csched_serial_sync", &serial->target);
-  csched_target_submit(&serial->target, &sync.job);
+  csched_blocked_begin_("csched_serial_sync", &serial->target);       // for dumps and the watchdog
+  csched_target_submit(&serial->target, &sync.job);                   // if refused, drop_sync sets the result
   // The root may run due work on this thread, or donate this thread's priority, while the sync waits.
-  if (serial->root->type->await_ != NULL) serial->root->type->await_(serial->root, &serial->target, &sync.ended);
+  if (serial->root->type->await_sync_ != NULL)
+    serial->root->type->await_sync_(serial->root, &serial->target, &sync.ended);
   while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with end_sync's release
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_deadlock_check_end_();
@@ -345,22 +348,22 @@ static int sync_as_job(csched_serial *serial, void (*body)(void *), void *contex
 }
 
 CSCHED_NOINLINE bool csched_serial_try_enter(csched_serial *serial, csched_target_inside *inside) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: first ends this thread's unwound syncs
   if (!enter_serial(&serial->target)) return false;
   inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, &serial->held, &serial->target);
   return true;
 }
 
 CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_target_inside *inside) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: first ends this thread's unwound syncs
   csched_frame_end_(inside->frame);
   leave_serial(&serial->target);
 }
 
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: ends unwound syncs
+  CSCHED_ROOM_IN_FRAME(); // SQ8: so that a later call can tell that this stack frame was unwound
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: first ends this thread's unwound syncs
   if (!enter_serial(&serial->target)) return sync_as_job(serial, body, context);
   scope->frame = csched_frame_begin_(&scope->spare, CSCHED_OWN_FRAME(), &serial->held, &serial->target);
   body(context);
@@ -369,7 +372,7 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   return 0;
 }
 
-// Acquires a reference for the call, because the timer's job may release the queue's last other reference.
+// See target_internal.h. Acquires a reference for the call, because the timer's job may release the queue's last other reference.
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
@@ -393,17 +396,17 @@ bool csched_serial_run_timer_(csched_timer *timer) {
 
 // MARK: process forks
 
-// Returns: whether the drain job is queued on the base.
+// Returns: whether the drain job is queued on the base. A base without `has` cannot be asked: then a submitted drain job counts as queued.
 static bool is_drain_waiting(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return !csched_job_is_idle(&serial->drain) && (base->type->has == NULL || base->type->has(base, &serial->drain));
 }
 
-// Returns: whether the owner is a thread of the parent: the queue is busy, without a drain job on the base or a resume to come, and not owned here.
+// Returns: whether the owner is a thread of the parent: the queue is busy, without a queued drain job or a resume to come, and not owned here.
 static bool has_lost_owner(const csched_serial *serial) {
-  csched_mpsc inbox = serial->inbox; // a copy, because csched_mpsc_unpark changes it
+  csched_mpsc inbox = serial->inbox; // a copy, because csched_mpsc_unpark, which succeeds if it is parked, changes it
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
-         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: the only thread reads it
+         (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: relaxed: the child has one thread
          !csched_target_is_inside(&serial->target);
 }
 
@@ -412,12 +415,12 @@ static void remove_syncs_of_other_threads(csched_serial *serial) { // SQ9: only 
   csched_job *first = NULL, **end = &first;
   while (!csched_mpsc_is_empty(&serial->inbox)) {
     csched_job *job = csched_mpsc_pop(&serial->inbox);
-    if (job->type == &sync_type.type && ((sync_job *)job)->thread != csched_lock_self_()) continue; // not linked again
+    if (job->type == &sync_type.type && ((sync_job *)job)->thread != csched_lock_self_()) continue; // removed
     *end = job;
     end = &job->next;
   }
   *end = NULL;
-  serial->inbox.first = first; // the consumer's own list: oldest first
+  serial->inbox.first = first; // the jobs that stay, oldest first: the owner's own list in front of the pushed jobs
 }
 
 static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // SQ9: repairs the queue in the child
@@ -425,14 +428,14 @@ static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { /
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   serial->target.waits_for = NULL; // the thread that waited is in the parent
   if (csched_target_is_orphaned_(serial->base)) {
-    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ9: after the job that forked, no job starts
+    csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ9: for ever, so no job starts
     csched_mpsc_close(&serial->inbox);
     serial->target.type = &csched_target_orphaned_;
     return;
   }
   remove_syncs_of_other_threads(serial);
   if (has_lost_owner(serial)) {
-    acquire_reference(serial); // if the lost owner had a reference, the queue is never freed in the child
+    acquire_reference(serial); // a reference of the lost owner remains: then the queue is never freed in the child
     csched_job_init(&serial->drain, &drain_type.type, serial);
     submit_drain(serial);
   }
@@ -449,11 +452,11 @@ const csched_target *csched_serial_of_atfork_(const csched_atfork *atfork) {
 int csched_serial_create(csched_serial **result, csched_target *base) {
   csched_serial *serial = malloc(sizeof *serial);
   if (serial == NULL) return ENOMEM;
-  *serial = (csched_serial){.target = {.type = &serial_type}, .base = base, .owners = 1};
+  *serial = (csched_serial){.target = {.type = &serial_type}, .base = base, .references = 1};
   serial->root = csched_target_root_(base);
-  serial->turn = serial->root->type->turn_;
+  serial->count_virtual = serial->root->type->count_job_; // not NULL: virtual time
   csched_mpsc_init(&serial->inbox);
-  csched_mpsc_park(&serial->inbox); // SQ1: idle
+  csched_mpsc_park(&serial->inbox); // SQ1: the queue is idle
   csched_job_init(&serial->drain, &drain_type.type, serial);
   csched_job_init(&serial->held, &held_type, serial);
   csched_os_atfork_(&serial->atfork, serial_at_fork);
@@ -476,7 +479,8 @@ void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { s
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: never freed in the child
-  csched_frame_leave_(&serial->held); // SQ8: ends an inline sync that longjmp has unwound, if no call has done so
-  while (is_suspended(serial)) csched_serial_resume(serial);
-  decrement_owners(serial);
+  csched_frames_end_for_job_(
+      &serial->held); // SQ8: ends an inline sync that longjmp has unwound, if no call has done so
+  while (is_suspended(serial)) csched_serial_resume(serial); // jobs that were submitted still run
+  decrement_references(serial);
 }

@@ -24,7 +24,7 @@ static void waits_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT; // its owner may be in the parent
 }
 
-// Does: in all targets that this thread holds, records that it waits for `target`; NULL: that it does not wait.
+// Does: in all exclusive targets and loops that this thread holds, records that this thread waits for `target`; NULL: that it waits no more.
 static void set_waits_for(csched_target *target) {
   for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
     for (csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
@@ -32,7 +32,7 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
-// Returns: the target for which the holder of `target`, or of one of its bases, waits; NULL: no holder waits.
+// Returns: the target for which the thread that holds `target`, or one of its bases, waits; NULL: that thread does not wait, or there is none.
 static csched_target *next_waited(const csched_target *target) {
   while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);
   return target != NULL ? target->waits_for : NULL;
@@ -41,10 +41,10 @@ static csched_target *next_waited(const csched_target *target) {
 bool csched_deadlock_check_begin_(csched_target *target) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, waits_at_fork);
-  bool can_end = true; // the wait can end: this thread holds no target in the chain of waits that begins at `target`
+  bool can_end = true; // this thread holds no target in the chain of waits that begins at `target`
   csched_lock_lock(&lock);
   for (const csched_target *each = target; each != NULL && can_end; each = next_waited(each))
-    can_end = !csched_target_is_held_here_(each);
+    can_end = !csched_target_would_wait_forever_(each);
   if (can_end) set_waits_for(target);
   csched_lock_unlock(&lock);
   return can_end;

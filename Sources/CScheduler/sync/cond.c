@@ -10,13 +10,13 @@
 //   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
 //   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
 //   CV3  No thundering herd: a broadcast marks all waiters and wakes one. A woken waiter locks again, and then wakes the next marked waiter.
-//        While a marked waiter sleeps, one woken waiter has yet to wake it.
+//        While a marked waiter sleeps, a woken waiter is about to lock and then wake it.
 //   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
 //   CV6  A signal does not access the condition after the wake: the woken thread may free it.
 //   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
 //        destroying the condition while a thread waits.
-//   CV8  In a child of fork no thread sleeps, even if `lock` is not 0. Operations rely on the bucket, which is empty.
+//   CV8  In a child of fork no thread sleeps, even if `lock` is not 0. Operations check the bucket, which is empty there.
 //
 // Orderings
 //   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries the data that it guards
@@ -35,16 +35,16 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals to a sleeper; WAKE_NEXT: the sleeper wakes the next marked one (CV3)
+enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals; WAKE_NEXT: the sleeper then wakes the next marked one (CV3)
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
                                                              uintptr_t other) {
-  csched_panic_("csched_cond_wait", // CV7: misuse
+  csched_panic_("csched_cond_wait", // CV7: two locks for one condition
                 "condition %p is waited for with lock %p, and with lock %p by another thread. Use one lock with it.",
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
-// Returns: the first waiter with this `is_marked` (true: a broadcast has included it); NULL: none. Requires: the bucket is locked.
+// Returns: the first waiter that a broadcast has marked, or with `is_marked` false has not marked; NULL: none. Requires: the bucket is locked.
 static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
@@ -53,14 +53,14 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// Does: moves `waiter`, if not NULL, to `taken`, and clears `lock` if no waiter remains. The condition is valid until `waiter` is signalled.
+// Does: moves `waiter`, if not NULL, from the bucket to `taken`, and clears `lock` if no waiter remains. Its signal may free `cond`.
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
-    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the wake
+    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the signal
 }
 
-static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
+static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) { // wakes the first with this `is_marked`
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(cond);
   dequeue_locked(bucket, cond, first_locked(bucket, cond, is_marked), &taken);
@@ -69,17 +69,17 @@ static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) {
 }
 
 static bool may_have_waiters(const csched_cond *cond) {
-  return csched_load_relaxed(&cond->lock) != 0; // CV1: set before the lock is released
+  return csched_load_relaxed(&cond->lock) != 0; // CV1: a waiter sets it before it releases its lock
 }
 
-// Does: inserts `waiter` into the bucket. Returns: 0, or the address of another lock with which threads wait; `waiter` is not inserted then.
+// Does: inserts `waiter` into the bucket, unless threads wait with another lock. Returns: 0; else the address of that lock.
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
   if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7; CV8: no waiter
   if (other == 0) {
-    csched_store_relaxed(&cond->lock, (uintptr_t)lock); // CV1: before the lock is released
-    csched_bucket_insert_locked_(bucket, waiter, false);
+    csched_store_relaxed(&cond->lock, (uintptr_t)lock);  // CV1: before the lock is released
+    csched_bucket_insert_locked_(bucket, waiter, false); // false: at the end
   }
   csched_bucket_unlock_(bucket);
   return other;
@@ -88,7 +88,7 @@ static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleep
 bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) {
   if (!csched_lock_is_owner_(lock))
     csched_panic_(
-        "csched_cond_wait", // CV7: misuse
+        "csched_cond_wait", // CV7: only its owner can release the lock
         "the caller does not own lock %p. Lock it, look whether there is anything to wait for, and then wait with it.",
         (void *)lock);
   csched_sleeper waiter = csched_waiter_(cond);
@@ -96,15 +96,15 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   if (other != 0) panic_other_lock(cond, lock, other);
   csched_lock_unlock(lock); // CV1: after the insertion
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
-  csched_lock_lock(lock);                                     // CV5: owned again
-  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: wakes the next marked waiter
-  return signal != 0 || waiter.is_marked;                     // CV4: marked waiters count as woken
+  csched_lock_lock(lock);                                     // CV5: the caller owns it again
+  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: true: the next marked waiter
+  return signal != 0 || waiter.is_marked;                     // CV4: marked before a timeout: counts as woken
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
 
 void csched_cond_signal(csched_cond *cond) {
-  if (may_have_waiters(cond)) wake_first(cond, false, SIGNALLED); // CV2: the first unmarked waiter
+  if (may_have_waiters(cond)) wake_first(cond, false, SIGNALLED); // CV2: false: the first unmarked waiter
 }
 
 void csched_cond_broadcast(csched_cond *cond) {
@@ -112,13 +112,13 @@ void csched_cond_broadcast(csched_cond *cond) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *each;
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  bool is_underway = first_locked(bucket, cond, true) != NULL; // CV3: an earlier broadcast still wakes its waiters
+  bool is_underway = first_locked(bucket, cond, true) != NULL; // CV3: its woken waiter will wake these too
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
     if (each->address == cond) each->is_marked = true; // CV2: a signal now skips it
   }
   dequeue_locked(bucket, cond, is_underway ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: at most one waiter
+  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: one waiter; none if `is_underway`
 }
 
 void csched_cond_destroy(csched_cond *cond) {

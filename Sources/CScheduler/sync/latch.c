@@ -1,4 +1,4 @@
-// A countdown latch in 4 bytes: it opens once and for good, and all waiters return.
+// A countdown latch in 4 bytes: once the count is zero, it is open for good, and all waiters return.
 //
 // States
 //   word      2n              n counts remain, and no thread sleeps
@@ -46,18 +46,18 @@ static bool is_open(const csched_latch *latch) {
 }
 
 // Does: sets SLEEPERS, unless the latch is open. Returns: whether the latch is closed. Requires: the bucket is locked.
-static bool announce_locked(csched_latch *latch) {
+static bool announce_sleep_locked(csched_latch *latch) {
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   while (seen >= ONE)
     if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2: before the sleep
   return false;
 }
 
-static bool wait_for_opening(csched_latch *latch, csched_time deadline) {
+static bool wait_for_opening(csched_latch *latch, csched_time deadline) { // Returns: false: timeout
   csched_sleeper waiter = csched_waiter_(latch);
   csched_bucket *bucket = csched_waiters_lock_(latch);
-  bool sleeps = announce_locked(latch);                             // false: the latch is open
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: before the unlock
+  bool sleeps = announce_sleep_locked(latch);                       // false: it has opened meanwhile
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: false: at the end
   csched_bucket_unlock_(bucket);
   return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4; LT5: no access after a sleep
 }
@@ -67,9 +67,9 @@ static bool open_latch(csched_latch *latch, uint32_t expected) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(latch);
-  bool opens = csched_cas_acq_rel(&latch->word, &expected, 0u); // LT1, LT3: acquires all counts for the sleepers
+  bool opens = csched_cas_acq_rel(&latch->word, &expected, 0u); // LT1, LT3: acquires all counts; 0: open
   while (opens && (waiter = csched_bucket_first_locked_(bucket, latch)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: dequeues all sleepers
+    csched_waiter_take_locked_(bucket, waiter, &taken); // LT2, LT5: all, before a new latch can have this address
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, OPEN);
   return opens;
@@ -87,7 +87,7 @@ void csched_latch_count_down(csched_latch *latch, uint32_t count) {
   for (;;) {
     uint32_t left = seen / ONE;
     if (count > left) panic_below_zero(latch, left, count); // LT6: misuse
-    if (count == left && (seen & SLEEPERS) != 0) {
+    if (count == left && (seen & SLEEPERS) != 0) {          // the final counts, and threads may sleep
       if (open_latch(latch, seen)) return;
       seen = csched_load_relaxed(&latch->word);                               // racy read, rechecked by the cas
     } else if (csched_cas_release(&latch->word, &seen, seen - count * ONE)) { // LT1, LT3: pairs with is_open

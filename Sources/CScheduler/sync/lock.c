@@ -1,14 +1,14 @@
-// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or transfers the lock to it.
+// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or makes it the owner.
 //
 // States
 //   owner     0               unlocked
-//             n               locked by the thread with number n (csched_lock_self_)
-//   flag      0               no thread sleeps for a lock with this hash; waiters may spin. The waiter flags are a static table, indexed by a hash
-//                             of the lock's address.
+//             n               locked by the thread with the lock number n (csched_lock_self_)
+//   flag      the waiter flag of a lock: an entry of a static table, selected by a hash of the lock's address. Locks with the same hash share it.
+//             0               no thread sleeps for a lock with this hash; waiters may spin
 //             SLEEPERS        a thread sleeps in the bucket of this hash; set and cleared under the bucket's lock
-//             STARVED         one sleeper of this bucket is starved, and the next unlock of its lock makes it the owner; set and cleared likewise
-//             address         AWAKE: one waiter of the lock at this address spins, or was just woken. That waiter will read owner again. Lock
-//                             addresses are multiples of 4, so the word also has room for the two bits.
+//             STARVED         one sleeper of this bucket is starved: the next unlock of its lock makes it the owner; set and cleared likewise
+//             address         AWAKE: one waiter of the lock at this address spins, or was just woken, and will read owner again. Lock addresses
+//                             are multiples of 4, so the word also has room for the two bits.
 //
 // Invariants
 //   LK1  Mutual exclusion: a free lock gets an owner only by a compare-and-exchange from 0 to the thread's number. Only the owner stores 0 or
@@ -16,26 +16,27 @@
 //   LK2  No lost wake. A sleeper sets SLEEPERS, executes the heavy fence, and reads owner. An unlock stores 0 to owner, executes the light
 //        fence, and reads the flag. So the unlock sees SLEEPERS, or the sleeper sees the free lock.
 //   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that is awake or is being
-//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. After that it checks owner or the flag, as in LK2.
+//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. It then reads owner, or its unlock the flag, as in LK2.
 //   LK4  Skipped wakes: an unlock that finds the lock owned again wakes no thread. The new owner's unlock does.
 //   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if only it needed them.
-//   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (Only an owner sees its own number.)
+//   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (owner has a thread's
+//        number only while that thread owns the lock.)
 //   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that does not wake the
 //        sleeper. Passes count once the sleeper has waited for csched_lock_starved_after_, and HAND_OFF_INTERVAL has elapsed since another sleeper
-//        of the bucket became starved. A thread has one count for the sleepers of all locks. Mechanism: after csched_lock_passes_
-//        passes, a thread marks the first sleeper as starved, or finds a starved one. Its next unlock reads STARVED, and stores the sleeper's
-//        number in owner: the lock is never free in between. STARVED is set if and only if a sleeper of the bucket is starved. If a starved
-//        sleeper gives up, the next sleeper may become starved at once.
-//   LK8  After an unlock has released the lock, it reads the lock only while a sleeper keeps it valid: the next owner may free it.
+//        of the bucket became starved. Each thread counts its passes of all locks together. Mechanism: after csched_lock_passes_ passes, the
+//        thread marks the first sleeper of the lock as starved, unless the bucket has a starved sleeper. That lock's next unlock reads STARVED, and
+//        stores the sleeper's number in owner: the lock is never free in between. STARVED is set if and only if a sleeper of the bucket is
+//        starved. If a starved sleeper gives up, the next sleeper may become starved at once.
+//   LK8  After an unlock has released the lock, it reads the lock only while a queued sleeper keeps it valid. Otherwise the next owner may free it.
 //   LK9  Fork: in the child, the forking thread keeps its number, and so its locks. No other thread of the child gets that number. A wait in
 //        the child for a lock whose owner does not exist there stops the process.
 //   LK10  Ended owner: a wait for a lock whose owner has ended without unlocking stops the process. The waiter checks after a second, and again
 //        each time its wait has doubled. A check changes no state, and accepts a lock that was released meanwhile or has a new owner.
-//   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock wakes no thread, and stays on its inline path.
+//   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock stays on its inline path.
 //
 // Orderings
 //   owner: acquire, pairs with unlock's release, carries the data that the lock guards · flag: relaxed, the fences of LK2 order it against owner ·
-//   hand-off: a relaxed store by the owner, or an acquire for the sleeper; then the signal's release carries the guarded data to the new owner
+//   hand-off: a store of the sleeper's number (by the owner: relaxed; to a free lock: acquire). The signal's release then carries the guarded data
 // Assumes: a thread that sees that another thread has ended sees all that this thread did (LK10). csched_fence_heavy_ acts as a full fence on
 //   every running thread of the process. Without membarrier, no thread has a number for the inline paths. Then every unlock takes the slow
 //   path, where the light fence is a full fence.
@@ -54,21 +55,21 @@
 #include "lock_internal.h"
 #include "parking.h"
 
-enum { SLEEPERS = 1, STARVED = CSCHED_LOCK_IS_DUE_, BITS = SLEEPERS | STARVED }; // bits of a waiter flag
+enum { SLEEPERS = 1, STARVED = CSCHED_LOCK_STARVED_, BITS = SLEEPERS | STARVED }; // of a waiter flag; the rest: AWAKE
 // Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again; the waker has set AWAKE for this sleeper. YOURS: the sleeper owns the lock.
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
 static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
-static const csched_time HAND_OFF_INTERVAL = 400000; // minimum ns per bucket: the lock is idle during a hand-off's wake
+static const csched_time HAND_OFF_INTERVAL = 400000; // minimum ns per bucket: the lock is idle while its sleeper wakes
 csched_time csched_lock_starved_after_ = 1000000;    // LK7: ns of waiting; model checks change it
-// LK7: passes before a hand-off. A prime: a thread that uses several locks in rotation reaches the count at each of them. Model checks change it.
+// LK7: passes before a hand-off. A prime: a thread that uses several locks in turn reaches the count at each of them. Model checks change it.
 uint8_t csched_lock_passes_ = 127;
-csched_time csched_lock_checks_owner_after_ = 1000000000; // LK10: ns of waiting; model checks change it
-enum { FIRST_GAP = 4, LAST_GAP = 64 };                    // CPU pauses between two reads of owner; the gap doubles
+csched_time csched_lock_checks_owner_after_ = 1000000000; // LK10: ns before a first check; model checks change it
+enum { FIRST_GAP = 4, LAST_GAP = 64 }; // of a spin: CPU pauses between two reads of owner; it doubles
 
-csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
+csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_]; // by hash; the inline unlock reads them
 
-static bool try_acquire(csched_lock *lock, uint32_t self) {
+static bool try_acquire(csched_lock *lock, uint32_t self) { // `self`: the new owner's lock number
   uint32_t free = 0;
   return csched_load_relaxed(&lock->owner) == 0 &&      // racy read, rechecked by the cas
          csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire; pairs with unlock's release
@@ -81,36 +82,36 @@ CSCHED_STATIC_ASSERT(2 * (int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_,
 
 static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word; }
 
-// Does: sets AWAKE for the lock. Returns: false: a waiter of this hash is awake already. While AWAKE names one lock, waiters of another lock
-// with this hash sleep without a spin, and an unlock of that lock may wake more sleepers than necessary.
-static bool become_awake(csched_lock *lock) {
-  uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag); // racy read, rechecked by the cas
-  while ((seen & ~(uintptr_t)BITS) == 0)
-    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: set AWAKE
+// Does: sets AWAKE for one waiter of the lock. Returns: false: AWAKE is set already for a lock with this hash. While AWAKE names one lock, waiters
+// of another lock with this hash sleep without a spin, and an unlock of that other lock may wake more sleepers than necessary.
+static bool set_awake(csched_lock *lock) {
+  uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag);          // racy read, rechecked by the cas
+  while ((seen & ~(uintptr_t)BITS) == 0)                                      // AWAKE is not set
+    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: sets AWAKE, keeps both bits
   return false;
 }
 
 static void clear_awake(csched_lock *lock) {
-  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clear AWAKE
+  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clears AWAKE, keeps both bits; called by its waiter
 }
 
 static bool is_waiter_awake(const csched_lock *lock) {
-  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // LK3: AWAKE for this lock
+  return (csched_load_relaxed(flag_of(lock)) & ~(uintptr_t)BITS) == (uintptr_t)lock; // LK3: AWAKE names this lock
 }
 
 static bool has_sleepers(const csched_lock *lock) {
-  return (csched_load_relaxed(flag_of(lock)) & SLEEPERS) != 0; // Speed only
+  return (csched_load_relaxed(flag_of(lock)) & SLEEPERS) != 0; // Speed only: also true for another lock with this hash
 }
 
 // MARK: waiting
 
 // Returns: whether the caller acquired the lock. Reads owner at growing intervals, because each read takes the cache line away from the owner.
-// While a thread sleeps, only the awake waiter spins; `*awake` says whether AWAKE is set for the caller.
+// While a thread sleeps, only the waiter for which AWAKE is set spins. `*awake`: AWAKE is set for the caller; the function may set it.
 static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
-    if (!*awake && has_sleepers(lock) && !(*awake = become_awake(lock))) // LK3, LK11: only if a thread sleeps
+    if (!*awake && has_sleepers(lock) && !(*awake = set_awake(lock))) // LK3, LK11: another waiter spins
       return false;
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
     if (try_acquire(lock, self)) return true;
@@ -119,52 +120,52 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   return false;
 }
 
-// Does: marks the first sleeper of the lock as starved if it has waited long enough and no sleeper of the bucket is starved yet. The next unlock
-// then hands the lock to that sleeper. `eligible_at`: when the first sleeper may become starved.
+// Does: marks the lock's first sleeper as starved if it has waited long enough, and no sleeper of the bucket is starved yet. The lock's next unlock
+// then makes that sleeper the owner. `eligible_at`: when the first sleeper may become starved.
 static void mark_starved_locked(csched_bucket *bucket, csched_lock *lock, csched_time now) {
   csched_sleeper *first = csched_bucket_first_locked_(bucket, lock);
   if (bucket->starved != NULL || first == NULL) return;
   csched_time eligible_at = first->since + csched_lock_starved_after_;
-  if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until;
+  if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until; // HAND_OFF_INTERVAL after the last one
   if (now >= eligible_at) {
     bucket->starved = first;
     csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock hands the lock off
     eligible_at = bucket->paced_until = now + HAND_OFF_INTERVAL;
   }
-  csched_store_relaxed(&bucket->looks_for_starved_at, eligible_at); // Speed only
+  csched_store_relaxed(&bucket->looks_for_starved_at, eligible_at); // Speed only: mark_starved_if_due reads it unlocked
 }
 
-static void mark_starved(csched_lock *lock, csched_time now) {
+static void mark_starved(csched_lock *lock, csched_time now) { // locks the bucket for mark_starved_locked
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   mark_starved_locked(bucket, lock, now);
   csched_bucket_unlock_(bucket);
 }
 
-// Called by the awake waiter after it has acquired the lock. With long critical sections, unlocks are too rare for a hand-off by the count alone.
-static void mark_starved_if_time(csched_lock *lock) {
+// Does: marks the first sleeper as starved if it is time. For a new owner with AWAKE: with long critical sections, few unlocks reach count_pass.
+static void mark_starved_if_due(csched_lock *lock) {
   if (!has_sleepers(lock)) return;
   csched_time now = csched_now();
-  if (now >= csched_bucket_looks_for_starved_at_(csched_lock_hash_(lock))) mark_starved(lock, now); // Speed only
+  if (now >= csched_bucket_next_starved_at_(csched_lock_hash_(lock))) mark_starved(lock, now); // Speed only
 }
 
 // Does: clears SLEEPERS if the bucket is empty, and STARVED if no sleeper of the bucket is starved.
 static void clear_flag_locked(const csched_bucket *bucket, csched_lock *lock) {
   uintptr_t stale = (TAILQ_EMPTY(&bucket->sleepers) ? SLEEPERS : 0) | (bucket->starved == NULL ? STARVED : 0);
   if ((csched_load_relaxed(flag_of(lock)) & stale) != 0)
-    csched_fetch_and_relaxed(flag_of(lock), ~stale); // LK5, LK7: no sleeper needs these bits
+    csched_fetch_and_relaxed(flag_of(lock), ~stale); // LK5, LK7: no sleeper needs these bits; AWAKE stays
 }
 
-// Does: dequeues a sleeper that the caller is about to signal.
+// Does: dequeues a sleeper that the caller will signal, and clears the flag bits that no other sleeper needs.
 static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
   if (bucket->starved == sleeper) bucket->starved = NULL;
   clear_flag_locked(bucket, lock);
 }
 
-// Does: dequeues the caller's own sleeper, which no thread has woken.
+// Does: dequeues the caller's own sleeper, which no thread has dequeued, and clears the flag bits that no other sleeper needs.
 static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
-  if (bucket->starved == sleeper) { // LK7: mark the next sleeper without the interval
+  if (bucket->starved == sleeper) { // LK7: the next sleeper may be marked at once, without HAND_OFF_INTERVAL
     bucket->starved = NULL;
     bucket->paced_until = 0;
     mark_starved_locked(bucket, lock, csched_now());
@@ -172,71 +173,71 @@ static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sle
   clear_flag_locked(bucket, lock);
 }
 
-// Does: ends the caller's sleep. Returns: 0: it has dequeued `sleeper` itself; else the signal of the thread that had dequeued it.
+// Does: ends the caller's sleep. Returns: 0: this call has dequeued `sleeper`; else the signal of the waker that had dequeued it before.
 static uint32_t withdraw(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
   if (was_queued) withdraw_locked(bucket, lock, sleeper);
   csched_bucket_unlock_(bucket);
-  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // PK3: its waker signals it
+  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // PK3: the waker is about to signal
 }
 
 // Returns: whether the thread with number `owner` has ended without unlocking.
 static bool is_abandoned_by(const csched_lock *lock, uint32_t owner) {
   return csched_os_thread_has_ended_(csched_lock_thread_of_(owner)) &&
-         csched_load_relaxed(&lock->owner) == owner; // LK10: not unlocked meanwhile
+         csched_load_relaxed(&lock->owner) == owner; // LK10: it has not unlocked before its end
 }
 
-// Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the same number, and then the lock.
-static void require_owner_lives(const csched_lock *lock) { // LK10: ended owner
-  uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: only the value matters
+// Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the owner's number, and lock.
+static void require_owner_lives(const csched_lock *lock) { // LK10: an ended owner never unlocks
+  uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: only the number matters
   if (owner == 0 || !is_abandoned_by(lock, owner) || !is_abandoned_by(lock, owner)) return;
   csched_lock_panic_ended_(lock, owner);
 }
 
-static csched_time add_saturating(csched_time start, csched_time span) {
+static csched_time add_saturating(csched_time start, csched_time span) { // CSCHED_FOREVER on overflow
   return span > INT64_MAX ? CSCHED_FOREVER : csched_time_after(start, (int64_t)span);
 }
 
-// Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the signal; 0: none.
+// Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the waker's signal; 0: timeout.
 static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
   for (;;) {
     csched_time until = sleeper->checks_owner_at < deadline ? sleeper->checks_owner_at : deadline;
     uint32_t signal = csched_sleeper_wait_(sleeper, until);
     if (signal != 0 || until == deadline) return signal;
     require_owner_lives(lock);
-    // LK10: the next check is when the wait has doubled. In a wait of an hour, the thread wakes a dozen times.
+    // LK10: the next check comes when the wait has lasted twice as long. In a wait of an hour, the thread wakes a dozen times.
     sleeper->checks_owner_at = add_saturating(sleeper->checks_owner_at, sleeper->checks_owner_at - sleeper->since);
   }
 }
 
-// Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for the caller.
-// Returns: the waker's signal; 0: no signal, because the lock is free or the deadline has passed.
+// Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for the caller, and is cleared.
+// Returns: the waker's signal; 0: no signal, because the lock was free or the deadline has passed.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool has_slept, bool awake, csched_time deadline) {
   sleeper->signal = 0;
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_bucket_insert_locked_(bucket, sleeper, has_slept);
   csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: before the fence
-  mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: it may be starved
+  mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: the first sleeper may be starved
   csched_bucket_unlock_(bucket);
-  if (awake) clear_awake(lock);                          // LK3: the caller sleeps
-  csched_fence_heavy_();                                 // LK2: heavy side; pairs with unlock's light fence
+  if (awake) clear_awake(lock); // LK3: a waiter with AWAKE does not sleep
+  csched_fence_heavy_();        // LK2: between SLEEPERS and owner; pairs with unlock's light fence
   uint32_t owner = csched_load_relaxed(&lock->owner);    // LK2: read after the fence
-  if (owner == 0) return withdraw(lock, sleeper);        // LK2: unlocked meanwhile
-  csched_os_thread_lift_(csched_lock_thread_of_(owner)); // WK7 of pool_worker.c: may raise the owner's priority
+  if (owner == 0) return withdraw(lock, sleeper);        // LK2: unlocked meanwhile, perhaps without a wake
+  csched_os_thread_lift_(csched_lock_thread_of_(owner)); // lowers the owner's nice value, if raised
   uint32_t signal = wait(lock, sleeper, deadline);
   return signal != 0 ? signal : withdraw(lock, sleeper);
 }
 
 // Does: in a child of fork, before a sleep: stops the process if the owner is a thread of the parent.
-static void require_owner_here(const csched_lock *lock) { // LK9: fork
-  uint32_t owner = csched_load_relaxed(&lock->owner);     // LK9: only the value matters
+static void require_owner_in_child(const csched_lock *lock) { // LK9: such an owner never unlocks
+  uint32_t owner = csched_load_relaxed(&lock->owner);         // LK9: only the number matters
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&lock->owner) != owner) return; // LK9: the owner unlocked before it ended
   csched_lock_panic_orphaned_(lock, owner);
 }
 
-static CSCHED_NOINLINE void report_wait(const csched_lock *lock, csched_time since) {
+static CSCHED_NOINLINE void report_wait(const csched_lock *lock, csched_time since) { // to observers (observed.h)
   static const csched_time REPORTED_FROM = 1000000; // ns; shorter waits are not reported to observers
   csched_time span = csched_now() - since;
   if (span >= REPORTED_FROM) csched_observe_hooks_->note(CSCHED_OCCURRED_LOCK_WAIT, lock, span);
@@ -244,13 +245,13 @@ static CSCHED_NOINLINE void report_wait(const csched_lock *lock, csched_time sin
 
 // Does: spins, then sleeps, until it owns the lock or `deadline` has passed. Returns: whether it owns the lock.
 static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadline) {
-  csched_sleeper sleeper = {.address = lock, .thread = self};
-  bool awake = false, taken;
+  csched_sleeper sleeper = {.address = lock, .thread = self}; // `since` is 0 until the first sleep
+  bool awake = false, taken;                                  // AWAKE is set for this thread; this thread owns the lock
   for (;;) {
     taken = try_acquire(lock, self) || (csched_may_spin_() && spin(lock, self, &awake));
     if (taken || (deadline != CSCHED_FOREVER && csched_now() >= deadline)) break;
 
-    if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) require_owner_here(lock);
+    if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) require_owner_in_child(lock);
     bool has_slept = sleeper.since != 0;
     if (!has_slept) {
       sleeper.since = csched_now();
@@ -262,18 +263,18 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
     if (taken) break;
   }
   if (csched_is_observed_() && sleeper.since != 0) report_wait(lock, sleeper.since);
-  if (taken && awake) mark_starved_if_time(lock);
-  if (awake) clear_awake(lock); // LK3: the caller owns the lock or gives up
+  if (taken && awake) mark_starved_if_due(lock);
+  if (awake) clear_awake(lock); // LK3: this thread owns the lock or gives up
   if (!taken && awake) {
-    // An unlock may have skipped a wake because AWAKE was set. So read owner after AWAKE is cleared, and wake the next sleeper of a free lock.
-    csched_fence_heavy_();                                                    // LK5: between AWAKE and owner
-    if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: the skipped wake
+    // While AWAKE was set, an unlock may have skipped its wake. So read owner after AWAKE is cleared, and wake a sleeper if the lock is free.
+    csched_fence_heavy_(); // LK5: orders clear_awake before the read of owner
+    if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: makes up for a skipped wake
   }
   return taken;
 }
 
-// Does: counts this thread's unlocks past sleepers of any lock. After csched_lock_passes_ unlocks, the first sleeper of `lock` may become starved.
-static void count_pass(csched_lock *lock) { // LK7: one count for all locks
+// Does: counts a pass: this thread has unlocked `lock` while a thread sleeps. After csched_lock_passes_ passes, the first sleeper may become starved.
+static void count_pass(csched_lock *lock) { // LK7: one count per thread for all locks
   static CSCHED_THREAD_LOCAL uint8_t passes;
   if (++passes < csched_lock_passes_) return;
   passes = 0;
@@ -282,17 +283,17 @@ static void count_pass(csched_lock *lock) { // LK7: one count for all locks
 
 // Does: after an unlock, wakes the first sleeper, unless a waiter is awake already. If the sleeper is starved, acquires the lock for it.
 void csched_lock_wake_slow_(csched_lock *lock) {
-  if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // LK2: no thread sleeps
+  if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // LK2: no thread sleeps; the flag has only AWAKE
   count_pass(lock);
-  if (is_waiter_awake(lock)) return; // LK3: skipped wake
+  if (is_waiter_awake(lock)) return; // LK3: the awake waiter will read owner: no wake is needed
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
   uint32_t signal = 0;
   if (sleeper != NULL &&
-      csched_load_relaxed(&lock->owner) == 0 && // LK4: else its new owner wakes; LK8: the sleeper keeps the lock valid
-      !is_waiter_awake(lock)) {                 // LK3: set since the first check
-    if (sleeper == bucket->starved) signal = try_acquire(lock, sleeper->thread) ? YOURS : 0; // LK7: acquires for it
-    else signal = become_awake(lock) ? GO_ON_AWAKE : GO_ON; // LK3: AWAKE may name another lock
+      csched_load_relaxed(&lock->owner) == 0 && // LK4: else the new owner wakes; LK8: the sleeper keeps it valid
+      !is_waiter_awake(lock)) {                 // LK3: still no waiter is awake
+    if (sleeper == bucket->starved) signal = try_acquire(lock, sleeper->thread) ? YOURS : 0; // LK7: for the sleeper
+    else signal = set_awake(lock) ? GO_ON_AWAKE : GO_ON; // LK3: GO_ON: AWAKE names another lock
     if (signal != 0) remove_locked(bucket, lock, sleeper);
   }
   csched_bucket_unlock_(bucket);
@@ -307,7 +308,7 @@ static bool hand_over(csched_lock *lock) {
   bool is_handed_over = starved != NULL && starved->address == lock;
   if (is_handed_over) {
     remove_locked(bucket, lock, starved);
-    csched_store_relaxed(&lock->owner, starved->thread); // LK1, LK7: the signal carries the guarded data
+    csched_store_relaxed(&lock->owner, starved->thread); // LK1, LK7: the signal below releases the guarded data
   }
   csched_bucket_unlock_(bucket);
   if (is_handed_over) csched_sleeper_signal_(starved, YOURS);
@@ -317,11 +318,11 @@ static bool hand_over(csched_lock *lock) {
 // MARK: misuse
 
 uint32_t csched_lock_owner_seen_(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner); // racy read, for dumps
+  return csched_load_relaxed(&lock->owner); // racy read, for dumps and in a child of fork
 }
 
 bool csched_lock_is_owner_(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // LK6: only an owner sees its number
+  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // LK6: true only for the owner
 }
 
 void csched_lock_require_owner_(const csched_lock *lock, const char *function) { // LK6: misuse stops the process
@@ -333,7 +334,7 @@ static const char NOT_RECURSIVE[] =
     "The lock is not recursive: unlock it first. A signal handler may take no lock, and call "
     "nothing that does: see base.h.";
 
-// MARK: slow paths
+// MARK: slow paths. In the CSCHED_TSAN_ macros (base.h), the second argument says whether the attempt may fail.
 
 void csched_lock_lock_slow_(csched_lock *lock) {
   if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock", NOT_RECURSIVE);
@@ -363,9 +364,9 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
 void csched_lock_unlock_slow_(csched_lock *lock) {
   csched_lock_require_owner_(lock, "csched_lock_unlock");
   CSCHED_TSAN_WILL_UNLOCK(lock);
-  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: no hand-off
+  if ((csched_load_relaxed(flag_of(lock)) & STARVED) == 0 || !hand_over(lock)) { // LK7: no sleeper gets the lock
     csched_store_release(&lock->owner, 0u); // LK1: release; pairs with the next owner's acquire
-    csched_fence_light_();                  // LK2: light side; pairs with the heavy fence before a sleep
+    csched_fence_light_(); // LK2: between owner and the flag; pairs with the heavy fence before a sleep
     if (csched_load_relaxed(flag_of(lock)) != 0) csched_lock_wake_slow_(lock); // LK2: may wake a sleeper
   }
   CSCHED_TSAN_UNLOCKED(lock); // LK8: the lock may be freed; only its address is used

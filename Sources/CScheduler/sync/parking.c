@@ -21,26 +21,26 @@
 
 #include <string.h>
 
-enum { FREE = 0, LOCKED = 1, SLEPT_ON = 2 };
+enum { FREE = 0, LOCKED = 1, SLEPT_ON = 2 }; // a bucket's lock. SLEPT_ON: locked, and a thread may sleep on it
 
-static csched_bucket buckets[CSCHED_BUCKETS_];
+static csched_bucket buckets[CSCHED_BUCKETS_]; // the first half for locks, the second half for all other waits
 
 csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
-  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)LOCKED))            // PK1: acquire
-    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: others may sleep
+  if (!csched_cas_acquire(&bucket->lock, &found, (uint32_t)LOCKED))            // PK1: acquire; it was free
+    while (csched_exchange_acquire(&bucket->lock, (uint32_t)SLEPT_ON) != FREE) // PK1, PK2: acquires; others may sleep
       csched_futex_wait_(&bucket->lock, SLEPT_ON, CSCHED_FOREVER);
-  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // first use, or after a fork
+  if (bucket->sleepers.tqh_last == NULL) TAILQ_INIT(&bucket->sleepers); // zero: first use, or after a fork
   return bucket;
 }
 
 void csched_bucket_unlock_(csched_bucket *bucket) {
-  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2: wakes one
+  if (csched_exchange_release(&bucket->lock, (uint32_t)FREE) == SLEPT_ON) // PK1: release; PK2: another may sleep
     csched_futex_wake_(&bucket->lock, 1);
 }
 
-csched_time csched_bucket_looks_for_starved_at_(size_t index) {
+csched_time csched_bucket_next_starved_at_(size_t index) {
   return csched_load_relaxed(&buckets[index].looks_for_starved_at); // Speed only
 }
 
@@ -67,14 +67,14 @@ uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline) {
   uint32_t signal;
   while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // PK3: pairs with the waker's release
     if (csched_futex_wait_(&sleeper->signal, 0, deadline) == CSCHED_FUTEX_TIMED_OUT)
-      return csched_load_acquire(&sleeper->signal); // PK3: signalled at the deadline
+      return csched_load_acquire(&sleeper->signal); // PK3: it may have been signalled at the deadline
   return signal;
 }
 
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal) {
   uint32_t *word = &sleeper->signal;
-  csched_store_release(word, signal); // PK3: the sleeper may be freed from here on; the wake uses only its address
+  csched_store_release(word, signal); // PK3: the sleeper may now be freed; the wake uses only its address
   csched_futex_wake_(word, 1);
 }
 
-void csched_buckets_forget_(void) { memset(buckets, 0, sizeof buckets); } // unlocked and empty
+void csched_buckets_forget_(void) { memset(buckets, 0, sizeof buckets); } // zero: unlocked and empty

@@ -1,4 +1,4 @@
-// A recursive lock: a csched_lock, and `again`, the count of the owner's further locks. No atomics here: only the owner uses the count.
+// A recursive lock: a csched_lock, and `again`: how often the owner has locked again. No atomics here: only the owner uses `again`.
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>
@@ -6,7 +6,7 @@
 #include "../base/panic.h"
 #include "lock_internal.h"
 
-// Does: counts one more lock, if the caller owns the lock already. Returns: whether it does.
+// Does: if the caller owns the lock already, counts one more lock. Returns: whether the caller owned it.
 static bool lock_again(csched_rlock *rlock, const char *function) {
   if (!csched_lock_is_owner_(&rlock->lock)) return false;
   if (rlock->again == UINT32_MAX)
@@ -29,7 +29,7 @@ bool csched_rlock_lock_until(csched_rlock *rlock, csched_time deadline) {
 
 void csched_rlock_unlock(csched_rlock *rlock) {
   csched_lock_require_owner_(&rlock->lock, "csched_rlock_unlock");
-  if (rlock->again > 0) rlock->again--;
+  if (rlock->again > 0) rlock->again--; // the caller still owns the lock
   else csched_lock_unlock(&rlock->lock);
 }
 

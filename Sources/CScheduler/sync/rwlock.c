@@ -1,7 +1,7 @@
 // A read-write lock in 8 bytes: a csched_lock for the writers, and a word that counts the readers.
 //
 // States
-//   writer    a csched_lock. Its owner writes, or waits to write until the readers have unlocked, or is a reader that had to wait, for a moment.
+//   writer    a csched_lock. Its owner writes; or waits for the readers to unlock before it writes; or is about to read, and owns it for a moment.
 //   word      2n              n readers
 //             2n | WRITER     n readers, and the owner of `writer` waits for them; no new reader begins
 //             WRITER          the owner of `writer` writes
@@ -12,8 +12,9 @@
 //   RW3  Writers are not starved: the owner of `writer` waits only for readers that began before it set WRITER. LK7 bounds how often other threads
 //        pass a thread that waits for `writer`.
 //   RW4  A writer sees all that preceded the readers' unlocks; a reader sees all that preceded the writer's unlock.
-//   RW5  A waiter that gives up at its deadline clears its WRITER, and dequeues its sleeper.
-//   RW6  After its unlock, the final reader accesses the lock only while the writer that it will wake sleeps. For a writer's unlock LK8 holds.
+//   RW5  A thread that gives up at its deadline dequeues its sleeper, and clears WRITER if it has set it.
+//   RW6  No reader accesses the lock after its unlock. If a writer waits, the final reader unlocks with the bucket locked, and the writer locks the
+//        bucket before it continues: only then may it free the lock. For a writer's unlock LK8 holds.
 //   RW7  Misuse stops the process: a lock by the present writer; a wait by a reader of this lock, if it has read no other lock since; an unlock of a
 //        lock that is free, or that another thread writes; destroying a locked lock; too many readers to count.
 //   RW8  A child of fork has none of the parent's other threads. If such a thread owned `writer` and did not write yet, the child unlocks `writer`.
@@ -40,19 +41,19 @@
 enum { WRITER = 1, READER = 2 }; // parts of `word`: the bit, and one reader
 enum { YOURS = 1 };              // signal to a writer: no readers remain
 
-static const csched_time SPIN_FOR = 25000; // ns; as in lock.c
+static const csched_time SPIN_FOR = 25000; // ns that a writer spins before it sleeps; as in lock.c
 
-static CSCHED_THREAD_LOCAL const csched_rwlock *recent_read; // RW7: this thread's most recent read; NULL: it has ended
+static CSCHED_THREAD_LOCAL const csched_rwlock *recent_read; // RW7: lock of this thread's latest read; NULL: read ended
 
 // MARK: misuse
 
 static const char NOT_AGAIN[] = "It has it for writing already: unlock it first, or leave out the inner lock.";
 
-static void require_not_writer(const csched_rwlock *rwlock, const char *function) { // RW7: misuse
+static void require_not_writer(const csched_rwlock *rwlock, const char *function) { // RW7: else it waits for itself
   if (csched_lock_is_owner_(&rwlock->writer)) csched_lock_panic_owner_(&rwlock->writer, function, NOT_AGAIN);
 }
 
-static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: misuse
+static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: misuse stops the process
   if (recent_read == rwlock)
     csched_panic_(
         function,
@@ -74,18 +75,18 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
 
 // MARK: fork
 
-// Does: if a thread of the parent owns `writer` and does not write yet, makes the caller the owner, and unlocks `writer`.
+// Does: in a child of fork: if a thread of the parent owns `writer` and does not write yet, makes the caller the owner, and unlocks `writer`.
 // Requires: a reader that finds WRITER calls this before its unlock. So in the child, WRITER without readers means that the owner writes.
-static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // RW8: fork
+static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // RW8: the orphan will never write
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
-  if (csched_load_relaxed(&rwlock->word) == WRITER) return;                            // RW8: the owner writes
-  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: owner changed
-  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: the orphan gives up
+  if (csched_load_relaxed(&rwlock->word) == WRITER) return; // RW8: the orphan writes: the data may be half changed
+  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: the owner has changed
+  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: readers may begin again
   csched_lock_unlock(&rwlock->writer);
 }
 
-// Does: in a child of fork, releases `writer` if its owner was orphaned before it could write. Returns: whether this is a child of fork.
+// Does: in a child of fork, unlocks `writer` if a thread of the parent owns it and does not write yet. Returns: whether this is a child of fork.
 static bool repair_in_child(csched_rwlock *rwlock) {
   bool is_child = CSCHED_UNLIKELY(csched_lock_is_in_child_());
   if (is_child) release_orphaned_writer(rwlock);
@@ -106,7 +107,7 @@ static bool begin_to_read(csched_rwlock *rwlock) {
   return false;
 }
 
-// Does: locks `writer`, begins to read, and unlocks `writer`. While the caller owns `writer`, no other thread sets WRITER: begin_to_read succeeds.
+// Does: begins to read while it owns `writer`: no other thread can have set WRITER then, so begin_to_read succeeds. Returns: false: timeout.
 static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char *function) {
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
@@ -123,7 +124,7 @@ void csched_rwlock_lock_read(csched_rwlock *rwlock) {
 
 bool csched_rwlock_trylock_read(csched_rwlock *rwlock) {
   if (begin_to_read(rwlock)) return true;
-  return repair_in_child(rwlock) && begin_to_read(rwlock);
+  return repair_in_child(rwlock) && begin_to_read(rwlock); // RW8: tries again without an orphaned writer
 }
 
 bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) {
@@ -135,24 +136,24 @@ bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) 
 static bool end_final_read(csched_rwlock *rwlock, uint32_t seen) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
-  bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the other reads
-  csched_sleeper *waiter = ended ? csched_bucket_first_locked_(bucket, rwlock) : NULL;
-  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2: dequeues the writer
+  bool ended = csched_cas_acquire(&rwlock->word, &seen, (uint32_t)WRITER); // RW2, RW4: acquires the readers' unlocks
+  csched_sleeper *waiter = ended ? csched_bucket_first_locked_(bucket, rwlock) : NULL; // NULL: the writer still spins
+  if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, &taken); // RW2: the writer, which is the only sleeper
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, YOURS); // RW6: the lock may be freed from here on
+  csched_waiters_signal_(&taken, YOURS); // RW6: the lock may have been freed: not accessed
   return ended;
 }
 
 void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
-  if (recent_read == rwlock) recent_read = NULL;
-  if (CSCHED_UNLIKELY((seen & WRITER) != 0)) repair_in_child(rwlock);
+  if (recent_read == rwlock) recent_read = NULL;      // RW7: no longer a read that this thread would wait for
+  if (CSCHED_UNLIKELY((seen & WRITER) != 0)) repair_in_child(rwlock); // RW8: while this thread still counts as a reader
   for (;;) {
-    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: no readers
-    if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {                 // RW2: final reader, and a writer waits
+    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: there is no reader to unlock
+    if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {                 // RW2: final reader; a writer waits
       if (end_final_read(rwlock, seen)) return;
       seen = csched_load_relaxed(&rwlock->word);                          // racy read, rechecked by the cas
-    } else if (csched_cas_release(&rwlock->word, &seen, seen - READER)) { // RW4: release to the writer
+    } else if (csched_cas_release(&rwlock->word, &seen, seen - READER)) { // RW4: pairs with wait_to_write
       return;
     }
   }
@@ -160,12 +161,12 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
 
 // MARK: writing
 
-// Requires: the caller has set WRITER. The result is exact while the bucket is locked.
+// Returns: whether all readers have unlocked. The result is exact while the bucket is locked. Requires: the caller has set WRITER.
 static bool has_no_readers(const csched_rwlock *rwlock) {
   return csched_load_relaxed(&rwlock->word) == WRITER; // RW1, RW4: racy read in spin, else ordered by the lock
 }
 
-static void spin(const csched_rwlock *rwlock) { // Speed only: sleep_for_readers checks again
+static void spin(const csched_rwlock *rwlock) { // Speed only: sleep_for_readers checks for readers again
   csched_time end = csched_now() + SPIN_FOR;
   while (!has_no_readers(rwlock) && csched_now() < end) CSCHED_CPU_RELAX();
 }
@@ -173,16 +174,16 @@ static void spin(const csched_rwlock *rwlock) { // Speed only: sleep_for_readers
 static bool sleep_for_readers(csched_rwlock *rwlock, csched_time deadline) { // Returns: false: timeout, readers remain
   csched_sleeper waiter = csched_waiter_(rwlock);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
-  bool sleeps = !has_no_readers(rwlock); // RW2: check again under the bucket's lock
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false);
+  bool sleeps = !has_no_readers(rwlock); // RW2: exact: end_final_read needs the bucket's lock
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // false: at the end; it is the only sleeper
   csched_bucket_unlock_(bucket);
-  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5: timeout
+  return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5: else timeout, and dequeued
 }
 
-// As sleep_for_readers, but spins first. In a child of fork, it reports a wait longer than csched_lock_checks_owner_after_.
+// Does: waits until all readers have unlocked: spins, then sleeps. In a child of fork, prints a message about a long wait. Returns: false: timeout.
 static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   if (csched_may_spin_()) spin(rwlock);
-  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: reports orphaned readers
+  if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: readers of the parent never unlock here
     csched_time report_at = csched_now() + csched_lock_checks_owner_after_;
     if (report_at < deadline) {
       if (sleep_for_readers(rwlock, report_at)) return true;
@@ -196,14 +197,14 @@ static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   return sleep_for_readers(rwlock, deadline);
 }
 
-// Does: sets WRITER, and waits for the present readers. Requires: the caller owns `writer`. Returns: false: after a timeout; `writer` is unlocked.
+// Does: sets WRITER, and waits for the present readers. Requires: the caller owns `writer`. Returns: false: timeout; `writer` is unlocked again.
 static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   bool is_set = false;
   while (!is_set)
     is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER); // RW1, RW3, RW4: acquire; pairs with unlock_read
-  if (seen == 0 || wait_for_readers(rwlock, deadline)) return true;
-  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER); // RW5: timeout; keeps the readers' release sequence
+  if (seen == 0 || wait_for_readers(rwlock, deadline)) return true;   // `seen` 0: there was no reader
+  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);         // RW5: an RMW keeps the readers' release sequence
   csched_lock_unlock(&rwlock->writer);
   return false;
 }
@@ -239,7 +240,7 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
 void csched_rwlock_unlock_write(csched_rwlock *rwlock) {
   csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7: misuse
   csched_store_release(&rwlock->word, 0u); // RW1, RW4: release; pairs with begin_to_read's acquire
-  csched_lock_unlock(&rwlock->writer);     // RW6: the final access
+  csched_lock_unlock(&rwlock->writer);     // RW6: no access after it
 }
 
 // MARK: queries
@@ -254,7 +255,7 @@ uint32_t csched_rwlock_readers(const csched_rwlock *rwlock) {
 
 void csched_rwlock_destroy(csched_rwlock *rwlock) {
   uint32_t readers = csched_rwlock_readers(rwlock);
-  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: only the value matters
+  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: only the number matters
   if (readers == 0 && owner == 0) return;
   csched_panic_("csched_rwlock_destroy",
                 "%u read read-write lock %p, and thread %u has it for writing (0: none). Destroy it when it has been "

@@ -31,14 +31,15 @@
 enum { SLEEPERS = 1, UNIT = 2 }; // parts of `word`: the bit, and one unit
 enum { YOURS = 1 };              // signal to a sleeper: it has a unit
 
+// Does: stops the process if `free` and `units` together exceed CSCHED_SEMAPHORE_MOST.
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
-  if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return; // SM7: no overflow
+  if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return; // SM7: compared without overflow
   csched_panic_(function,
                 "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7: misuse
                 (const void *)semaphore, free, units);
 }
 
-static bool take_unit(csched_semaphore *semaphore) {
+static bool take_unit(csched_semaphore *semaphore) {     // Returns: false: no unit is free
   uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
   while (seen >= UNIT)
     if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT)) return true; // SM1, SM5: pairs with signal's release
@@ -46,7 +47,7 @@ static bool take_unit(csched_semaphore *semaphore) {
 }
 
 // Does: sets SLEEPERS, unless a unit is free. Returns: whether no unit is free. Requires: the bucket is locked.
-static bool announce_locked(csched_semaphore *semaphore) {
+static bool announce_sleep_locked(csched_semaphore *semaphore) {
   uint32_t seen = 0;
   return csched_cas_relaxed(&semaphore->word, &seen, (uint32_t)SLEEPERS) || seen == SLEEPERS; // SM2: before the sleep
 }
@@ -55,27 +56,27 @@ static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) { /
   csched_sleeper waiter = csched_waiter_(semaphore);
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
   bool taken = false;
-  while (!taken && !announce_locked(semaphore)) taken = take_unit(semaphore); // a unit is free: acquire it
-  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false);           // SM3: behind older sleepers
+  while (!taken && !announce_sleep_locked(semaphore)) taken = take_unit(semaphore); // until none is free
+  if (!taken) csched_bucket_insert_locked_(bucket, &waiter, false);                 // SM3: false: at the end
   csched_bucket_unlock_(bucket);
-  return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: timeout
+  return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: else timeout, and dequeued
 }
 
-// Does: hands units to sleepers, and frees the remaining units. Returns: false: `word` was no longer SLEEPERS, and it has done nothing.
-static bool hand_over(csched_semaphore *semaphore, uint32_t units) {
+// Does: if `word` is SLEEPERS, hands `units` to the sleepers, and frees the remaining units. Returns: false: `word` had changed; nothing is done.
+static bool hand_units_over(csched_semaphore *semaphore, uint32_t units) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;
   csched_bucket *bucket = csched_waiters_lock_(semaphore);
-  bool sleeps = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: SLEEPERS stays while the bucket is locked
-  if (sleeps) {
+  bool may_sleep = csched_load_relaxed(&semaphore->word) == SLEEPERS; // SM2: stays while the bucket is locked
+  if (may_sleep) {
     for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
-      csched_waiter_take_locked_(bucket, waiter, &taken); // SM3: the oldest sleeper first
-    if (csched_bucket_first_locked_(bucket, semaphore) == NULL)
-      csched_store_release(&semaphore->word, units * UNIT); // SM2, SM5, SM8: pairs with take_unit's acquire
+      csched_waiter_take_locked_(bucket, waiter, &taken);       // SM3: the oldest sleeper first
+    if (csched_bucket_first_locked_(bucket, semaphore) == NULL) // clears SLEEPERS; `units` may be 0 now
+      csched_store_release(&semaphore->word, units * UNIT);     // SM2, SM5, SM8: pairs with take_unit's acquire
   }
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may be freed from here on
-  return sleeps;
+  csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may have been freed: not accessed
+  return may_sleep;
 }
 
 void csched_semaphore_init(csched_semaphore *semaphore, uint32_t units) {
@@ -95,7 +96,7 @@ bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadli
 }
 
 void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) {
-  require_room(semaphore, 0, units, "csched_semaphore_signal");
+  require_room(semaphore, 0, units, "csched_semaphore_signal"); // checks `units` alone: sleepers may get them all
   if (units == 0) return;
   do {
     uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
@@ -103,7 +104,7 @@ void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) {
       require_room(semaphore, seen / UNIT, units, "csched_semaphore_signal");
       if (csched_cas_release(&semaphore->word, &seen, seen + units * UNIT)) return; // SM1, SM5: pairs with take_unit
     }
-  } while (!hand_over(semaphore, units));
+  } while (!hand_units_over(semaphore, units)); // false: no thread sleeps any more, so free the units
 }
 
 uint32_t csched_semaphore_units(const csched_semaphore *semaphore) {

@@ -6,11 +6,11 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-void (*csched_waiting_begins_)(void);
-void (*csched_waiting_ends_)(void);
+void (*csched_waiting_begins_)(void); // called before a sleep, so that a pool replaces a waiting worker; NULL: no pool
+void (*csched_waiting_ends_)(void);   // called after the sleep
 
 csched_bucket *csched_waiters_lock_(const void *address) {
-  return csched_bucket_lock_(CSCHED_LOCK_WAITER_FLAGS_ + csched_lock_hash_(address));
+  return csched_bucket_lock_(CSCHED_LOCK_WAITER_FLAGS_ + csched_lock_hash_(address)); // the first half is for locks
 }
 
 csched_sleeper csched_waiter_(const void *address) {
@@ -19,15 +19,15 @@ csched_sleeper csched_waiter_(const void *address) {
 }
 
 uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
-  if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, waiter->address, 0);
+  if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, waiter->address, 0); // 0: unused
   if (csched_waiting_begins_ != NULL) csched_waiting_begins_();
   uint32_t signal = csched_sleeper_wait_(waiter, deadline);
-  if (signal == 0) { // timeout
+  if (signal == 0) { // timeout: dequeue `waiter`, unless a waker has done so
     csched_bucket *bucket = csched_waiters_lock_(waiter->address);
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: its waker signals it
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: the waker signals it soon
   }
   if (csched_waiting_ends_ != NULL) csched_waiting_ends_();
   return signal;

@@ -34,58 +34,59 @@
 #include "../platform/platform.h"
 #include "../sync/lock_internal.h"
 
-enum { CANCELLED = 1, ENDED = 2, GONE = 4 };
-enum { NEW, WAITING, RUNNING, OVER };
-enum { TREES = 32 };
+enum { CANCELLED = 1, ENDED = 2, GONE = 4 }; // bits of `flags_` of a node
+enum { NEW, WAITING, RUNNING, OVER };        // values of `state_` of a handler
+enum { TREES = 32 };                         // number of locks; a tree uses that of its root's address hash
 
-// A thread that calls handlers. The record is on the thread's stack.
+// A thread that calls handlers: one record for each cancel or addition in progress, on the thread's stack.
 typedef struct csched_cancel_caller {
   LIST_ENTRY(csched_cancel_caller) link; // in `callers` of the tree
   TAILQ_HEAD(, csched_cancellation) due; // cancelled nodes whose handlers this thread will call
   csched_cancel_handler *running;        // the handler that this thread calls now; NULL: none
-  uint32_t thread;
+  uint32_t thread;                       // csched_lock_self_() of the thread
 } caller;
 
-// The lock of all trees whose root has the same address hash.
+// The lock and the callers of all trees whose roots have the same address hash.
 typedef struct tree {
   CSCHED_CACHE_ALIGNED csched_lock lock;
-  csched_cond returned; // broadcast when a handler has returned
-  LIST_HEAD(, csched_cancel_caller) callers;
+  csched_cond returned;                      // broadcast when a handler's `call` has returned
+  LIST_HEAD(, csched_cancel_caller) callers; // the threads that call handlers now
 } tree;
 
 TAILQ_HEAD(handlers, csched_cancel_handler);
 
-static tree trees[TREES];
+static tree trees[TREES]; // one entry serves several trees
 
-static tree *lock_tree(uint32_t index) {
+static tree *lock_tree(uint32_t index) { // Returns: the locked entry of `trees`, for a `tree_` of a node or handler
   csched_lock_lock(&trees[index].lock);
   return &trees[index];
 }
 
 static uint32_t flags_of(const csched_cancellation *cancellation) {
-  return csched_load_acquire(&cancellation->flags_); // CN2: acquire; pairs with set_flag_locked
+  return csched_load_acquire(&cancellation->flags_); // CN2: pairs with set_flag_locked's release
 }
 
 static void set_flag_locked(csched_cancellation *cancellation, uint32_t flag) {
-  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: flags change under this lock only
-  csched_store_release(&cancellation->flags_, flags | flag);   // CN2: release; pairs with flags_of
+  uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: only written under the tree's lock
+  csched_store_release(&cancellation->flags_, flags | flag);   // CN2: pairs with flags_of's acquire
 }
 
 // MARK: forks
 
-static void remove_other_callers(tree *tree) { // CN7: in a child of fork, where those threads do not exist
+// Does: in a child of fork, removes the callers that are threads of the parent. Their handlers count as returned.
+static void remove_other_callers(tree *tree) { // CN7: only this thread's handlers are RUNNING
   uint32_t self = csched_lock_self_();
   caller *each, *next;
   LIST_FOREACH_SAFE(each, &tree->callers, link, next) {
     csched_cancellation *due;
     if (each->thread == self) continue;
-    TAILQ_FOREACH(due, &each->due, due_) due->caller_ = NULL;
+    TAILQ_FOREACH(due, &each->due, call_node_) due->caller_ = NULL;
     if (each->running != NULL) each->running->state_ = OVER;
     LIST_REMOVE(each, link);
   }
 }
 
-static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7: atfork handler
+static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CN7: the child's locks are free
   (void)atfork;
   for (int i = 0; i < TREES; i++) {
     if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&trees[i].lock);
@@ -96,8 +97,8 @@ static void cancellation_at_fork(csched_atfork *atfork, csched_atfork_phase phas
 }
 
 static void register_atfork(void) {
-  static csched_atfork atfork;
-  static uint32_t is_registered; // Speed only: skips the list's lock. 1: `atfork` is in the list
+  static csched_atfork atfork;   // entry in the fork list
+  static uint32_t is_registered; // Speed only: skips the fork list's lock. 1: `atfork` is in the list
   if (CSCHED_LIKELY(csched_load_relaxed(&is_registered) != 0)) return; // Speed only: registered before
   csched_os_atfork_(&atfork, cancellation_at_fork);
   csched_store_relaxed(&is_registered, 1u); // Speed only: registering twice has no effect
@@ -119,7 +120,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   tree *tree = lock_tree(parent->tree_);
   uint32_t flags = flags_of(parent);
   if (flags & CANCELLED) {
-    set_flag_locked(cancellation, CANCELLED); // CN2: a new child of a cancelled node
+    set_flag_locked(cancellation, CANCELLED); // CN2: a child of a cancelled node is not linked, only marked
   } else {
     cancellation->parent_ = parent;
     TAILQ_INSERT_TAIL(&parent->children_, cancellation, node_);
@@ -128,7 +129,7 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   return (flags & GONE) == 0;
 }
 
-// Returns: the node after `each` in a preorder walk of the tree below `root`; NULL after the final node. The walk needs no stack.
+// Returns: the node after `each` in a walk over `root` and its descendants, parents first; NULL after the final node. The walk needs no stack.
 static csched_cancellation *next_in_tree(csched_cancellation *each, const csched_cancellation *root) {
   csched_cancellation *next = TAILQ_FIRST(&each->children_);
   for (; next == NULL && each != root; each = each->parent_) next = TAILQ_NEXT(each, node_);
@@ -143,11 +144,11 @@ void csched_cancellation_visit_(csched_cancellation *cancellation, void (*visit)
   csched_lock_unlock(&tree->lock);
 }
 
-// MARK: calling
+// MARK: calling handlers
 
-// Does: calls `handler`, and releases it. It unlocks the tree for both calls. Requires: `handler` is in no list; `self` is in `callers`.
+// Does: calls `handler`, and then its `release`. Both run without the lock. Requires: the lock; `handler` is in no list; `self` is in `callers`.
 static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler) {
-  handler->state_ = RUNNING; // CN1: no longer WAITING, so not called twice
+  handler->state_ = RUNNING; // CN1: not WAITING any more: no second call
   handler->caller_ = self->thread;
   self->running = handler;
   csched_lock_unlock(&tree->lock); // CN6: user code runs unlocked
@@ -156,27 +157,28 @@ static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler
   self->running = NULL;
   void (*release)(csched_cancel_handler *) = handler->release;
   handler->state_ = OVER;
-  csched_cond_broadcast(&tree->returned); // CN6: wakes remove_handler
-  if (release == NULL) return;            // CN5: OVER was the final access
+  csched_cond_broadcast(&tree->returned); // CN6: wakes threads in remove_handler
+  if (release == NULL) return;            // CN5: `state_` = OVER was the final access
   csched_lock_unlock(&tree->lock);
   release(handler);
   csched_lock_lock(&tree->lock);
 }
 
+// Does: initialises `self` for this thread, and adds it to `callers`. The caller of this function removes it after its calls.
 static void begin_calls_locked(tree *tree, caller *self) {
   *self = (caller){.thread = csched_lock_self_()};
   TAILQ_INIT(&self->due);
   LIST_INSERT_HEAD(&tree->callers, self, link);
 }
 
-// Does: marks the node and its descendants CANCELLED. Each of these that has handlers is appended to `due` of `self`.
+// Does: marks the node and its descendants CANCELLED. Appends the newly marked nodes that have handlers to the list `due` of `self`.
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next_in_tree(each, cancellation)) {
-    if (flags_of(each) & CANCELLED) continue;
-    set_flag_locked(each, CANCELLED); // CN2: before any handler is called
+    if (flags_of(each) & CANCELLED) continue; // an earlier cancel of this node calls its handlers
+    set_flag_locked(each, CANCELLED);         // CN2: before any handler is called
     if (TAILQ_EMPTY(&each->handlers_)) continue;
     each->caller_ = self;
-    TAILQ_INSERT_TAIL(&self->due, each, due_); // CN3: the cancel calls its handlers
+    TAILQ_INSERT_TAIL(&self->due, each, call_node_); // CN3: this cancel calls its handlers
   }
 }
 
@@ -187,14 +189,14 @@ void csched_cancellation_cancel(csched_cancellation *cancellation) {
   if ((flags_of(cancellation) & CANCELLED) == 0) {
     begin_calls_locked(tree, &self);
     mark_locked(cancellation, &self);
-    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: a node's end removes it from `due`
+    while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: anew each time: a handler may end nodes
       csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_);
       if (handler != NULL) {
         TAILQ_REMOVE(&each->handlers_, handler, node_);
         call_locked(tree, &self, handler);
       } else {
         each->caller_ = NULL;
-        TAILQ_REMOVE(&self.due, each, due_);
+        TAILQ_REMOVE(&self.due, each, call_node_);
       }
     }
     LIST_REMOVE(&self, link);
@@ -215,8 +217,8 @@ bool csched_cancellation_is_over_(const csched_cancellation *cancellation) {
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler) {
   tree *tree = lock_tree(cancellation->tree_);
   uint32_t flags = flags_of(cancellation);
-  handler->of_ = cancellation;
-  handler->tree_ = cancellation->tree_;
+  handler->cancellation_ = cancellation;
+  handler->tree_ = cancellation->tree_; // a copy: a later removal must not read a cancellation that was freed
   if (flags & ENDED) {
     handler->state_ = OVER; // CN1: not called, because the node has ended
   } else if (flags & CANCELLED) {
@@ -230,19 +232,19 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   }
   csched_lock_unlock(&tree->lock);
   if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: released uncalled
-  return (flags & (CANCELLED | ENDED)) == 0;
+  return (flags & (CANCELLED | ENDED)) == 0;                                // true: WAITING
 }
 
-// Does: removes `handler` if it is WAITING; if it is RUNNING and `waits`, waits for its return. Returns: whether it was WAITING.
+// Does: removes `handler` if it is WAITING. If another thread is calling it and `waits`, waits for its return. Returns: whether it was WAITING.
 static bool remove_handler(csched_cancel_handler *handler, bool waits) {
   tree *tree = lock_tree(handler->tree_);
   bool waited = handler->state_ == WAITING;
   if (waited) {
-    TAILQ_REMOVE(&handler->of_->handlers_, handler, node_);
+    TAILQ_REMOVE(&handler->cancellation_->handlers_, handler, node_);
     handler->state_ = OVER; // CN1: not called after the removal
   }
   while (waits && handler->state_ == RUNNING && handler->caller_ != csched_lock_self_())
-    csched_cond_wait(&tree->returned, &tree->lock); // CN6: until the handler has returned
+    csched_cond_wait(&tree->returned, &tree->lock); // CN6: unless this thread is inside the call
   csched_lock_unlock(&tree->lock);
   if (waited && handler->release != NULL) handler->release(handler); // CN5: released uncalled
   return waited;
@@ -254,14 +256,14 @@ bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler) { retur
 
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
   tree *tree = lock_tree(handler->tree_);
-  bool waits = handler->state_ <= WAITING; // NEW or WAITING
+  bool waits = handler->state_ <= WAITING; // NEW (not added yet) or WAITING
   csched_lock_unlock(&tree->lock);
   return waits;
 }
 
-// MARK: ending
+// MARK: ending a node
 
-// Does: removes the node's handlers, uncalled, and the node from its `due` list. It moves the handlers with a `release` to `taken`.
+// Does: removes the node's handlers, uncalled, and the node from the `due` list of a cancel. Moves handlers that have a `release` to `taken`.
 static void remove_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
   csched_cancel_handler *each;
   while ((each = TAILQ_FIRST(&cancellation->handlers_)) != NULL) {
@@ -270,22 +272,22 @@ static void remove_handlers_locked(csched_cancellation *cancellation, struct han
     each->state_ = OVER;                                              // CN1: not called after the node's end
   }
   if (cancellation->caller_ == NULL) return;
-  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, due_); // CN4: in no `due` list
+  TAILQ_REMOVE(&cancellation->caller_->due, cancellation, call_node_); // CN4: in no `due` list
   cancellation->caller_ = NULL;
 }
 
-// Does: makes the node GONE if it is ENDED and has no children, then likewise its ancestors. Returns: the new GONE nodes, linked by `node_`.
+// Does: makes the node GONE if it is ENDED and has no children; then its ancestors likewise. Returns: the nodes now GONE, linked by `node_`.
 static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation) {
   csched_cancellation *first = NULL, **end = &first;
   for (csched_cancellation *each = cancellation, *parent; each != NULL; each = parent) {
     uint32_t flags = flags_of(each);
-    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not yet, or already GONE
+    if ((flags & (ENDED | GONE)) != ENDED || !TAILQ_EMPTY(&each->children_)) break; // CN4: not ready, or GONE before
     set_flag_locked(each, GONE);
     parent = each->parent_;
     each->parent_ = NULL;
-    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: the parent may be GONE next
+    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: so the parent may become GONE
     *end = each;
-    end = &each->node_.tqe_next; // reused: the node is in no list any more
+    end = &each->node_.tqe_next; // links the result: the node is in no list of children any more
   }
   *end = NULL;
   return first;

@@ -9,6 +9,7 @@
 
 // MARK: the current target
 
+// Does: ends unwound context frames. Returns: the target of the innermost frame that remains.
 static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
   return csched_frames_end_unwound_slow_(caller)->target;
 }
@@ -16,12 +17,12 @@ static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
 CSCHED_NOINLINE csched_target *csched_target_current(void) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   const csched_frame *top = csched_frame_top_;
-  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // below `caller`: unwound
+  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // else `top` was unwound
 }
 
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
+  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target); // `inside` is on the stack
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
@@ -37,13 +38,13 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// Exclusive: a queue, which has a base; a loop, which has `is_bound_here`; a concurrent target only in a barrier. Not exclusive: a pool.
+// Exclusive: a queue, which has a base; a loop, which has `is_bound_here`; a concurrent target only if this thread runs a barrier. Not: a pool.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
-bool csched_target_is_held_here_(const csched_target *target) {
+bool csched_target_would_wait_forever_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
     if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;
     if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
@@ -66,7 +67,7 @@ csched_target *csched_target_root_(csched_target *target) {
   return target;
 }
 
-// Returns: the first in the chain of `target` and its bases that has its own clock; NULL: none has.
+// Returns: the first in the chain of `target` and its bases that has its own clock (`now`); NULL: none has.
 static const csched_target *timekeeper_of(const csched_target *target) {
   while (target != NULL && target->type->now == NULL) target = csched_target_base_(target);
   return target;
@@ -79,8 +80,8 @@ csched_time csched_target_now(const csched_target *target) {
   return target != NULL ? target->type->now(target) : csched_now();
 }
 
-csched_target *csched_target_foreign_(csched_target *target) {
-  while (target != NULL && target->type->passes_on_) target = csched_target_base_(target);
+csched_target *csched_target_find_custom_(csched_target *target) {
+  while (target != NULL && target->type->only_enqueues_) target = csched_target_base_(target);
   return target;
 }
 
@@ -92,7 +93,7 @@ void csched_target_leave_inline_(csched_target *target) {
   if (target->type->leave != NULL) target->type->leave(target);
 }
 
-// MARK: orphaned by fork: targets whose threads live in the parent
+// MARK: targets that a fork has orphaned: their threads are in the parent
 
 void csched_target_panic_orphaned_(const csched_target *target, const char *function) {
   csched_panic_(function,
@@ -111,7 +112,7 @@ static int deliver_at_orphaned(csched_target *target, csched_timer *timer, csche
 }
 
 const csched_target_type csched_target_orphaned_ = {
-    .deliver = deliver_orphaned, .deliver_at = deliver_at_orphaned, .passes_on_ = true};
+    .deliver = deliver_orphaned, .deliver_at = deliver_at_orphaned, .only_enqueues_ = true};
 
 bool csched_target_is_orphaned_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target))
@@ -121,8 +122,8 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Does: ends unwound context frames, because an unwound sync may still own `target`, if it is a queue or a limit: it then has a base. Without a base
-// it ends none, so that a signal handler, on its own stack, may submit. Then it marks `job` as submitted.
+// Does: marks `job` as submitted. Before that, if `target` has a base (a queue or a limit), ends unwound context frames, because an unwound sync may
+// still own `target`. Without a base it ends none, so that a signal handler, on its own stack, may submit.
 static void end_unwound_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
   if (target->type->base != NULL) csched_frames_end_unwound_(caller);
   csched_job_submitted_(job, function);
@@ -139,6 +140,7 @@ static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *t
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
+// As submit_slow, and notifies the observers when the submission begins and ends.
 static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
   csched_observed_submission submission;
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
@@ -158,6 +160,7 @@ static CSCHED_NOINLINE int submit_at_observed(csched_target *target, csched_time
   return error;
 }
 
+// Does: delivers a node, which is not marked as submitted, and calls the observers' hooks.
 static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_job *job) {
   csched_observed_submission submission;
   csched_observe_hooks_->submit(&submission, target, job, 0);
@@ -166,7 +169,7 @@ static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_j
   return error;
 }
 
-// Does: marks `job` as submitted if `job` is idle and `target` has no base. Returns: false, with no change, if not: call end_unwound_and_mark.
+// Does: the fast path of end_unwound_and_mark: marks `job` as submitted, if it is idle and `target` has no base. Returns: false: no change.
 static inline bool mark_for_root(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }
@@ -182,7 +185,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
     csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
                   (void *)node);
   if (target->type->base != NULL) csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  csched_job_life outer = csched_job_may_be_refused_;
+  csched_job_life outer = csched_job_may_be_refused_;                    // of a submission around this one
   csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0}; // a drop inside `deliver` is a refusal
   int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
                                     : target->type->deliver(target, (csched_job *)node);
@@ -201,7 +204,7 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
   csched_frame *next = csched_frames_end_unwound_(CSCHED_CALLER_FRAME())->next;
-  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the frame that the run will use
+  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the context frame of the run
   csched_job_perform_on_(job, target);
 }
 
@@ -210,7 +213,7 @@ int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
   if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);
   *follow_up = CSCHED_FOLLOW_UP_COMES;
   int error = csched_target_submit(target, job);
-  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE; // not kept: queued or dropped
+  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE; // `deliver` queued or dropped it
   return error;
 }
 

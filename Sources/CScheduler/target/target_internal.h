@@ -4,21 +4,21 @@
 
 #include <CScheduler/target.h>
 
-/// Returns: whether a wait of this thread for `target` would never end, because this thread occupies `target` or one of its bases.
-bool csched_target_is_held_here_(const csched_target *target);
+/// Returns: whether a wait of this thread for `target` would never end: `target` or a base runs work only on this thread, or after its current work.
+bool csched_target_would_wait_forever_(const csched_target *target);
 
-/// Returns: whether `target` runs one job at a time.
+/// Returns: whether `target` runs one job at a time now; a concurrent target: whether this thread runs its barrier.
 bool csched_target_is_exclusive_(const csched_target *target);
 
 /// Returns: whether `target`, or one of its bases, reports that it accepts no more work.
 bool csched_target_is_closed_(const csched_target *target);
 
-/// Does: records that the exclusive targets which this thread occupies wait for `target`, until csched_deadlock_check_end_. Returns: false, with no
-/// record, if the wait would never end, because it would close a cycle of such waits.
+/// Does: records that the exclusive targets whose work this thread runs wait for `target`, until csched_deadlock_check_end_. Returns: false, with no
+/// record, if the wait would never end, because such waits would then form a cycle.
 bool csched_deadlock_check_begin_(csched_target *target);
 void csched_deadlock_check_end_(void);
 
-/// The value of a sync's futex word when the waiting caller may return. After a wake with any other value the caller waits again.
+/// The value of a sync's futex word when the sync has ended: its caller may return. After a wake with any other value the caller waits again.
 enum { CSCHED_ENDED = 1 };
 
 /// Does: stops the process, because `target` was orphaned by fork.
@@ -30,15 +30,15 @@ extern const csched_target_type csched_target_orphaned_;
 /// Returns: whether `target`, or one of its bases, is orphaned.
 bool csched_target_is_orphaned_(const csched_target *target);
 
-// A worker's follow-up: a job to run right after the current job. NONE; COMES: it is being submitted; KEPT: the worker runs it next.
+// The state of a worker's follow-up, a job to run right after the current job. COMES: the job is being submitted; KEPT: the worker runs it next.
 enum { CSCHED_FOLLOW_UP_NONE = 0, CSCHED_FOLLOW_UP_COMES = 1, CSCHED_FOLLOW_UP_KEPT = 2 };
 
-/// Does: submits `job` to `target` as this worker's follow-up. Requires: the current job runs no more user code, because no other thread is woken for
-/// `job`. If this thread is no worker of `target`, or has a follow-up: as csched_target_submit. Returns: as csched_target_submit.
+/// Does: submits `job` to `target` as this worker's follow-up. If this thread is no worker of `target`, or has a follow-up: as csched_target_submit.
+/// Requires: the current job runs no more user code, because no other thread is woken for `job`. Returns: as csched_target_submit.
 int csched_target_submit_follow_up_(csched_target *target, csched_job *job);
 
 /// Returns: the first in the chain of `target` and its bases whose type is the user's, not the library's; NULL: none.
-csched_target *csched_target_foreign_(csched_target *target);
+csched_target *csched_target_find_custom_(csched_target *target);
 
 /// Does: runs `timer`, which is due, at once as a job of its target, if the target is an idle serial queue; else delivers the job to the target.
 /// Returns: whether the job has run.

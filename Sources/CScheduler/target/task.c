@@ -1,6 +1,6 @@
 // Tasks (csched_task): handles that name a job and one generation of the job. A handle can cancel the job or wait for it at any time.
 //
-// States of a task: the states of its job (job.c), in the handle's generation (`life`). There is one more flag:
+// States of a task: the states of its job (job.c), in the handle's generation (`life`). The job's word has one more flag:
 //   UNWANTED   the task was cancelled while it was queued, ran or was being dropped
 // A task is over when its job is CANCELLED, or in a later generation than the handle's.
 //
@@ -15,7 +15,7 @@
 //        UNWANTED. The generation shows whether the task is over.
 // Orderings
 //   word: see job.c · →UNWANTED: release, pairs with the acquire of csched_task_is_cancelled_, carries the writes before the cancel. A thread gets
-//   the handle after the first submission, and need not acquire that submission. After the cas, a cancel acquires the submissions by the run
+//   the handle after the first submission, and need not acquire that submission. After its cas, a cancel acquires the resubmissions by the run
 // Assumes: the word stays mapped, and its generation only rises (task_memory.c, TM1) and does not wrap: 2^56 uses of 16 ns each are 36 years.
 // Source: a handle with a generation, as in slot maps. A generation of 31 bits, beside a 32-bit state, wraps after 20 s of a busy loop.
 // Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why", "a drop that has
@@ -50,8 +50,9 @@ int csched_task_submit_at_(csched_target *target, csched_task task, csched_time 
 
 csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_reason_(); }
 
-static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; }
+static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; } // the job's generation
 
+// Returns: whether `word`, the word of the task's job, shows that the task is over: it has run or was dropped.
 static bool is_over(uint64_t word, csched_task task) {
   return life_of(word) != task.life || csched_job_state_(word) == CSCHED_JOB_CANCELLED;
 }
@@ -61,8 +62,8 @@ bool csched_task_is_unwanted_(const csched_job *job) {
 }
 
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
-  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: a run does not change the generation
-  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;
+  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: the generation stays during the run
+  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;    // TK6: cancelled during its run
   int error = csched_task_submit_at_(csched_task_target_(job), task, deadline, leeway);
   if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: cancelled between the two checks
   return error;
@@ -83,19 +84,19 @@ csched_cancel_result csched_task_cancel(csched_task task) {
   uint64_t word = csched_load_relaxed(&task.job->word); // racy read, rechecked by the cas
   while (!is_over(word, task)) {
     unsigned state = csched_job_state_(word);
-    bool drops = state == CSCHED_JOB_QUEUED;
+    bool drops = state == CSCHED_JOB_QUEUED; // else it runs, or is being dropped: only marks it UNWANTED
     uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
     if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted)) continue; // TK1, TK3: one cas
     if (drops) {
-      (void)csched_load_acquire(&task.job->word); // TK6: pairs with submit_again (job.c), by the run
+      (void)csched_load_acquire(&task.job->word); // TK6: acquires a resubmission; pairs with submit_again (job.c)
       if (csched_task_size_(task.job) == CSCHED_TASK_PLAIN) csched_job_end_cancel_(task.job, false);
       else csched_timer_end_cancel_(csched_task_timer_(task.job));
       return CSCHED_CANCEL_DROPPED;
     }
     if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
-    break;
+    break; // it is being dropped
   }
-  (void)csched_load_acquire(&task.job->word); // TK2: pairs with end_job (job.c)
+  (void)csched_load_acquire(&task.job->word); // TK2: only for its order; pairs with end_job (job.c)
   return CSCHED_CANCEL_FINISHED;
 }
 
@@ -109,12 +110,12 @@ CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task tas
   csched_cancel_result result = csched_task_cancel(task);
   if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;
   for (uint64_t word; !is_over(word = csched_load_acquire(&task.job->word), task);) { // TK2, TK4: until it is over
-    if (is_inside(task.job)) break;
+    if (is_inside(task.job)) break; // TK4: inside its own run or drop: does not wait for itself
     if (csched_job_state_(word) == CSCHED_JOB_ORPHANED)
       csched_panic_("csched_task_cancel_and_wait",
                     "the task was orphaned by fork: it runs, or is dropped, on a thread that lives in the parent. Do "
                     "not wait for it here.");
-    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: its run has resubmitted it
+    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: resubmitted by its run
     else csched_job_wait_in_(task.job, word);
   }
   return result;

@@ -7,13 +7,13 @@
 
 enum { CSCHED_TASK_UNITS = 64 };
 
-/// An allocation from the system: CSCHED_TASK_UNITS units of CSCHED_TASK_UNIT bytes. This header is in unit 0, jobs of one size are in the others.
+/// An allocation from the system: CSCHED_TASK_UNITS units of CSCHED_TASK_UNIT bytes. This header is in unit 0; the other units hold jobs of one size.
 typedef struct csched_task_pages {
-  struct csched_task_pages *next;  ///< an older allocation
+  struct csched_task_pages *next;  ///< the next older allocation; NULL: none
   uint64_t bare;                   ///< bit i: unit i is decommitted (returned to the system, or never used)
-  uint64_t life;                   ///< no job of the decommitted units has had a higher generation (task_memory.c, TM1)
+  uint64_t life;                   ///< first generation of a job made in a decommitted unit (task_memory.c, TM1)
   csched_task_size size;           ///< the size of all jobs in this allocation
-  uint8_t free[CSCHED_TASK_UNITS]; ///< for csched_trim: how many jobs of each unit are free
+  uint8_t free[CSCHED_TASK_UNITS]; ///< only during csched_trim: how many jobs of each unit are in the central cache
 } csched_task_pages;
 
 /// The central cache: free memory that all threads share.

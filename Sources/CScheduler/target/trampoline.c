@@ -1,6 +1,7 @@
 // A thread's trampoline: runs its first job at once, and then, in order, the jobs that were submitted meanwhile.
 //
-// Open (active): submitted jobs are queued. Set aside: inactive during a wait, so that a job runs at once. Drain: the loop that runs queued jobs.
+// Open (active): submitted jobs are queued. Set aside: inactive while a job waits, so that the next job runs at once. Drain: the loop that runs
+// queued jobs.
 // Each thread has one list, oldest first. Each nested drain (csched_trampoline_push) owns a suffix of the list: `start` is the link at which the
 // innermost suffix begins. So a nested drain needs no other queue, and when a thread exits inside a job, only one list is to be dropped.
 //
@@ -29,70 +30,71 @@
 
 struct csched_trampoline {
   csched_job *first;  // the list, oldest first
-  csched_job **last;  // the link at the end of the list, which a submission sets
+  csched_job **last;  // the NULL link at the end of the list, where a submission appends
   csched_job **start; // the link where the suffix of the innermost drain begins
-  csched_job **base;  // the link where the suffix of the next opening will begin
+  csched_job **base;  // the link where the suffix of the next opening will begin: after the jobs that are set aside
   csched_job opened;  // placeholder job, which marks the context frame of each opening
 };
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
-static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *mine; // this thread's; also the value of `key`
+static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *my_trampoline; // this thread's; also the value of `key`
 
-static void destroy(void *value) { // TP4: the key's destructor
+static void drop_all_and_free(void *value) { // TP4: the destructor of `key`, when the thread ends
   csched_trampoline *trampoline = value;
-  csched_frames_end_thread_();
+  csched_frames_end_thread_(); // ends the jobs that the thread was inside
   trampoline->start = trampoline->base = &trampoline->first;
-  csched_trampoline_active_ = trampoline; // so a job that a drop submits is appended, and dropped, too
+  csched_trampoline_active_ = trampoline; // so that a job submitted inside a drop is appended, and dropped, too
   while (trampoline->first != NULL) {
     csched_job *job = trampoline->first;
     trampoline->first = job->next;
-    if (trampoline->last == &job->next) trampoline->last = &trampoline->first; // `job` was the only one
+    if (trampoline->last == &job->next) trampoline->last = &trampoline->first; // the list is now empty
     csched_job_discard_(job);
   }
   csched_trampoline_active_ = NULL;
-  mine = NULL;
+  my_trampoline = NULL;
   free(trampoline);
 }
 
-static csched_tsd key;
+static csched_tsd key; // its value: this thread's trampoline
 
-// Returns: the context frame of the innermost opening, also of an opening that is set aside; NULL: none.
-static csched_frame *opened_at(const csched_trampoline *trampoline) {
+// Returns: the context frame of the innermost opening on this thread, also if that is set aside; NULL: no opening.
+static csched_frame *opening_frame(const csched_trampoline *trampoline) {
   csched_frame *each = csched_frame_here_();
   while (each != NULL && each->job != &trampoline->opened) each = each->outer;
   return each;
 }
 
-static void trampoline_unwound(csched_job *opened) { // TP5: the placeholder's `release`, called when it was unwound
+static void trampoline_unwound(csched_job *opened) { // TP5: `release` of the placeholder job: an opening was unwound
   csched_trampoline *trampoline = opened->context;
   csched_trampoline_active_ = NULL;
-  if (opened_at(trampoline) == NULL) trampoline->base = &trampoline->first; // no opening is set aside
+  if (opening_frame(trampoline) == NULL) trampoline->base = &trampoline->first; // no opening is set aside
 }
-static const csched_job_type opening = {.release = trampoline_unwound};
+static const csched_job_type opening_job_type = {.release = trampoline_unwound};
 
+// Does: makes this thread's trampoline, closed. Without memory, stops the process. `function`: the caller's name, for the message.
 static csched_trampoline *make_trampoline(const char *function) {
   csched_trampoline *trampoline = malloc(sizeof *trampoline);
-  if (trampoline == NULL || csched_tsd_set_(&key, trampoline, destroy) != 0)
+  if (trampoline == NULL || csched_tsd_set_(&key, trampoline, drop_all_and_free) != 0)
     csched_panic_(function,
                   "no memory for this thread's trampoline. Use the trampoline once on the thread while there is some.");
   *trampoline =
       (csched_trampoline){.last = &trampoline->first, .start = &trampoline->first, .base = &trampoline->first};
-  csched_job_init(&trampoline->opened, &opening, trampoline);
-  return mine = trampoline;
+  csched_job_init(&trampoline->opened, &opening_job_type, trampoline);
+  return my_trampoline = trampoline;
 }
 
 void csched_trampoline_end_(void) {
-  if (mine == NULL || csched_trampoline_active_ != NULL) return;
-  csched_tsd_set_(&key, NULL, destroy); // cannot fail: the thread's value exists already
-  destroy(mine);
+  if (my_trampoline == NULL || csched_trampoline_active_ != NULL) return;
+  csched_tsd_set_(&key, NULL, drop_all_and_free); // cannot fail: the thread's value exists already
+  drop_all_and_free(my_trampoline);
 }
 
-// Does: makes the trampoline active, with an empty suffix. Returns: the context frame. `address`: see csched_frame_begin_; 0: the outer frame's.
+// Does: opens the trampoline, with an empty suffix. Returns: its context frame. `spare`, `address`: see csched_frame_begin_; 0: as the outer frame.
 static csched_frame *open_trampoline(const char *function, csched_frame *spare, uintptr_t address) {
-  csched_trampoline *trampoline = CSCHED_LIKELY(mine != NULL) ? mine : make_trampoline(function);
+  csched_trampoline *trampoline = CSCHED_LIKELY(my_trampoline != NULL) ? my_trampoline : make_trampoline(function);
   csched_frame *outer = csched_frame_here_();
-  if (address == 0) address = outer->address; // so both context frames are unwound together
+  if (address == 0) address = outer->address; // so that both context frames are unwound together
   trampoline->start = trampoline->base;       // TP2: after the jobs that are set aside
   csched_trampoline_active_ = trampoline;
   return csched_frame_begin_(spare, address, &trampoline->opened, outer->target);
@@ -114,31 +116,32 @@ size_t csched_trampoline_drain(void) {
   csched_trampoline *trampoline = csched_trampoline_active_;
   size_t count = 0;
   if (trampoline == NULL) return 0;
-  csched_job **start = trampoline->start;
-  for (csched_job *job; (job = *start) != NULL; count++) {                      // TP1: in order; TP2: own suffix
+  csched_job **start = trampoline->start;                  // stays the same, also if an inner drain is unwound
+  for (csched_job *job; (job = *start) != NULL; count++) { // TP1: in order; TP2: own suffix
     if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // TP5: an inner drain was unwound
     *start = job->next;
-    if (trampoline->last == &job->next) trampoline->last = start;
-    csched_job_perform_(job); // TP3: no recursion
+    if (trampoline->last == &job->next) trampoline->last = start; // `job` was the last one
+    csched_job_perform_(job);                                     // TP3: no recursion
   }
   return count;
 }
 
-// Does: closes the trampoline after a drain. `frame`: the opening's context frame; NULL: there was no memory for it.
+// Does: runs the queued jobs, and closes the trampoline. `frame`: the opening's context frame; NULL: there was no memory for it.
 static CSCHED_NOINLINE void close_slow(csched_frame *frame, csched_scope *scope) {
-  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5: from now on unwound with this function
+  if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5: unwound together with this function from now on
   scope->frame = frame;
   csched_trampoline_drain();
   if (frame != NULL) csched_frame_end_(frame);
   csched_trampoline_active_ = NULL;
 }
 
+// Does: closes the trampoline at once if no job is queued, and no context frame inside the opening is left; else by close_slow.
 CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
   csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
-  if (trampoline == NULL) return;
+  if (trampoline == NULL) return; // an unwind has closed it
   if (CSCHED_UNLIKELY(*trampoline->start != NULL || frame->job != &trampoline->opened)) {
-    close_slow(opened_at(trampoline), scope);
+    close_slow(opening_frame(trampoline), scope);
     return;
   }
   csched_frame_end_(frame);
@@ -148,7 +151,7 @@ CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
 CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
-  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: the opening was found unwound
+  if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: the call above has found the opening unwound
   csched_job_submitted_(job, "csched_trampoline_run");
   job->next = NULL;
   *trampoline->last = job; // TP1: appended
@@ -157,7 +160,7 @@ CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
 }
 
 CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
-  CSCHED_ROOM_IN_FRAME();
+  CSCHED_ROOM_IN_FRAME(); // so that an unwind of this stack frame is found
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_job_submitted_(job, "csched_trampoline_run");
   scope->frame = open_trampoline("csched_trampoline_run", &scope->spare, CSCHED_OWN_FRAME());
@@ -171,8 +174,8 @@ CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   frame->was_active = csched_trampoline_active_ != NULL;
   if (!frame->was_active) open_trampoline("csched_trampoline_push", NULL, 0);
-  frame->outer_start = mine->start;
-  mine->start = mine->last; // TP2: an empty suffix
+  frame->outer_start = my_trampoline->start;  // for the pop
+  my_trampoline->start = my_trampoline->last; // TP2: a nested drain, whose suffix is empty
 }
 
 CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
@@ -180,7 +183,7 @@ CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
   if (csched_trampoline_active_ == NULL)
     csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
   csched_trampoline_drain();
-  mine->start = frame->outer_start;
+  my_trampoline->start = frame->outer_start;
   if (!frame->was_active) csched_trampoline_leave();
 }
 
@@ -188,15 +191,15 @@ CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside)
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   *aside = (csched_trampoline_aside){.was_active = csched_trampoline_active_ != NULL};
   if (!aside->was_active) return;
-  aside->start = mine->start;
-  aside->base = mine->base;
-  mine->base = mine->last; // TP2: where the next opening's suffix begins
+  aside->start = my_trampoline->start;
+  aside->base = my_trampoline->base;
+  my_trampoline->base = my_trampoline->last; // TP2: where the next opening's suffix begins
   csched_trampoline_active_ = NULL;
 }
 
 void csched_trampoline_put_back(const csched_trampoline_aside *aside) {
   if (!aside->was_active) return;
-  mine->start = aside->start;
-  mine->base = aside->base;
-  csched_trampoline_active_ = mine;
+  my_trampoline->start = aside->start;
+  my_trampoline->base = aside->base;
+  csched_trampoline_active_ = my_trampoline;
 }

@@ -2,9 +2,9 @@
 //
 // States
 //   owner      of a timer: the queue in which it waits; NULL: it does not wait
-//   place      of a waiting timer: the structure that it is in. NEAR: `near`, a tree by deadline and order. NEVER: `never`, a list for the deadline
+//   place      of a waiting timer: the structure that links it. NEAR: `near`, a tree by deadline and order. NEVER: `never`, a list for the deadline
 //              CSCHED_FOREVER. SLOT + n: slot n of the wheel, a list without order
-//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. It does not move back with a clock (clock.c): new timers up to
+//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. If the clock is set back (clock.c), `base` stays: new timers up to
 //              `base` are then linked into `near`
 //   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
 //              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
@@ -53,25 +53,26 @@
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
 
-enum { TICK_BITS = 22, DIGIT_BITS = 6 };
-enum { NEAR = 1, NEVER = 2, SLOT = 3 };
+enum { TICK_BITS = 22, DIGIT_BITS = 6 }; // a tick is 2^22 ns; each digit of its number selects a slot of a level
+enum { NEAR = 1, NEVER = 2, SLOT = 3 };  // values of `place` of a waiting timer: see States
 
 _Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
 _Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
 
-static int compare(const csched_timer *a, const csched_timer *b) { // W2: by deadline, then submission
+static int compare(const csched_timer *a, const csched_timer *b) { // W2: by deadline, then submission; < 0: `a`
   if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
-RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static)
+RB_GENERATE_INTERNAL(csched_timer_tree, csched_timer, node, compare, CSCHED_UNUSED static) // the tree's functions
 
-// Returns: `timer`'s deadline + leeway: the latest instant for the wake that pops it.
+// Returns: `timer`'s deadline + leeway: the latest time at which the sleeping thread must wake to pop it.
 static csched_time wake_of(const csched_timer *timer) {
   csched_time latest = timer->deadline + timer->leeway;
   return latest < timer->deadline ? CSCHED_FOREVER : latest; // overflow
 }
 
+// Does: stores `wake`, and clears the record that it may be too early.
 static void set_wake(csched_timers *timers, csched_time wake) {
   csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's notify
   timers->is_wake_low = false;
@@ -81,7 +82,7 @@ static void set_wake(csched_timers *timers, csched_time wake) {
 
 // Does: links `timer` into `near`, a slot or `never`, by its deadline and the present `base`.
 static void link_timer(csched_timers *timers, csched_timer *timer) {
-  uint32_t place = NEAR;
+  uint32_t place = NEAR; // unless changed below
   uint64_t tick = timer->deadline >> TICK_BITS;
   if (timer->deadline == CSCHED_FOREVER) {
     TAILQ_INSERT_TAIL(&timers->never, timer, node);
@@ -89,12 +90,12 @@ static void link_timer(csched_timers *timers, csched_timer *timer) {
     place = NEVER;
   } else if (tick <= timers->base) {
     RB_INSERT(csched_timer_tree, &timers->near, timer);
-  } else { // W3: the level is the highest digit that differs from `base`
+  } else { // W3: the level is the highest digit that differs from `base`; the slot is that digit of `tick`
     unsigned level = (unsigned)(63 - __builtin_clzll(tick ^ timers->base)) / DIGIT_BITS;
     unsigned index = tick >> DIGIT_BITS * level & (CSCHED_WHEEL_SLOTS - 1);
     struct csched_timer_slot *slot = &timers->slots[level][index];
     csched_time wake = wake_of(timer);
-    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the earliest of the slot
+    if (LIST_EMPTY(&slot->timers) || wake < slot->wake) slot->wake = wake; // W4: the least of its timers
     LIST_INSERT_HEAD(&slot->timers, timer, node);
     timers->occupied[level] |= (uint64_t)1 << index;
     place = SLOT + level * CSCHED_WHEEL_SLOTS + index;
@@ -102,7 +103,7 @@ static void link_timer(csched_timers *timers, csched_timer *timer) {
   timer->node.place = place;
 }
 
-static void unlink_timer(csched_timers *timers, csched_timer *timer) {
+static void unlink_timer(csched_timers *timers, csched_timer *timer) { // the reverse of link_timer
   uint32_t place = timer->node.place;
   if (place == NEVER) {
     TAILQ_REMOVE(&timers->never, timer, node);
@@ -116,8 +117,9 @@ static void unlink_timer(csched_timers *timers, csched_timer *timer) {
   }
 }
 
-static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) { // Returns: its first tick
-  unsigned shift = DIGIT_BITS * level; // the digits of `base` above `level`, then `index`, then zeros
+// Returns: the first tick of a slot: the digits of `base` above `level`, then `index`, then zeros.
+static uint64_t slot_begin(const csched_timers *timers, unsigned level, unsigned index) {
+  unsigned shift = DIGIT_BITS * level;
   return (timers->base >> shift & ~(uint64_t)(CSCHED_WHEEL_SLOTS - 1)) << shift | (uint64_t)index << shift;
 }
 
@@ -137,24 +139,24 @@ static bool cascade_first_slot(csched_timers *timers, uint64_t tick) {
     if (timers->base < tick) timers->base = tick;
     return false;
   }
-  timers->base = begin; // W3: relative to the new `base`, its timers belong to lower levels
+  timers->base = begin; // W3: relative to the new `base`, the slot's timers belong to lower levels or to `near`
   for (csched_timer *timer; (timer = LIST_FIRST(&timers->slots[level][index].timers)) != NULL; timers->steps++) {
     LIST_REMOVE(timer, node);
-    link_timer(timers, timer);
+    link_timer(timers, timer); // `steps` counts it, for tests
   }
-  timers->occupied[level] &= ~((uint64_t)1 << index);
+  timers->occupied[level] &= ~((uint64_t)1 << index); // the slot is empty now
   return true;
 }
 
 // MARK: when to wake
 
-// Returns: the least deadline + leeway. The search stops at deadlines and slots that begin after the best result so far.
+// Returns: the least deadline + leeway. It stops at deadlines and slots that begin after the least sum found so far (`best`).
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
   for (; each != NULL && each->deadline < best; each = RB_NEXT(csched_timer_tree, &timers->near, each)) {
     if (wake_of(each) < best) best = wake_of(each);
-    timers->steps++;
+    timers->steps++; // for tests: how many timers and slots were checked
   }
   for (unsigned level = 0; level < CSCHED_WHEEL_LEVELS; level++)
     for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) { // clears the lowest set bit
@@ -168,40 +170,40 @@ static csched_time find_wake(csched_timers *timers) {
 
 // Returns: the least deadline, or the beginning of the slot that contains it.
 static csched_time find_first(const csched_timers *timers) {
-  csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near);
+  csched_timer *timer = RB_MIN(csched_timer_tree, (struct csched_timer_tree *)&timers->near); // RB_MIN only reads
   if (timer != NULL) return timer->deadline;
   unsigned level = first_level(timers);
   if (level == CSCHED_WHEEL_LEVELS) return CSCHED_FOREVER;
   return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
 }
 
-// Does: links and counts `timer`; delays an overdue timer to `floor`. Returns: whether `wake` has become earlier.
+// Does: links and counts `timer`. A deadline before `floor` (LP3 in loop.c) becomes `floor`. Returns: whether `wake` has become earlier.
 static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_time floor = csched_load_relaxed(&timers->floor); // W9: only the loop's own thread must see its latest write
   timer->deadline = deadline;
-  if (CSCHED_UNLIKELY(deadline < floor)) { // W9: wait behind all earlier timers
+  if (CSCHED_UNLIKELY(deadline < floor)) { // W9: waits behind all earlier timers
     csched_time latest = wake_of(timer);
     timer->leeway = latest > floor ? latest - floor : 0; // keeps deadline + leeway
-    timer->deadline = deadline = timers->put_off = floor;
+    timer->deadline = deadline = timers->latest_floor = floor;
   }
   timer->order = ++timers->last_order;
   link_timer(timers, timer);
-  if (deadline == CSCHED_FOREVER) return false;
+  if (deadline == CSCHED_FOREVER) return false; // it needs no wake
   timers->pending++;
   if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
-    csched_store_relaxed(&timers->first, deadline);   // W4: ordered by the caller's notify
+    csched_store_relaxed(&timers->first, deadline);   // W4: then ordered by the caller's notify
   csched_time wake = wake_of(timer);
   if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: under the lock
   set_wake(timers, wake);
   return true;
 }
 
-// Does: unlinks and uncounts `timer`. It marks `wake` as possibly too early, and does not raise it.
-static void remove_timer(csched_timers *timers, csched_timer *timer) {
+// Does: unlinks `timer`, which keeps its owner, and subtracts it from the counts. It does not raise `wake`, but records that it may be too early.
+static void unlink_and_uncount(csched_timers *timers, csched_timer *timer) {
   unlink_timer(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return;
   timers->pending--;
-  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: under the lock
+  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: the timer may have set it
 }
 
 // Does: resets `first` and `wake` if no timer with a finite deadline waits.
@@ -211,9 +213,9 @@ static void reset_if_empty(csched_timers *timers) {
   set_wake(timers, CSCHED_FOREVER);
 }
 
-// Does: ends the wait of `timer`; the caller runs, delivers or drops it.
+// Does: removes `timer` from the queue, and clears its owner. The caller then runs, delivers or drops it.
 static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
-  remove_timer(timers, timer);
+  unlink_and_uncount(timers, timer);
   csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
   reset_if_empty(timers);
 }
@@ -237,25 +239,26 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
     added = CSCHED_TIMER_LATE;                   // W9: bypasses; the caller delivers it
-  } else if (!timers->is_closed) {               // W7: else refused
+  } else if (!timers->is_closed) {               // W7: if closed: REFUSED
     csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8: before the fence
     timer->leeway = leeway;
     added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: notified
     csched_fence_light_();                                                                         // W8: light side
     is_cancelled = csched_job_is_cancelled_(&timer->job);
-    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: removed by the add
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by the add, not the canceller
   }
   csched_lock_unlock(&timers->lock);
-  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only calls `release`
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only calls `release`: it was dropped
   return added;
 }
 
-bool csched_timers_pass_(csched_timers *timers, csched_time deadline) { // W9: may an overdue timer bypass?
+bool csched_timers_try_bypass_(csched_timers *timers,
+                               csched_time deadline) { // W9: may an overdue timer bypass the queue?
   csched_lock_lock(&timers->lock);
-  csched_time first = csched_load_relaxed(&timers->first);     // W9: under the lock
-  bool passes = deadline < first && timers->put_off < first && // W9: no preceding timer waits, put off or not,
-                csched_load_relaxed(&timers->telling) == 0;    // W9: or is being delivered
-  if (passes && timers->passed <= deadline) timers->passed = deadline + 1;
+  csched_time first = csched_load_relaxed(&timers->first);          // W9: under the lock
+  bool passes = deadline < first && timers->latest_floor < first && // W9: no earlier one waits, also at a `floor`,
+                csched_load_relaxed(&timers->is_delivering) == 0;   // W9: and the loop delivers none
+  if (passes && timers->passed <= deadline) timers->passed = deadline + 1; // W9: then later timers bypass, too
   csched_lock_unlock(&timers->lock);
   return passes;
 }
@@ -265,11 +268,11 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (waits_in(timers, timer) && deadline < timers->passed) {
     remove_locked(timers, timer);
-    added = CSCHED_TIMER_LATE; // W9: bypasses; the caller delivers it
+    added = CSCHED_TIMER_LATE; // W9: bypasses the queue; the caller delivers it
   } else if (waits_in(timers, timer)) {
-    remove_timer(timers, timer); // W8: the owner stays set
+    unlink_and_uncount(timers, timer); // W8: the owner stays set, so that a canceller finds it
     added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
-    reset_if_empty(timers);
+    reset_if_empty(timers); // the new deadline may be CSCHED_FOREVER
   }
   csched_lock_unlock(&timers->lock);
   return added;
@@ -279,9 +282,9 @@ csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
   while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && cascade_first_slot(timers, now >> TICK_BITS)) {
-  } // W2: fill `near` with the timers up to `now`
+  } // W2: cascades slots up to `now`, until `near` has a timer
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
-  if (timer != NULL && timer->deadline > now) timer = NULL; // W1: not due
+  if (timer != NULL && timer->deadline > now) timer = NULL; // W1: the first one is not due
   if (timer != NULL) remove_locked(timers, timer);          // W5: removed by the pop
   csched_store_relaxed(&timers->first, find_first(timers)); // W4: raises `first`
   if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
@@ -305,7 +308,7 @@ size_t csched_timers_count_(csched_timers *timers, bool with_never) {
   return count;
 }
 
-// A search that counts the timers of `target`. `left`: how many more timers it may check; `first`: the least deadline found.
+// A search, for dumps, that counts the timers of `target`. `left`: how many more timers it may check; `first`: the least deadline found.
 typedef struct timer_search {
   const struct csched_target *target;
   size_t left, count;
@@ -322,7 +325,7 @@ static bool search_timer(timer_search *search, const csched_timer *timer) {
   return true;
 }
 
-// Returns: whether it has checked all timers.
+// Does: checks the timers of `timers`, until `left` is 0. Returns: whether it has checked all.
 static bool search_all_locked(csched_timers *timers, timer_search *search) {
   csched_timer *each;
   RB_FOREACH(each, csched_timer_tree, &timers->near)
@@ -334,8 +337,8 @@ static bool search_all_locked(csched_timers *timers, timer_search *search) {
   return true;
 }
 
-bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
-                             csched_time *first) {
+bool csched_timers_count_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
+                              csched_time *first) {
   timer_search search = {.target = target, .left = most, .first = CSCHED_FOREVER};
   csched_lock_lock(&timers->lock);
   bool is_whole = search_all_locked(timers, &search);
@@ -347,7 +350,7 @@ bool csched_timers_look_for_(csched_timers *timers, const struct csched_target *
 
 void csched_timers_close_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
-  timers->is_closed = true; // W7: every later add is refused
+  timers->is_closed = true; // W7: each later add is refused
   csched_lock_unlock(&timers->lock);
 }
 
@@ -359,13 +362,13 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   timers->lock = (csched_lock)CSCHED_LOCK_INIT; // an unlock would wake sleepers, which are threads of the parent
   if (!are_orphaned) return;
-  timers->is_closed = true;
-  timers->first = timers->wake = CSCHED_FOREVER;
+  timers->is_closed = true;                      // W7: the queue's loop or clock has no thread in the child
+  timers->first = timers->wake = CSCHED_FOREVER; // no timer needs a wake in the child
 }
 
 // MARK: cancelling
 
-// Requires: this thread has made the job DROPPING. Returns: whether `timer` waited, and this call has removed it.
+// Does: for a cancel, removes `timer` from its queue, if it waits. Requires: this thread has made the job DROPPING. Returns: whether it was removed.
 static bool withdraw(csched_timer *timer) {
   csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8: after the fence
   if (timers == NULL) return false;                           // not added yet, popped, or bypassing (W9)
@@ -377,17 +380,17 @@ static bool withdraw(csched_timer *timer) {
 }
 
 void csched_timer_end_cancel_(csched_timer *timer) {
-  bool is_out = withdraw(timer);
+  bool is_out = withdraw(timer); // true: this thread, not the queue, must release the job
   if (!is_out) {
-    csched_fence_heavy_(); // W8: heavy side; pairs with add's light fence
+    csched_fence_heavy_(); // W8: pairs with add's light fence: the add sees DROPPING, or this thread the owner
     is_out = withdraw(timer);
   }
-  csched_job_end_cancel_(&timer->job, is_out); // the final access: `drop` may free the queue
+  csched_job_end_cancel_(&timer->job, is_out); // the final access: `drop` may free the timer and its queue
 }
 
 csched_cancel_result csched_timer_cancel(csched_timer *timer) {
   csched_cancel_result result = csched_job_begin_cancel_(&timer->job);
-  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: else the owner may be freed
+  if (result == CSCHED_CANCEL_DROPPED) csched_timer_end_cancel_(timer); // W6: DROPPING: the owner is valid
   return result;
 }
 

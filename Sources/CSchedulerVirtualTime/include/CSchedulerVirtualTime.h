@@ -7,16 +7,16 @@
 /// Does: writes `text` to the standard error. Thread: any.
 void csched_testing_warn_(const char *text);
 
-/// Returns: the calling thread's scope, NULL at first. Thread: any.
+/// Returns: the calling thread's scope, the VirtualScope whose job it runs, as csched_testing_set_scope_ set it; NULL at first. Thread: any.
 void *csched_testing_scope_(void);
 
-/// Does: sets the calling thread's scope. Thread: any.
+/// Does: sets the calling thread's scope; NULL: none. It does not retain `scope`. Thread: any.
 void csched_testing_set_scope_(void *scope);
 
 /// Does: starts a thread that calls `body(context)` and ends. Returns: 0, and a handle for csched_testing_join_ in `*thread`; else a positive errno.
 int csched_testing_start_(uintptr_t *thread, void (*body)(void *context), void *context);
 
-/// Does: waits until the thread has ended. Call it once for each thread.
+/// Does: waits until the thread has ended. Call it exactly once for each thread that csched_testing_start_ has started. Thread: any other; it blocks.
 void csched_testing_join_(uintptr_t thread);
 
 #endif

@@ -1,12 +1,12 @@
 // A cancellation context for a running action and for the child actions scheduled through it. cancellation.c maintains the tree of contexts.
-// This file adds the scheduled actions and the memory.
+// This file adds the actions that a context cancels, and the references that keep contexts alive.
 //
 // Invariants
 //   AX1  A handler is called at most once (CN1 of cancellation.c). Its closure is released after the call, or when the handler is removed.
 //   AX2  An action scheduled through a context never starts after a disposal of that context, or of an ancestor, has returned: the action checks
 //        before it starts. A handler in the action's own context disposes the action, which releases its captures.
-//   AX3  The tree retains an ended context only while it has children (CN4). A child of a context that has left the tree retains that context.
-//        Releasing a chain of contexts does not recurse.
+//   AX3  A context leaves the tree when it has ended and has no children (CN4); until then the tree retains it. A child created later retains its
+//        parent itself. Releasing a chain of contexts does not recurse.
 //   AX4  `disposeAndWait` finds each running action, also if another thread disposed it: `scheduled` is set until the action ends.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
@@ -34,28 +34,28 @@ internal import CScheduler
 /// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
 ///    thread is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
-  /// The context's node in the core's tree, at a fixed address.
+  /// The C core's part of the context, at a fixed address, as the core requires.
   private struct Node {
-    var cancellation = csched_cancellation()
+    var cancellation = csched_cancellation()  // a node in the core's tree of cancellations; first field: see `owner`
     var handler = csched_cancel_handler()  // the handler that disposes `scheduled`
     let context: Unmanaged<ActionContext>
   }
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  // Owned by the C core, which any thread may call.
+  // Unsafe, because of the pointer: the C core guards the node with its own locks.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-  /// The disposable of the submitted action, until the action has ended.
+  /// The disposable that `scheduler.schedule` returned for this context's action. Nil before the submission and after the action's end.
   private let scheduled = Protected<(any Disposable)?>(nil)
-  /// The parent context, if the parent had left the tree before this context was created. Otherwise nil, because the tree retains the parent.
+  /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
   /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
-    _ = Unmanaged.passRetained(self)  // the tree's reference, until the node leaves the tree
-    // called when the node leaves the tree
+    _ = Unmanaged.passRetained(self)  // the tree's reference; the closure below releases it
+    // the core calls the closure when this node leaves the tree: the action has ended and the node has no children
     let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in
-      let context = ActionContext.of(node!)
+      let context = ActionContext.owner(node!)
       context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
       context.release()
     }
@@ -63,10 +63,10 @@ public final class ActionContext: Disposable {
   }
 
   deinit { node.deallocate() }
-
   private var cancellation: UnsafeMutablePointer<csched_cancellation> { node.pointer(to: \.cancellation)! }
 
-  private static func of(_ cancellation: UnsafeMutablePointer<csched_cancellation>) -> Unmanaged<ActionContext> {
+  /// Returns the context whose node begins with `cancellation`, unretained.
+  private static func owner(_ cancellation: UnsafeMutablePointer<csched_cancellation>) -> Unmanaged<ActionContext> {
     UnsafeMutableRawPointer(cancellation).assumingMemoryBound(to: Node.self).pointee.context
   }
 
@@ -84,14 +84,14 @@ public final class ActionContext: Disposable {
     dispose()
     var all: [ActionContext] = []
     withUnsafeMutablePointer(to: &all) { all in
-      csched_cancellation_visit_(  // collects this context and its descendants that are still in the tree
+      csched_cancellation_visit_(  // appends this context, and each descendant that is still in the tree, to `all`
         cancellation,
         { each, all in
-          let context = ActionContext.of(each!).takeUnretainedValue()
+          let context = ActionContext.owner(each!).takeUnretainedValue()
           all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
         }, all)
     }
-    // AX4: wait for the action, also if another thread disposed the context
+    // AX4: `scheduled` is set until the action ends, so this waits also if another thread disposed the context
     for each in all { each.scheduled.read()?.disposeAndWait() }
   }
 
@@ -136,8 +136,8 @@ public final class ActionContext: Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
-  /// Calls `submit` with a closure that runs `action` and ends the context. If the context is disposed during the submission, disposes the
-  /// disposable that `submit` returned.
+  /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If it is already cancelled, ends it without
+  /// a submission. If it is disposed during the submission, disposes what `submit` returned.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
@@ -145,22 +145,22 @@ public final class ActionContext: Disposable {
       end()
       return self
     }
-    let running = Running(self)
+    let running = Running(self)  // its deinit ends the context if the scheduler drops the closure
     scheduled.write(
       submit {
-        if !running.context.isCancelled { action(running.context) }  // AX2: check before the start
+        if !running.context.isCancelled { action(running.context) }  // AX2: the action checks before it starts
         running.context.end()
       })
     disposeWhenCancelled()
-    // AX3: if the scheduler dropped the closure, the context ends here, after the handler was added
+    // AX3: if the scheduler dropped the closure, the release of `running` here ends the context, after the handler was added
     withExtendedLifetime(running) {}
     return self
   }
 
-  /// Adds the handler that disposes the scheduled action. If the context is already cancelled, the core calls the handler at once.
+  /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the core calls it at once.
   private func disposeWhenCancelled() {
     let handler = node.pointer(to: \.handler)!
-    handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
+    handler.pointee.context = Unmanaged.passRetained(self).toOpaque()  // `release` below releases it
     handler.pointee.call = { handler in
       let context = Unmanaged<ActionContext>.fromOpaque(handler!.pointee.context).takeUnretainedValue()
       context.scheduled.read()?.dispose()
@@ -169,14 +169,14 @@ public final class ActionContext: Disposable {
     csched_cancellation_add(cancellation, handler)
   }
 
-  /// Ends the context. Called after the action, and again when the submitted closure is released.
+  /// Ends the context: removes all handlers. Called after the action, and again when the submitted closure is released; then it does nothing.
   fileprivate func end() {
     let submitted = scheduled.exchange(nil)
-    // release `submitted` after the handlers are removed
+    // released only after the core has removed the handlers
     withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }
   }
 
-  /// An object that only the submitted closure retains. Its release ends the context, also when the closure is dropped.
+  /// Only the submitted closure retains this object. So its release ends the context, also when the scheduler drops the closure without a call.
   private final class Running: Sendable {
     let context: ActionContext
     init(_ context: ActionContext) { self.context = context }
@@ -185,7 +185,7 @@ public final class ActionContext: Disposable {
 
   /// A closure that the context's disposal calls once, unless the handler is removed before.
   private final class DisposalHandler: Disposable, @unchecked Sendable {
-    // Unchecked: only the disposing thread calls `body`, and only `release`, once and after the call, clears it.
+    // Unchecked: only the disposing thread calls `body`. Only the core's `release` callback clears it, once, after the call or the removal.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
@@ -197,6 +197,7 @@ public final class ActionContext: Disposable {
 
     deinit { handler.deallocate() }
 
+    /// Registers this handler with the core, which retains this object until the handler was called or removed. Call this once.
     func add(to cancellation: UnsafeMutablePointer<csched_cancellation>) {
       handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
       handler.pointee.call = {
@@ -204,16 +205,15 @@ public final class ActionContext: Disposable {
       }
       handler.pointee.release = {
         let handler = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context)
-        handler.takeUnretainedValue().body = nil  // AX1: release the closure after the call
+        handler.takeUnretainedValue().body = nil  // AX1: the closure is released after the call, or at the removal
         handler.release()
       }
       csched_cancellation_add(cancellation, handler)
     }
 
+    /// Whether the handler is being called, was called, or was removed.
     var isDisposed: Bool { !csched_cancellation_handler_waits_(handler) }
-
     func dispose() { csched_cancellation_remove(handler) }
-
     func disposeAndWait() { csched_cancellation_remove_and_wait(handler) }
   }
 }
@@ -222,8 +222,8 @@ extension ImmediateSchedulerType {
   /// Schedules `action` with a context, by which it can check whether it is cancelled while it runs.
   ///
   /// - Parameter action: what to run. It checks the context to see whether it should end.
-  /// - Returns: a disposable that cancels the action. Before the action starts, it works as for any action. During the run it cancels the context.
-  ///   At any time it cancels the actions scheduled through the context.
+  /// - Returns: a disposable that disposes the context. If the action has not started, it never starts. If it runs, ``ActionContext/isCancelled``
+  ///   becomes true. The disposal also cancels the actions that were scheduled through the context, even after the action has ended.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }

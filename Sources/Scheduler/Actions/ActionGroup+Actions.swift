@@ -29,21 +29,22 @@ extension ActionGroup {
   /// Schedulers themselves do not count their actions. A count costs each action two operations on a word that all threads contend for, and a
   /// shared scheduler such as a pool runs actions of many callers.
   public func scheduler(on scheduler: any SchedulerType) -> any SchedulerType {
+    // called for each submission; `repeats`: the action is periodic; `submit` schedules a closure on `scheduler`
     ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
       guard repeats else { return admit(action, submit) }
-      // a member until it is disposed or dropped
+      // a periodic action stays a member until it is disposed or dropped
       return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }
     }
   }
 
-  /// Makes `action` a member. The closure that `submit` schedules retains the member until the action ends.
+  /// Makes `action` a member, and calls `submit` to schedule a closure that runs it and that retains the member. Returns what `submit` returned.
   func admit(_ action: @escaping @Sendable () -> Void, _ submit: (@escaping @Sendable () -> Void) -> any Disposable)
     -> any Disposable
   {
     admit(ActionMember(of: self, action)) { member in submit { member.run() } }
   }
 
-  /// Calls `submit`, which schedules a closure that retains `member`, and adds the member to the list for `cancelAll`.
+  /// Calls `submit`, which schedules a closure that retains `member`. Then lists the member for `cancelAll`, unless it has ended already.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Disposable) -> any Disposable {
     let scheduled = submit(member)
     members.append(member, cancelledBy: scheduled)

@@ -19,7 +19,7 @@ internal import CScheduler
 ///
 /// In a child process of fork, the count stays as it was, and no thread waits.
 public final class ActionGroup: Sendable {
-  // Owned by the C core, which any thread may call.
+  // Unsafe, because of the pointer: the C core's group synchronises all access (group.h).
   nonisolated(unsafe) private let group = UnsafeMutablePointer<csched_group>.allocate(capacity: 1)
   /// The members that ``cancelAll()`` cancels.
   let members = GroupMembers()
@@ -37,7 +37,7 @@ public final class ActionGroup: Sendable {
   ///
   /// - Parameter entered: the initial count, from 0 to 2^31 - 1; other values stop the process with a message.
   public init(entered: Int = 0) {
-    let entered = checked(entered, "ActionGroup.init", "entered")
+    let entered = checked(entered, "ActionGroup.init", "entered")  // stops the process if out of range
     csched_group_init(group)
     if entered > 0 { csched_group_enter(group, entered) }
   }
@@ -82,12 +82,12 @@ public final class ActionGroup: Sendable {
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   /// - Throws: `CancellationError` as soon as the task is cancelled. The work in the group continues.
   public func waitForAll(isolation: isolated (any Actor)? = #isolation) async throws {
-    let resumption = Resumption<Void>()
+    let resumption = Resumption<Void>()  // resumes this task at its first `finish`
     let notice = GroupNotice { resumption.finish(.success(())) }
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
         notice.add(to: group)
-        if resumption.isOver { notice.remove(from: group) }  // the task was cancelled before the notice was added
+        if resumption.isOver { notice.remove(from: group) }  // cancelled before the notice was added
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
@@ -123,8 +123,8 @@ public final class ActionGroup: Sendable {
 private final class GroupNotice: @unchecked Sendable {
   // Unchecked: a lock of the C core guards `memory` and its link in the group's list of notices.
   private struct Memory {
-    var core = csched_group_notice()  // first member: its address is the notice's address
-    var owner: Unmanaged<GroupNotice>?  // the reference that the group owns
+    var notice = csched_group_notice()  // first field: a pointer to it is a pointer to this Memory
+    var owner: Unmanaged<GroupNotice>?  // the retained reference of the C group; set by `add`
   }
 
   private let memory = UnsafeMutablePointer<Memory>.allocate(capacity: 1)
@@ -137,14 +137,14 @@ private final class GroupNotice: @unchecked Sendable {
 
   deinit { memory.deallocate() }
 
-  private var core: UnsafeMutablePointer<csched_group_notice> {
+  private var notice: UnsafeMutablePointer<csched_group_notice> {
     UnsafeMutableRawPointer(memory).assumingMemoryBound(to: csched_group_notice.self)
   }
 
   /// Adds the notice to the group. Call this once. The group retains the notice until it has called or removed it.
   func add(to group: UnsafeMutablePointer<csched_group>) {
     memory.pointee.owner = .passRetained(self)
-    csched_group_call_(group, core) {
+    csched_group_call_(group, notice) {  // the group calls this closure when it is empty
       let memory = UnsafeMutableRawPointer($0!).assumingMemoryBound(to: Memory.self)
       memory.pointee.owner!.takeRetainedValue().call()
     }
@@ -152,8 +152,8 @@ private final class GroupNotice: @unchecked Sendable {
 
   /// Removes the notice from the group, unless the group has called it.
   func remove(from group: UnsafeMutablePointer<csched_group>) {
-    // true: removed, so the group will not call the notice
-    if csched_group_take_back(group, core) { memory.pointee.owner!.release() }
+    // true: removed before the call, so the group's reference is released here
+    if csched_group_take_back(group, notice) { memory.pointee.owner!.release() }
   }
 }
 
@@ -163,13 +163,9 @@ public final class Latch: Sendable {
   private let group: ActionGroup
 
   public init(count: Int) { group = ActionGroup(entered: count) }
-
   deinit { countDown(by: group.pendingCount) }
-
   public func countDown(by count: Int = 1) { for _ in 0..<count { group.leave() } }
-
   public var count: Int { group.pendingCount }
-
   public var isOpen: Bool { group.isIdle }
 
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await waitForAll of an ActionGroup")

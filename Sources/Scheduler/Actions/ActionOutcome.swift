@@ -6,22 +6,23 @@ package final class ActionOutcome: Sendable {
   package enum Event: Sendable { case ran, disposed }
 
   private enum Phase {
-    case open  // the action may start or be disposed
+    case open  // the action waits: it may start, be disposed or be dropped
     case running, disposed
     case over  // the action has run or was dropped
   }
 
   private struct State {
     var phase = Phase.open
-    var isSubmitted = false  // the submission has returned
-    /// The submission ran inside the drop of another action. If the scheduler refused, this action's drop may come after the submission returned.
+    var isSubmitted = false  // `endSubmission` was called: a later drop counts as a stop
+    /// The submission ran inside the drop of another action. Such a thread defers nested drops, so a refused action is dropped only after its
+    /// submission has returned.
     var isSubmittedInDrop = false
-    /// Called on a drop. Nil when a drop is no longer possible.
+    /// Called on a drop. Nil once the action has started, was disposed or was dropped.
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
   private let state: Protected<State>
-  let note: @Sendable (Event) -> Void  // receives each event
+  let note: @Sendable (Event) -> Void  // called at the run or at the disposal
 
   package init(
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil, note: @escaping @Sendable (Event) -> Void = { _ in }
@@ -38,13 +39,13 @@ package final class ActionOutcome: Sendable {
     ReportingDisposable(submit(ReportingAction(self)), self)
   }
 
-  /// Called when the submission has returned.
+  /// Called when the submission has returned and the scheduler still holds the action. A later drop is reported as `.stopped`, not `.refused`.
   func endSubmission() {
     let isInDrop = csched_swift_is_in_drop_()
     state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
   }
 
-  /// Returns whether the action may start. If so, reports `.ran`.
+  /// Called before the action starts. Returns false if it was disposed; otherwise reports `.ran` and returns true.
   func claimRun() -> Bool {
     guard claim(.running) else { return false }
     note(.ran)
@@ -56,11 +57,11 @@ package final class ActionOutcome: Sendable {
 
   /// Sets `phase` if the action is open. Returns whether the action was open: either the start or the disposal wins, never both.
   private func claim(_ phase: Phase) -> Bool {
-    var needless: (@Sendable (SchedulerError) -> Void)?  // released outside the lock
+    var oldHandler: (@Sendable (SchedulerError) -> Void)?  // takes `onDrop`, to release it outside the lock
     return state.withLock { state in
       guard state.phase == .open else { return false }
       state.phase = phase
-      swap(&needless, &state.onDrop)  // the action can no longer be dropped
+      swap(&oldHandler, &state.onDrop)  // no drop is reported after a start or a disposal
       return true
     }
   }
@@ -69,11 +70,12 @@ package final class ActionOutcome: Sendable {
   /// `.refused` if `schedule` itself dropped the action, else `.stopped`.
   func end() {
     var why = CSCHED_DROP_STOPPED
-    let isRefused = csched_swift_discards_reason_(&why) && why == CSCHED_DROP_REFUSED
+    // whether this thread is inside a drop by the core, and the core's reason is a refusal
+    let isRefused = csched_swift_drop_reason_(&why) && why == CSCHED_DROP_REFUSED
     let (onDrop, reason) = state.withLock { state in
       if state.phase != .disposed { state.phase = .over }
       return (
-        state.onDrop.take(),
+        state.onDrop.take(),  // nil if `claim` or an earlier call has taken it: nothing to report
         state.isSubmitted && !(state.isSubmittedInDrop && isRefused) ? SchedulerError.stopped : .refused
       )
     }
@@ -81,18 +83,18 @@ package final class ActionOutcome: Sendable {
   }
 }
 
-/// Runs the action. Only the closure given to the scheduler retains this object, so its deinit means that the action has run or was dropped.
+/// Runs the action and reports its outcome. Only the closure given to the scheduler retains this object, so its deinit means: run, or dropped.
 package final class ReportingAction: Sendable {
   private let outcome: ActionOutcome
 
   package init(_ outcome: ActionOutcome) { self.outcome = outcome }
-
-  deinit { outcome.end() }
+  deinit { outcome.end() }  // reports a drop, unless the action has run or was disposed
 
   /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
     guard outcome.claimRun() else { return }
-    withRefusalLine(body)  // refusals of submissions that `body` makes are printed again
+    // a debug build prints refusals of what `body` submits, even if this action runs inside `withoutRefusalLine`
+    withRefusalLine(body)
     outcome.end()
   }
 }
@@ -111,22 +113,21 @@ final class ReportingDisposable: DisposalNode {
   }
 
   deinit {
-    if disposed.read() { return }  // a DisposalWalk has its own reference to `inner`
+    if disposed.read() { return }  // the DisposalWalk retains `inner`, or has emptied it: no deep release here
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let inner = inner.take() { walk.push(inner) }
     }
   }
 
   var isDisposed: Bool { disposed.read() || outcome.isOver }
-
   func dispose() { DisposalWalk.dispose(self) }
 
   package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
-    // the action has started or is over: nothing to report
+    // false: the action has started or is over, so its disposal is not reported
     guard outcome.claimDisposal() else { return walk.push(inner) }
-    // the walk reports after it disposed `inner`
+    // the walk disposes the second child after `inner`: the report comes after the release of the action
     walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })
   }
 }

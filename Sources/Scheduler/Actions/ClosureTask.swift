@@ -1,71 +1,72 @@
 internal import CScheduler
 
 /// The token of a closure that is queued in the C core, with or without a delay. Disposing the token cancels the closure.
-/// The closure is stored in the memory of a csched_task (contract: `task.h`), so nothing is allocated besides the captures. If the closure returns
-/// a disposable, a ``ReturningAction`` holds the disposable.
+/// The closure is stored in the memory of a csched_task (contract: `task.h`), so nothing is allocated besides the captures. If the user's closure
+/// returns a disposable, the task belongs to a ``ReturningAction``, the `action` below, which holds that disposable.
 struct ClosureTask: Disposable, @unchecked Sendable {
-  // Unchecked: a pointer is not Sendable, but the core accepts the value on any thread.
+  // Unchecked, because of the pointers in `task`: any thread may call the C core with it.
   let task: csched_task
 
   /// The content of the task's memory until the closure runs or is dropped.
   struct Held: ~Copyable {
-    private let work: HeldClosure
-    private let origin: ActionOrigin
+    private let work: HeldClosure  // first field: `recordCode` reads the closure's code address there
+    private let origin: ActionOrigin  // the scheduler of the action
 
-    /// The TargetCore that a deferred drop must retain; nil if `origin` retains a marker instead.
-    var unowned: UnsafeMutableRawPointer? { origin.unowned }
+    /// The TargetCore that this value does not retain, so that a deferred drop must; nil if there is none.
+    var unretainedCore: UnsafeMutableRawPointer? { origin.unretainedCore }
 
     init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
       self.work = HeldClosure(work)
       self.origin = origin
     }
 
-    /// Stores the address of the closure's code, with bit 0 set, in `job.context`, where the core's event recorder reads it. `held` is in the memory
-    /// of `job`, and its first word is that address.
+    /// Lets the core's event recorder name the closure: stores the address of its code, which is the first word of `held`, in `job.context`. Bit 0 is
+    /// set, because an even `context` is a `ReturningAction`. `held` is in the memory of `job`.
     @inline(__always)
-    static func tell(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
+    static func recordCode(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
       job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
     }
 
-    /// Calls the closure, inside the scheduler marker if there is one.
+    /// Calls the closure, inside the scheduler marker if `origin` is one.
     @inline(__always)
-    func call() { if origin.isMarked { origin.run(work.call) } else { work.call() } }
+    func call() { if origin.isMarker { origin.run(work.call) } else { work.call() } }
 
-    /// Releases the closure without a call. Then notifies the drop observers, unless the action was cancelled.
+    /// Releases the closure without a call. Then ends `action`, and notifies the drop observers unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
       let origin = origin
-      _ = consume work  // release the captures before the action and the observers are notified
+      _ = consume work  // the captures are released before `action` and the observers are notified
       action?.drop()
-      if DropObservers.areThere, reason != CSCHED_DROP_CANCELLED {
-        origin.tell(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
+      if DropObservers.areRegistered, reason != CSCHED_DROP_CANCELLED {
+        origin.notifyObservers(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
       }
     }
   }
 
   init(_ task: csched_task = csched_task()) { self.task = task }
 
-  /// Makes a task for `core` that runs `work`, inside `marker` if there is one. A drop notifies `action`, and the drop observers unless `core` and
-  /// `marker` are nil. If `reportsRefusal` is false, a refusal does not notify the observers, because the submitter reports it.
+  /// Makes a task that runs `work`, inside the scheduler marker `marker` if there is one. A drop ends `action` and notifies the drop observers, which
+  /// receive the scheduler of `marker` or else `core`; if both are nil, it notifies none. `reportsRefusal`: false if the submitter itself reports a
+  /// refusal, so that the observers do not.
   init(
     _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside marker: TargetCore? = nil,
     of action: ReturningAction? = nil, reportsRefusal: Bool = true
   ) {
     task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: action)
-    let held = Held.plain(task.job)
+    let held = Held.inPlain(task.job)
     held.initialize(to: Held(work, ActionOrigin(core, marker: marker, reportsRefusal: reportsRefusal)))
-    if action == nil { Held.tell(task.job, held) }
+    if action == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the action
   }
 
-  /// Makes a task that can be delayed. The task retains `core`, and thereby the queue in which it waits, until `timedType.release`.
+  /// Makes a task that can be delayed, as above. The task retains `core`, and so the queue that it waits for, until `timedType.release`.
   init(
     delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside marker: TargetCore?,
     of action: ReturningAction?
   ) {
     task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: action)
-    let held = Held.timed(task.job)
+    let held = Held.inTimed(task.job)
     held.initialize(to: Held(work, ActionOrigin(core, marker: marker)))
-    if action == nil { Held.tell(task.job, held) }
-    core.beginKeeping()
+    if action == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the action
+    core.retainForJob()  // retains the core; `timedType.release` ends it
   }
 
   /// Submits the task to `target`; call this once. Returns whether `target` accepted it. If not, the closure has been dropped.
@@ -78,26 +79,26 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     tolerance: csched_time
   ) -> Bool { csched_task_submit_at_clock_(target, task, clock, deadline, tolerance) == 0 }
 
-  /// Submits the task to the thread's trampoline.
+  /// Submits the task to this thread's trampoline: it runs at once, or after the job that now runs on the trampoline.
   func submitToTrampoline() { csched_trampoline_run(task.job) }
 
   // MARK: Operations of the token
 
   var isDisposed: Bool { csched_task_is_cancelled_(task) }
-
   func dispose() { csched_task_cancel(task) }
 
   func disposeAndWait() {
     dispose()
     if csched_task_is_over(task) { return }
-    csched_pool_blocking_begin()  // a pool thread is replaced while it waits
+    csched_pool_blocking_begin()  // until the end call, another thread replaces this one if it is a pool thread
     csched_task_cancel_and_wait(task)
     csched_pool_blocking_end()
   }
 }
 
 extension csched_task {
-  /// Makes a csched_task. The caller initialises the task's room, which is the memory for the closure.
+  /// Makes a csched_task of `type` with memory of the class `size`. The caller then initialises the task's room, the memory for the closure. `core`
+  /// names the scheduler in the message if memory is short.
   @inline(__always)
   static func made(
     _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
@@ -106,8 +107,9 @@ extension csched_task {
     guard let job = task.job else {
       misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }  // retained by its closure
-    Counted.jobs(1)
+    // the closure of the action retains it
+    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }
+    Counted.jobs(1)  // for the diagnostic count; the type's `release` subtracts it
     return task
   }
 }
@@ -115,16 +117,16 @@ extension csched_task {
 // MARK: - Callbacks of the C core
 
 extension ClosureTask.Held {
-  // Return the content of a job's memory, by the size with which the task was made.
-  fileprivate static func plain(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
+  // These two return the address of the content in a job's memory, which depends on the size with which the task was made.
+  fileprivate static func inPlain(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
     csched_task_room_(job).assumingMemoryBound(to: Self.self)
   }
 
-  fileprivate static func timed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
+  fileprivate static func inTimed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<Self> {
     csched_task_timer_room_(job).assumingMemoryBound(to: Self.self)
   }
 
-  /// Moves the content out of the task's memory and drops it. If bit 0 of `job.context` is clear, the context is the `ReturningAction`.
+  /// Moves the content out of the task's memory and drops it. `job.context`: nil; odd: a code address (`recordCode`); else the `ReturningAction`.
   fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
     let context = job!.pointee.context.flatMap { UInt(bitPattern: $0) & 1 == 0 ? $0 : nil }
     let action = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
@@ -133,17 +135,17 @@ extension ClosureTask.Held {
 }
 
 private let plainType: JobType = {
-  // A plain task does not retain its TargetCore. While the drop of a plain task is deferred, the C core finds, retains and releases the TargetCore
-  // by these three callbacks.
-  csched_swift_on_put_off_(
+  // A plain task does not retain its TargetCore. While its drop is deferred, the C core retains the TargetCore by these three callbacks: find (nil
+  // for a job of another type), retain, release.
+  csched_swift_set_postponed_owners_(
     { job in
       guard job!.pointee.type == plainType.pointer else { return nil }
-      return UnsafeRawPointer(ClosureTask.Held.plain(UnsafeMutablePointer(mutating: job)).pointee.unowned)
+      return UnsafeRawPointer(ClosureTask.Held.inPlain(UnsafeMutablePointer(mutating: job)).pointee.unretainedCore)
     }, { _ = Unmanaged<TargetCore>.fromOpaque($0!).retain() }, { Unmanaged<TargetCore>.fromOpaque($0!).release() })
   return JobType(
     csched_job_type(
-      run: { ClosureTask.Held.plain($0).move().call() },
-      drop: { ClosureTask.Held.drop(ClosureTask.Held.plain($0), of: $0) },
+      run: { ClosureTask.Held.inPlain($0).move().call() },
+      drop: { ClosureTask.Held.drop(ClosureTask.Held.inPlain($0), of: $0) },
       release: {
         Counted.jobs(-1)
         csched_task_free_($0, CSCHED_TASK_PLAIN)
@@ -152,45 +154,47 @@ private let plainType: JobType = {
 
 private let timedType = JobType(
   csched_job_type(
-    run: { ClosureTask.Held.timed($0).move().call() },
-    drop: { ClosureTask.Held.drop(ClosureTask.Held.timed($0), of: $0) },
-    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
+    run: { ClosureTask.Held.inTimed($0).move().call() },
+    drop: { ClosureTask.Held.drop(ClosureTask.Held.inTimed($0), of: $0) },
+    // frees the job, and releases the core that `retainForJob` retained
+    release: { TargetCore.freeJobAndReleaseCore($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
-/// The TargetCore that an action was submitted to, or the scheduler marker that the action runs inside, in one word.
+/// The scheduler that a drop of an action reports, in one word: the marker that the action runs inside, or the TargetCore that it was submitted to.
 /// A marker is retained. A target core is not: it drops its queued actions before it is freed, and only a drop reads the reference. Retaining it
-/// would cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unowned`.
+/// would cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unretainedCore`.
 struct ActionOrigin: ~Copyable {
-  /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: a refusal is not reported.
+  /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: the submitter reports a refusal itself.
   private let bits: UInt
 
   init(_ core: TargetCore?, marker: TargetCore?, reportsRefusal: Bool = true) {
-    let flag: UInt = reportsRefusal ? 0 : 2  // bit 1
+    let refusalBit: UInt = reportsRefusal ? 0 : 2  // bit 1 of `bits`
     if let marker {
-      bits = UInt(bitPattern: Unmanaged.passRetained(marker).toOpaque()) | 1 | flag
+      bits = UInt(bitPattern: Unmanaged.passRetained(marker).toOpaque()) | 1 | refusalBit
     } else {
-      bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) | flag } ?? 0
+      bits = core.map { UInt(bitPattern: Unmanaged.passUnretained($0).toOpaque()) | refusalBit } ?? 0
     }
   }
 
-  deinit { if isMarked { reference!.release() } }
+  deinit { if isMarker { reference!.release() } }
 
-  /// The target core, which this value does not retain, so that a deferred drop must retain it. Nil for a marker.
-  var unowned: UnsafeMutableRawPointer? { isMarked ? nil : reference?.toOpaque() }
+  /// The target core, which this value does not retain, so that a deferred drop must. Nil if the origin is a marker, or there is none.
+  var unretainedCore: UnsafeMutableRawPointer? { isMarker ? nil : reference?.toOpaque() }
 
+  /// The marker or core; a marker is a TargetCore too. `~3` clears the two flag bits.
   private var reference: Unmanaged<TargetCore>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { Unmanaged.fromOpaque($0) }
   }
 
-  /// Whether the address is that of a scheduler marker.
+  /// Whether the origin is a scheduler marker.
   @inline(__always)
-  var isMarked: Bool { bits & 1 != 0 }
+  var isMarker: Bool { bits & 1 != 0 }
 
-  /// Calls `body` inside the scheduler marker.
+  /// Calls `body` inside the scheduler marker. Requires: `isMarker`.
   func run<Result>(_ body: () -> Result) -> Result { reference!._withUnsafeGuaranteedRef { $0.run(body) } }
 
-  /// Reports a drop to the observers. Does nothing if the action belongs to no scheduler.
-  func tell(_ reason: SchedulerError) {
-    if bits & 2 != 0, reason == .refused { return }
-    if let core = reference?.takeUnretainedValue() { DropObservers.tell(core, reason) }
+  /// Reports a drop to the drop observers. Does nothing if there is no origin, or for a refusal that the submitter reports.
+  func notifyObservers(_ reason: SchedulerError) {
+    if bits & 2 != 0, reason == .refused { return }  // bit 1: the submitter reports it
+    if let core = reference?.takeUnretainedValue() { DropObservers.notify(core, reason) }
   }
 }

@@ -1,6 +1,6 @@
-// Notifies the registered observers of each dropped action.
+// Notifies the handlers of `Schedulers.onDrop` of each dropped action.
 //
-// States of `present`: whether there is an observer; changed under the lock of `all`.
+// States of `present`: whether `all` contains an observer; changed under the lock of `all`.
 // Invariants
 //   DR1  An observer is notified of each action that is dropped after the observer was added.
 // Orderings
@@ -16,12 +16,13 @@ enum DropObservers {
     @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
 
   private static let all = Protected<[DropObserver]>([])
-  private static let present = Atomic(false)
+  private static let present = Atomic(false)  // whether `all` is not empty
 
-  /// Whether there are observers.
+  /// Whether there are observers. False spares a drop all further work.
   // DR1: true if an observer was added before the drop
-  @inline(__always) static var areThere: Bool { present.load(ordering: .relaxed) }
+  @inline(__always) static var areRegistered: Bool { present.load(ordering: .relaxed) }
 
+  /// Adds an observer. Returns the disposable that removes it.
   static func add(_ handler: @escaping Handler) -> any Disposable {
     let observer = DropObserver(handler)
     change { $0.append(observer) }
@@ -32,29 +33,30 @@ enum DropObservers {
 
   /// Changes the list of observers and `present`. Releases the old list outside the lock.
   private static func change(_ body: (inout [DropObserver]) -> Void) {
-    let before = all.withLock { observers in
-      let before = observers
+    let oldList = all.withLock { observers in
+      let oldList = observers
       body(&observers)
-      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: true from the first addition on
-      return before
+      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: true while the list has an observer
+      return oldList
     }
-    _ = consume before  // outside the lock
+    _ = consume oldList  // may free an observer and user captures, so outside the lock
   }
 
   /// Notifies all observers that an action of `core` was dropped.
-  static func tell(_ core: TargetCore, _ reason: SchedulerError) {
+  static func notify(_ core: TargetCore, _ reason: SchedulerError) {
     let observers = all.read()
     if observers.isEmpty { return }
     let scheduler = core.livingScheduler  // nil if the scheduler has been released
-    for observer in observers { observer.tell(scheduler, reason) }
+    for observer in observers { observer.notify(scheduler, reason) }
   }
 }
 
-/// One observer. Drops that its handler causes on the same thread do not call the handler again, because that could recurse without end.
+/// One observer: a handler of `Schedulers.onDrop`. If the handler causes drops on the same thread, they do not call it again: that could recurse
+/// without end.
 private final class DropObserver: Disposable {
   private struct State {
     var handler: DropObservers.Handler?  // nil after the disposal
-    var inside: [UInt] = []  // the threads that are inside the handler
+    var threadsInside: [UInt] = []  // the threads that are calling the handler
   }
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
@@ -67,19 +69,20 @@ private final class DropObserver: Disposable {
 
   deinit { if state.read({ $0.handler != nil }) { Counted.closures(-1) } }
 
-  func tell(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) {
-    let thread = csched_swift_thread_()
+  /// Calls the handler, unless the observer is disposed or this thread is already inside the handler.
+  func notify(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) {
+    let thread = csched_swift_thread_number_()
     let handler = state.withLock { state -> DropObservers.Handler? in
-      guard let handler = state.handler, !state.inside.contains(thread) else { return nil }  // nil: do not call
-      state.inside.append(thread)
+      guard let handler = state.handler, !state.threadsInside.contains(thread) else { return nil }
+      state.threadsInside.append(thread)
       return handler
     }
     guard let handler else { return }
-    let outer = csched_swift_discards_begin_()
+    let outer = csched_swift_discards_begin_()  // defers the drops that the handler causes
     handler(scheduler, reason)
-    // performs deferred drops while this thread is in `inside`, so the handler is not called for them
+    // performs these drops while this thread is in `threadsInside`, so the handler is not called for them
     csched_swift_discards_end_(outer)
-    state.withLock { $0.inside.removeAll { $0 == thread } }
+    state.withLock { $0.threadsInside.removeAll { $0 == thread } }
   }
 
   var isDisposed: Bool { state.read { $0.handler == nil } }
@@ -87,7 +90,7 @@ private final class DropObserver: Disposable {
   func dispose() {
     guard let handler = state.withLock({ $0.handler.take() }) else { return }
     DropObservers.remove(self)
-    _ = consume handler
+    _ = consume handler  // the captures are released before `dispose` returns
     Counted.closures(-1)  // for the diagnostic count
   }
 }

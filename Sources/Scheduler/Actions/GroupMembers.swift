@@ -4,10 +4,10 @@
 // listed, the disposable that cancels it.
 // Invariants
 //   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. A listed member is not freed.
-//   GM2  After cancelAll has returned, no member that was in the list at its call starts. It disposes each member itself, even if another thread
-//        does so too.
+//   GM2  After cancelAll has returned, no member that was in the list at its call starts. Each call of cancelAll disposes each of these members, even
+//        if another thread is disposing them too.
 //   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
-//   GM4  The disposable that cancels a member is released outside the lock.
+//   GM4  The disposable that cancels a member (`cancelable`) is released outside the lock.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
 //   empty", "an action's captures are released before its end is reported, also when it never begins",
 //   "a cancel of a group beside another one returns after the group is cancelled",
@@ -17,13 +17,13 @@
 /// An intrusive list under one lock, in the order of submission: removal needs no search, and insertion no allocation. The list retains the
 /// disposable that cancels each member, but not the member itself.
 final class GroupMembers: @unchecked Sendable {
-  // Unchecked: `lock` guards all changes here and in the members.
+  // Unchecked: `lock` guards all fields here and in the members.
   private let lock = InlineLock()
   @exclusivity(unchecked) private var first: Unmanaged<GroupMember>?  // the head of the list
   @exclusivity(unchecked) private var last: Unmanaged<GroupMember>?  // the tail
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0  // the number of the newest member
 
-  /// Appends `member`, unless it has ended.
+  /// Appends `member`, unless it has ended. `cancelable`: the disposable of its action.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     lock.withLock {
       if member.hasEnded { return }  // GM1: ended before it was added
@@ -61,15 +61,15 @@ final class GroupMembers: @unchecked Sendable {
       var each = first
       while let member = each {
         let (memberNumber, cancelable, next) = member._withUnsafeGuaranteedRef { ($0.number, $0.cancelable, $0.next) }
-        if memberNumber > newest { return nil }
-        if memberNumber > number { return cancelable.map { (memberNumber, $0) } }
+        if memberNumber > newest { return nil }  // numbers grow along the list
+        if memberNumber > number { return cancelable.map { (memberNumber, $0) } }  // a listed member has a disposable
         each = next
       }
       return nil
     }
   }
 
-  /// Removes `member` from the list. Returns its disposable; nil if the member is not in the list.
+  /// Removes `member` from the list. Returns its disposable; nil if the member is not in the list. Requires: the caller holds the lock.
   private func unlink(_ member: GroupMember) -> (any Disposable)? {
     guard let cancelable = member.cancelable.take() else { return nil }
     let (previous, next) = (member.previous, member.next)
@@ -79,17 +79,18 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An unfinished action in a group. Only the submitted closure retains this object, so releasing the closure without a run also ends the member.
+/// An unfinished action in a group. Only the submitted closure retains this object. So the release of the closure without a run also ends the member.
 class GroupMember: @unchecked Sendable {
-  // Unchecked: the lock of the group's list guards the changes.
+  // Unchecked: the lock of the group's list guards the fields, which the list changes.
   private let group: ActionGroup
   @exclusivity(unchecked) fileprivate var hasEnded = false
-  @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?  // set while the member is in the list
+  // cancels the action; set while the member is in the list
+  @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?
   @exclusivity(unchecked) fileprivate var number: UInt64 = 0  // grows in the order of submission
   @exclusivity(unchecked) fileprivate var previous: Unmanaged<GroupMember>?
   @exclusivity(unchecked) fileprivate var next: Unmanaged<GroupMember>?
 
-  /// Enters `group`.
+  /// Makes a member and enters `group`, so that the group counts it. `GroupMembers.append` lists it later.
   init(of group: ActionGroup) {
     self.group = group
     group.enter()
@@ -99,6 +100,7 @@ class GroupMember: @unchecked Sendable {
 
   /// Unlinks the member and leaves the group. Call this once.
   final func end() {
+    // GM4: `members.end` returns the disposable, which is released here, after the leave
     withExtendedLifetime(group.members.end(self)) { group.leave() }
   }
 }
@@ -121,10 +123,10 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     end()
   }
 
-  /// Calls a periodic action, without releasing it.
+  /// Calls a periodic action, without releasing it: its closure runs again. The member ends when the scheduler releases the closure.
   func tick() { action!() }
 
-  /// Not inlined, so that the captures are released when it returns.
+  /// Calls and releases the action. Not inlined, so that the captures have been released when it returns.
   @inline(never)
-  private func callOnce() { action.take()!() }  // GM3: the captures are released when callOnce returns
+  private func callOnce() { action.take()!() }  // GM3: released before `run` calls `end`
 }

@@ -1,13 +1,13 @@
 // A periodic action that can be suspended and resumed. Each start or resumption submits one series of ticks to the scheduler.
 //
 // States, under the lock of its RepeatedCall
-//   ticking      the disposable of the submitted series; nil: no series is submitted
-//   number       the number of that series; ticks of earlier series do nothing
-//   suspensions  the number of calls of suspend() without a resume()
+//   series        the disposable of the submitted series; nil: no series is submitted
+//   seriesNumber  the number of that series; ticks of earlier series do nothing
+//   suspensions   the number of calls of suspend() without a resume(); the action is suspended if it is not 0
 // Invariants
 //   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
 //   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end, unless resume() is called first.
-//   PA3  While the action is suspended, the scheduler retains nothing of it. A drop that a suspension causes does not end the action.
+//   PA3  While the action is suspended, the scheduler retains nothing of it. The release of a series by a suspension does not end the action.
 //   PA4  Any other drop or end of the series by the scheduler ends the action.
 // Orderings: the lock's.
 // Checked by: "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
@@ -35,9 +35,9 @@
 ///
 /// All operations may be called on any thread, also inside the action.
 public final class PeriodicAction: Disposable {
-  private struct Schedule {  // the fields: see States
-    var ticking: SingleAssignmentDisposable?
-    var number = 0
+  private struct Schedule {  // the fields: see States; guarded by the lock of `action`
+    var series: SingleAssignmentDisposable?
+    var seriesNumber = 0
     var suspensions = 0
     var past: Past
   }
@@ -53,9 +53,10 @@ public final class PeriodicAction: Disposable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let timing: ActionTiming
   private let scheduler: any SchedulerType
+  // the user's closure, and its schedule
   private let action: RepeatedCall<@Sendable (PeriodicAction) -> Void, Schedule>
 
-  /// Creates an action that is not submitted yet.
+  /// Creates an action without a submitted series. `first`: when the first tick is due.
   private init(
     _ timing: ActionTiming, on scheduler: any SchedulerType, from first: MonotonicTime,
     _ action: @escaping @Sendable (PeriodicAction) -> Void
@@ -65,6 +66,7 @@ public final class PeriodicAction: Disposable {
     self.action = RepeatedCall(action, Schedule(past: Past(first: first)))
   }
 
+  /// Creates an action and submits its first series.
   fileprivate static func started(
     _ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable (PeriodicAction) -> Void
   ) -> PeriodicAction {
@@ -79,47 +81,47 @@ public final class PeriodicAction: Disposable {
   /// Calls `decide` under the lock, and submits a new series of ticks with the timing that it returns. Submits nothing if `decide` returns nil, or
   /// if a series is submitted already.
   private func submit(_ decide: (inout Schedule) -> ActionTiming?) {
-    let ticking = SingleAssignmentDisposable()
-    let begun = action.change { schedule, _ -> (ActionTiming, Int)? in
-      guard let timing = decide(&schedule), schedule.ticking == nil else { return nil }
-      schedule.ticking = ticking
-      schedule.number += 1
-      return (timing, schedule.number)
+    let series = SingleAssignmentDisposable()
+    let submission = action.change { schedule, _ -> (ActionTiming, Int)? in
+      guard let timing = decide(&schedule), schedule.series == nil else { return nil }
+      schedule.series = series
+      schedule.seriesNumber += 1
+      return (timing, schedule.seriesNumber)
     }
-    guard let (timing, number) = begun else { return }
-    let ticks = SubmittedTicks(of: self, number)
-    ticking.setDisposable(scheduler.schedule(timing) { ticks.tick() })
+    guard let (timing, seriesNumber) = submission else { return }
+    let ticks = SubmittedTicks(of: self, seriesNumber)  // when the scheduler releases it, `seriesEnded` is called
+    series.setDisposable(scheduler.schedule(timing) { ticks.tick() })
   }
 
-  /// Runs one tick of the series `number`, and records it.
-  fileprivate func tick(_ number: Int) {
+  /// Runs one tick of the series `seriesNumber`, and records when it ran.
+  fileprivate func tick(_ seriesNumber: Int) {
     let begin = scheduler.now
-    guard run(number) else { return }
+    guard run(seriesNumber) else { return }
     let end = scheduler.now
     let cancelled = action.leave { schedule -> SingleAssignmentDisposable? in
       schedule.past.count += 1
       schedule.past.last = (begin, end)
-      return schedule.suspensions == 0 ? nil : Self.takeTicks(&schedule)  // PA2: cancel at the tick's end
+      return schedule.suspensions == 0 ? nil : Self.takeSeries(&schedule)  // PA2: suspended during the tick
     }
     cancelled?.dispose()
   }
 
-  /// Calls the action. Returns false without a call if the action is suspended or over, or if a new series has replaced `number`.
-  private func run(_ number: Int) -> Bool {
-    // PA1: no tick while suspended
-    guard let call = action.enter(if: { $0.number == number && $0.suspensions == 0 }) else { return false }
+  /// Calls the action. Returns false without a call if the action is suspended or over, or if the series `seriesNumber` is no longer current.
+  private func run(_ seriesNumber: Int) -> Bool {
+    // PA1: a tick checks before it starts
+    guard let call = action.enter(if: { $0.seriesNumber == seriesNumber && $0.suspensions == 0 }) else { return false }
     call(self)
     return true
   }
 
-  /// Called when the scheduler has released the series `number`. Ends the action, unless `takeTicks` has removed that series.
-  // PA3, PA4: end the action only if the series is current
-  fileprivate func ended(_ number: Int) { _ = finish { $0.number == number } }
+  /// Called when the scheduler has released the series `seriesNumber`. Ends the action, unless `takeSeries` has removed that series.
+  // PA3, PA4: only the release of the current series ends the action. The disposable of that series is not needed any more.
+  fileprivate func seriesEnded(_ seriesNumber: Int) { _ = finish { $0.seriesNumber == seriesNumber } }
 
-  /// Removes the current series and returns its disposable, which the caller disposes outside the lock.
-  private static func takeTicks(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
-    schedule.number += 1  // PA3: `ended` then ignores the release of this series
-    return schedule.ticking.take()
+  /// Removes the current series and returns its disposable, nil if there is none. The caller disposes it outside the lock.
+  private static func takeSeries(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
+    schedule.seriesNumber += 1  // PA3: `seriesEnded` then ignores the release of this series
+    return schedule.series.take()
   }
 
   // MARK: Suspension
@@ -128,7 +130,7 @@ public final class PeriodicAction: Disposable {
   public func suspend() {
     let cancelled = action.change { schedule, isInside -> SingleAssignmentDisposable? in
       schedule.suspensions += 1
-      return isInside ? nil : Self.takeTicks(&schedule)  // PA2: a running tick cancels the series at its end
+      return isInside ? nil : Self.takeSeries(&schedule)  // PA2: a running tick takes the series at its end
     }
     cancelled?.dispose()
   }
@@ -136,11 +138,12 @@ public final class PeriodicAction: Disposable {
   /// Reverts one ``suspend()``. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
   public func resume() {
     let now = scheduler.now
-    var isSuspended = true  // not changed if the action is over: then `submit` does not call the closure
+    var isSuspended = true  // stays true if the action is over: `submit` then does not call the closure
     submit { schedule in
       isSuspended = schedule.suspensions > 0
       guard isSuspended else { return nil }
       schedule.suspensions -= 1
+      // the final resume submits a series; the others nothing
       return schedule.suspensions == 0 ? timing.resumed(at: now, after: schedule.past) : nil
     }
     if !isSuspended {
@@ -151,7 +154,6 @@ public final class PeriodicAction: Disposable {
   // MARK: End
 
   public var isDisposed: Bool { action.isOver }
-
   public func dispose() { finish { _ in true }?.dispose() }
 
   public func disposeAndWait() {
@@ -159,35 +161,34 @@ public final class PeriodicAction: Disposable {
     action.awaitOthers()
   }
 
-  /// Ends the action if `condition` returns true. Returns the disposable of the current series, for the caller to dispose.
+  /// Ends the action if `condition` returns true. Returns the disposable of the current series, for the caller to dispose; nil if there is none.
   private func finish(if condition: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
-    var ticks: SingleAssignmentDisposable?
+    var ended: SingleAssignmentDisposable?
     action.finish { schedule in
       guard condition(schedule) else { return false }
-      ticks = Self.takeTicks(&schedule)
+      ended = Self.takeSeries(&schedule)
       return true
     }
-    return ticks
+    return ended
   }
 }
 
-/// One series of ticks. Only the closure given to the scheduler retains this object, so its deinit means that the series has ended.
+/// One series of ticks. Only the closure given to the scheduler retains this object, so its deinit means that the series is over.
 private final class SubmittedTicks: Sendable {
   private let action: PeriodicAction
-  private let number: Int
+  private let seriesNumber: Int
 
-  init(of action: PeriodicAction, _ number: Int) {
+  init(of action: PeriodicAction, _ seriesNumber: Int) {
     self.action = action
-    self.number = number
+    self.seriesNumber = seriesNumber
   }
 
-  deinit { action.ended(number) }
-
-  func tick() { action.tick(number) }
+  deinit { action.seriesEnded(seriesNumber) }
+  func tick() { action.tick(seriesNumber) }
 }
 
 extension ActionTiming {
-  /// Returns the timing of the series that `resume` submits at `now`. A tick that runs once, after a delay, stays due at its first instant.
+  /// Returns the timing of the series that `resume` submits at `now`. An action that runs once, after a delay, stays due at its first instant.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -200,10 +201,10 @@ extension ActionTiming {
 extension ActionTiming.Repetition {
   /// Returns when the first tick after a pause is due, by the pace. The result may be in the past.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
-    // the first multiple of the period that is later than `instant`
+    // Returns the first multiple of the period, counted from the first tick, that is later than `instant`.
     func onGrid(after instant: MonotonicTime) -> MonotonicTime {
       ActionTiming.every(period, pace: .skipping).next(after: past.first, endedAt: instant)
-        ?? MonotonicTime(nanoseconds: .max)
+        ?? MonotonicTime(nanoseconds: .max)  // the clock has no later instant: never
     }
     guard let last = past.last else {  // no tick has run
       let isSkipped = pace == .skipping && past.first < now

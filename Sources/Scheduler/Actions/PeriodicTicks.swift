@@ -1,10 +1,10 @@
 /// A periodic action that schedules each tick as a delayed action, for schedulers without periodic timers.
 final class PeriodicTicks: Disposable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  private let timing: ActionTiming  // has a repetition
+  private let timing: ActionTiming  // its `repetition` is not nil
   private let scheduler: any SchedulerType
   private let pending = SerialDisposable()  // holds the disposable of the next tick
-  private let action: RepeatedCall<@Sendable () -> Void, Void>
+  private let action: RepeatedCall<@Sendable () -> Void, Void>  // the user's closure; one tick at a time
 
   private init(_ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void) {
     self.timing = timing
@@ -12,6 +12,7 @@ final class PeriodicTicks: Disposable {
     self.action = RepeatedCall(action, ())
   }
 
+  /// Creates a periodic action and schedules its first tick.
   static func started(
     _ timing: ActionTiming, on scheduler: any SchedulerType, _ action: @escaping @Sendable () -> Void
   ) -> PeriodicTicks {
@@ -21,11 +22,13 @@ final class PeriodicTicks: Disposable {
     return ticks
   }
 
-  /// Schedules the tick that is due at `due` for `time` from now, plus jitter.
+  /// Schedules the tick that is due at `due`. It runs `time` from now, plus the timing's random jitter.
   private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
+    // 0 plus the jitter; the address of this object makes it differ from that of other actions
     let jitter = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     let delay = time + .nanoseconds(Int64(clamping: jitter))
+    // before `schedule`, which may run the tick: that tick stores the disposable of its successor
     pending.disposable = next
     next.setDisposable(
       scheduler.schedule(.after(delay, tolerance: timing.tolerance)) { tick.run() })
@@ -34,23 +37,24 @@ final class PeriodicTicks: Disposable {
   /// Runs the tick that was due at `due`, and schedules the next tick.
   fileprivate func tick(_ due: MonotonicTime) {
     let begin = scheduler.now
-    guard run() else { return }
+    guard callAction() else { return }
     let end = scheduler.now
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
-    if next == nil { finish() }
+    if next == nil { finish() }  // disposed, or no tick follows
     action.leave { _ in }  // before the submission: the next tick may start inside it, or on another thread
     // The scheduler refuses only when it was stopped. A stop drops a waiting tick without a message, so this refusal is not printed either.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
-  /// Calls the action. Returns false if the action is over.
-  private func run() -> Bool {
+  /// Calls the action. Returns false without a call if the action is over. If true, the caller calls `action.leave`.
+  private func callAction() -> Bool {
     guard let call = action.enter() else { return false }
     call()
     return true
   }
 
-  /// Whether ticks without a period would repeat forever at one instant, because the scheduler's time does not advance by itself.
+  /// Whether the next tick would be at the same instant as this one, which began at `begin`, and so on for ever. True if the period is not
+  /// positive and the scheduler's time does not advance by itself, as in virtual time.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
@@ -71,13 +75,14 @@ final class PeriodicTicks: Disposable {
     action.awaitOthers()
   }
 
+  /// Ends the ticks for good, and releases the closure when no tick runs.
   fileprivate func finish() { action.finish() }
 }
 
 /// A scheduled tick. Only the closure given to the scheduler retains this object, so `deinit` without `run` means that the tick was dropped.
 private final class Tick: Sendable {
   private let due: MonotonicTime
-  // Nil from the start of the tick, which a scheduler starts once.
+  // Unsafe: only the thread that runs the tick, and deinit, access it. Nil from the start of the tick.
   nonisolated(unsafe) private var ticks: PeriodicTicks?
 
   init(_ due: MonotonicTime, of ticks: PeriodicTicks) {
@@ -85,7 +90,6 @@ private final class Tick: Sendable {
     self.ticks = ticks
   }
 
-  deinit { ticks?.finish() }
-
+  deinit { ticks?.finish() }  // the scheduler dropped the tick: no tick follows
   func run() { ticks.take()?.tick(due) }
 }

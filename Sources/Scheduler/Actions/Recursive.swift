@@ -44,7 +44,7 @@ private final class RecursiveBody<State: Sendable>: Sendable {
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// Returns a closure that runs one step with `state`. The closure's argument is the `RecursiveBody`.
+/// Returns a closure that runs one step: it calls the user's closure, the `RecursiveBody` in its argument, with `state`.
 private func step<State: Sendable>(_ state: State, of owner: RecursionLifetime) -> Recursion.Step {
   { body in
     unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { owner.recursion.schedule(step($0, of: owner)) }
@@ -62,7 +62,7 @@ private final class RecursionLifetime: Sendable {
 private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
-  // Accessed only by the thread that starts the step, and by deinit. Empty after the start.
+  // Unsafe: only the thread that starts the step, and deinit, access it. One element; empty after the start.
   // An array, not an optional: Swift 6.3 releases a captured closure once too often when it is consumed.
   nonisolated(unsafe) private var step: [Recursion.Step]
 
@@ -72,8 +72,9 @@ private final class ScheduledStep: Sendable {
 
   deinit { if !step.isEmpty { recursion.removePending(number) } }
 
+  /// Runs the step, unless the recursion was disposed. The scheduler calls this once.
   func begin() {
-    guard recursion.removePending(number) else { return }  // false: disposed
+    guard recursion.removePending(number) else { return }  // false: `dispose` has removed the step
     var due: [Recursion.Step] = []
     swap(&due, &step)
     recursion.runSteps(&due)
@@ -90,19 +91,19 @@ private final class Recursion: Disposable {
   private struct Inside {
     let thread: UInt
     /// Steps that were scheduled during the thread's step and would have run nested in it. The thread runs them next.
-    var next: [Step] = []
+    var nested: [Step] = []
   }
 
   private struct Steps {
-    /// The disposable of each pending step, by number; `nil` until `schedule` has returned it.
+    /// The disposable of each pending step, by number; `.some(nil)` until the scheduler has returned it.
     var pending: [UInt64: (any Disposable)?] = [:]
-    var last: UInt64 = 0  // the number of the newest step
-    var inside: [Inside] = []  // the threads that `disposeAndWait` waits for
+    var newestNumber: UInt64 = 0  // steps are numbered in the order of scheduling
+    var inside: [Inside] = []  // the threads that `disposeAndWait` waits for; a thread may be listed twice
     var isDisposed = false
-    var isAwaited = false  // another thread waits until no thread is inside
+    var isAwaited = false  // another thread sleeps in `disposeAndWait` until no thread is inside
     var body: (any Body)?  // the user's closure; nil after the disposal
 
-    /// Removes a thread from `inside`. Returns whether the caller must wake waiters.
+    /// Removes an entry of `inside`. Returns whether the caller must wake waiters, which then check again.
     mutating func removeThread(at index: Int) -> Bool {
       inside.remove(at: index)
       defer { isAwaited = false }
@@ -110,16 +111,17 @@ private final class Recursion: Disposable {
     }
   }
 
-  private let scheduler: (any ImmediateSchedulerType)?
-  /// Used in place of `scheduler` if a pending step must not retain the scheduler. Changed only by the runtime, when the scheduler is released.
-  nonisolated(unsafe) private weak var unretainedScheduler: (any EndsByItself)?
-  /// The immediate scheduler would run a step nested. So a step that is scheduled inside another step is added to `next`, without a submission.
+  private let scheduler: (any ImmediateSchedulerType)?  // nil if `unretainedScheduler` is used
+  /// Used in place of `scheduler` if the scheduler drops its actions when it is released: a pending step must not retain it. Unsafe: only the runtime
+  /// changes the reference, when the scheduler is released.
+  nonisolated(unsafe) private weak var unretainedScheduler: (any DropsWhenReleased)?
+  /// The immediate scheduler would run a step inside the step that schedules it. Instead, such a step is added to `nested`, without a submission.
   private let isImmediate: Bool
   private let steps: Protected<Steps>
-  private let ends = Occurrence()  // happens when the awaited thread has left `inside`
+  private let threadLeft = Occurrence()  // happens when a thread has left `inside` and another waits
 
   init(scheduler: any ImmediateSchedulerType, body: any Body) {
-    unretainedScheduler = scheduler as? any EndsByItself
+    unretainedScheduler = scheduler as? any DropsWhenReleased
     self.scheduler = unretainedScheduler == nil ? scheduler : nil
     isImmediate = scheduler is ImmediateScheduler
     steps = Protected(Steps(body: body))
@@ -128,16 +130,16 @@ private final class Recursion: Disposable {
 
   /// Schedules `step`, unless the recursion is disposed.
   func schedule(_ step: @escaping Step) {
-    let thread = csched_swift_thread_()
+    let thread = csched_swift_thread_number_()
     let number: UInt64? = steps.withLock {
       guard !$0.isDisposed else { return nil }
       if isImmediate, let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[here].next.append(step)
+        $0.inside[here].nested.append(step)  // `runSteps` of this thread runs it
         return nil
       }
-      $0.last += 1
-      $0.pending[$0.last] = .some(nil)  // pending, without a disposable yet
-      return $0.last
+      $0.newestNumber += 1
+      $0.pending[$0.newestNumber] = .some(nil)  // pending, without a disposable yet
+      return $0.newestNumber
     }
     guard let number else { return }
     let token = submit(step, number)
@@ -148,6 +150,7 @@ private final class Recursion: Disposable {
     if isDisposed { token.dispose() }  // disposed during the submission
   }
 
+  /// Submits the step to the scheduler. Returns its disposable; a `NopDisposable` if the scheduler has been released.
   private func submit(_ step: @escaping Step, _ number: UInt64) -> any Disposable {
     let scheduled = ScheduledStep(step, number: number, of: self)
     return (scheduler ?? unretainedScheduler)?.schedule { scheduled.begin() } ?? NopDisposable()
@@ -159,13 +162,13 @@ private final class Recursion: Disposable {
     steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // its disposable is released outside the lock
   }
 
-  /// Runs the steps in `due`, then the steps that they scheduled nested. If this thread is inside a step already, moves `due` to the outer call.
+  /// Runs the steps in `due`, then those that are added to `nested` meanwhile. If this thread is inside a step already, the outer call runs `due`.
   /// Only `due` retains the steps, so this thread releases their captures before it leaves `inside`.
   fileprivate func runSteps(_ due: inout [Step]) {
-    let thread = csched_swift_thread_()
+    let thread = csched_swift_thread_number_()
     let isOutermost = steps.withLock {
       if let here = $0.inside.firstIndex(where: { $0.thread == thread }) {
-        $0.inside[here].next += due
+        $0.inside[here].nested += due
         return false
       }
       $0.inside.append(Inside(thread: thread))
@@ -180,17 +183,17 @@ private final class Recursion: Disposable {
       due.removeAll(keepingCapacity: true)
       let isAwaited = steps.withLock {
         let here = $0.inside.firstIndex { $0.thread == thread }!
-        swap(&due, &$0.inside[here].next)
-        return due.isEmpty && $0.removeThread(at: here)
+        swap(&due, &$0.inside[here].nested)
+        return due.isEmpty && $0.removeThread(at: here)  // no nested step: this thread leaves
       }
-      if isAwaited { ends.happen() }
+      if isAwaited { threadLeft.happen() }  // wakes the threads in `disposeAndWait`
     }
   }
 
   var isDisposed: Bool { steps.withLock { $0.isDisposed } }
 
   func dispose() {
-    let thread = csched_swift_thread_()
+    let thread = csched_swift_thread_number_()
     let (tokens, body) = steps.withLock {
       $0.isDisposed = true
       $0.inside.append(Inside(thread: thread))  // waiters wait until this thread has released the captures
@@ -198,27 +201,29 @@ private final class Recursion: Disposable {
       $0.pending = [:]
       return (pending, $0.body.take())
     }
-    for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }
-    if body != nil { Counted.closures(-1) }
-    _ = (consume tokens, consume body)
+    for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }  // the oldest step first
+    if body != nil { Counted.closures(-1) }  // for the diagnostic count
+    _ = (consume tokens, consume body)  // released here, before this thread leaves `inside`
     let isAwaited = steps.withLock { steps in
+      // the last entry: an earlier one is that of a step that this thread is inside
       steps.removeThread(at: steps.inside.lastIndex { $0.thread == thread }!)
     }
-    if isAwaited { ends.happen() }
+    if isAwaited { threadLeft.happen() }  // wakes the threads in `disposeAndWait`
   }
 
   func disposeAndWait() {
     dispose()
-    while let mark = markOfOthers() { ends.wait(since: mark) }
+    while let mark = markOfOthers() { threadLeft.wait(since: mark) }
   }
 
-  /// Returns the mark for `ends.wait`. Returns nil, so that the caller does not wait, if no thread is inside or this thread is.
+  /// Returns the number of events of `threadLeft` so far, and announces a wait for the next. Returns nil, so that the caller does not wait, if no
+  /// thread is inside, or if this thread is.
   private func markOfOthers() -> UInt32? {
-    let thread = csched_swift_thread_()
+    let thread = csched_swift_thread_number_()
     return steps.withLock {
       guard !$0.inside.isEmpty, $0.inside.allSatisfy({ $0.thread != thread }) else { return nil }
       $0.isAwaited = true
-      return ends.mark
+      return threadLeft.mark
     }
   }
 }

@@ -1,9 +1,9 @@
-// Calls a closure repeatedly, by one thread at a time, until it is over.
+// Holds a closure that one thread at a time may call, repeatedly, until `finish` releases it.
 //
 // States, under the lock
 //   inside    the thread that calls or releases the closure; 0: none
-//   isOver    final
-//   owned     the owner's state, which the same lock guards
+//   isOver    `finish` has ended the call; final
+//   owned     the state of the object that owns the RepeatedCall, for example the schedule of a PeriodicAction; the same lock guards it
 // Invariants
 //   RC1  One thread at a time is inside. No thread enters after the call is over, or if the owner's `isAdmitted` returns false.
 //   RC2  Once the call is over, the closure is released outside the lock: by the thread inside if there is one, else by `finish` before it returns.
@@ -19,15 +19,15 @@ internal import CScheduler
 /// A closure that one thread at a time may call, until ``finish(if:)``.
 final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   private struct State {
-    var call: Call?
-    var inside: UInt = 0
-    var isAwaited = false  // another thread waits until `inside` is 0
+    var call: Call?  // the closure; nil when it has been released
+    var inside: UInt = 0  // the thread that calls or releases the closure; 0: none
+    var isAwaited = false  // another thread sleeps in `awaitOthers`
     var isOver = false
-    var owned: Owned
+    var owned: Owned  // the owner's state
   }
 
   private let state: Protected<State>
-  private let ends = Occurrence()  // happens when an awaited thread has left
+  private let threadLeft = Occurrence()  // happens when a thread has left and another waits
 
   init(_ call: Call, _ owned: Owned) {
     state = Protected(State(call: call, owned: owned))
@@ -35,7 +35,6 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   }
 
   deinit { finish() }
-
   var isOver: Bool { state.withLock { $0.isOver } }
 
   /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns nil and does not call `body`.
@@ -43,18 +42,18 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
   }
 
-  /// Enters, and returns the closure: the caller calls the closure, then `leave`. Returns nil if a thread is inside, if the call is over, or if
-  /// `isAdmitted` returns false.
+  /// Makes this thread the one inside, and returns the closure: the caller calls the closure, then `leave`. Returns nil if a thread is inside
+  /// already, if the call is over, or if `isAdmitted` returns false.
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
       guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
-      state.inside = csched_swift_thread_()  // RC1: one thread inside
+      state.inside = csched_swift_thread_number_()  // RC1: one thread inside
       return call
     }
   }
 
-  /// Makes no thread `inside`. If the call is over, releases the closure first. Calls `finalStep` under the lock, and returns its
-  /// result. Requires: the caller has released its reference to the closure.
+  /// Ends what `enter` or `finish` began: sets `inside` to 0. If the call is over, releases the closure first. Calls `finalStep` under the
+  /// lock, and returns its result. Requires: the caller has released its reference to the closure.
   @discardableResult
   func leave<Result>(_ finalStep: (inout Owned) -> Result) -> Result {
     while true {
@@ -64,38 +63,38 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
         return (nil, finalStep(&state.owned), state.isAwaited)
       }
       _ = consume call
-      guard let result else {  // the closure was released: check again, because the lock was released too
+      guard let result else {  // the closure was released: repeat, to leave under the lock
         Counted.closures(-1)  // for the diagnostic count
         continue
       }
-      if isAwaited { ends.happen() }
+      if isAwaited { threadLeft.happen() }  // wakes the threads in `awaitOthers`
       return result
     }
   }
 
   /// Ends the call for good, if `condition` returns true. Releases the closure here, or in `leave` if a thread is inside.
   func finish(if condition: (inout Owned) -> Bool = { _ in true }) {
-    let isInside = state.withLock { state in
+    let hasEntered = state.withLock { state in
       guard !state.isOver, condition(&state.owned) else { return false }
       state.isOver = true
-      guard state.inside == 0 else { return false }
-      state.inside = csched_swift_thread_()
+      guard state.inside == 0 else { return false }  // the thread inside releases the closure
+      state.inside = csched_swift_thread_number_()  // waiters wait until this thread has released the closure
       return true
     }
-    if isInside { leave { _ in } }  // RC2: leave releases the closure
+    if hasEntered { leave { _ in } }  // RC2: `leave` releases the closure
   }
 
   /// Waits until no other thread is inside.
   func awaitOthers() {
-    while let mark = markOfAnother() { ends.wait(since: mark) }  // RC3: until no other thread is inside
+    while let mark = markOfAnother() { threadLeft.wait(since: mark) }  // RC3: until no other thread is inside
   }
 
-  /// Returns the mark for `ends.wait`, or nil if no other thread is inside.
+  /// Returns the number of events of `threadLeft` so far, and announces a wait for the next. Returns nil if no other thread is inside.
   private func markOfAnother() -> UInt32? {
     state.withLock { state in
-      guard state.inside != 0, state.inside != csched_swift_thread_() else { return nil }
+      guard state.inside != 0, state.inside != csched_swift_thread_number_() else { return nil }
       state.isAwaited = true
-      return ends.mark
+      return threadLeft.mark
     }
   }
 }

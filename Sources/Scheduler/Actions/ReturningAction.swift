@@ -185,7 +185,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
       return links.isOver
     }
     guard isOver else { return }
-    let further = next.withLinks { links, _ in links.held }  // since `next` is over, only its disposal or its own `next` changes this
+    // since `next` is over, only its disposal or its own `next` changes this
+    let further = next.withLinks { links, _ in links.held }
     replace(next, by: Self.action(further), further)
   }
 
@@ -246,7 +247,8 @@ final class EndedAction: DisposalNode {
   var end: (any Disposable)? { lock.withLock { returned.isSet ? returned.child : nil } }
 
   deinit {
-    if returned.isSet { DisposalWalk.release { $0.push(returned.take()) } }  // frees a chain of any length without recursion
+    // frees a chain of any length without recursion
+    if returned.isSet { DisposalWalk.release { $0.push(returned.take()) } }
   }
 
   /// Always true: the action has run.

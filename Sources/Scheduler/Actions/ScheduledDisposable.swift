@@ -1,7 +1,7 @@
 // Disposes another disposable on a scheduler.
 //
 // States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with the inner disposable in place of the closure. The thread
-// that sets `disposed` moves the inner disposable into the action that it schedules.
+// that sets `disposed` owns the inner disposable, and moves it into the action that it schedules.
 // Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
 // Models: swift/disposables/once.swift, which models the same flag.
 
@@ -25,10 +25,10 @@ internal import Synchronization
 public final class ScheduledDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
-  // Accessed only by init, by the thread that set `disposed`, and by deinit.
+  // Unsafe: only init, the thread that set `disposed`, and deinit access it. Nil after the disposal.
   nonisolated(unsafe) private var inner: (any Disposable)?
-  // The scheduler. Only deinit changes it: an optional, so that deinit can release the scheduler in `outsideOfRelease`.
-  nonisolated(unsafe) private var held: (any ImmediateSchedulerType)?
+  // The scheduler. Optional, so that deinit, which alone changes it, can release the scheduler in `outsideOfRelease`.
+  nonisolated(unsafe) private var heldScheduler: (any ImmediateSchedulerType)?
 
   /// Creates a disposable that disposes `disposable` on `scheduler`.
   ///
@@ -36,24 +36,24 @@ public final class ScheduledDisposable: DisposalNode {
   ///   - scheduler: where `disposable` is disposed.
   ///   - disposable: the inner disposable.
   public init(scheduler: any ImmediateSchedulerType, disposable: any Disposable) {
-    held = scheduler
+    heldScheduler = scheduler
     inner = disposable
   }
 
   deinit {
-    DisposalWalk.outsideOfRelease { held = nil }  // a scheduler's deinit may run user code
-    guard inner != nil else { return }
+    DisposalWalk.outsideOfRelease { heldScheduler = nil }  // a scheduler's deinit may run user code
+    guard inner != nil else { return }  // nil: disposed
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let inner = inner.take() { walk.push(inner) }
     }
   }
 
   /// The scheduler that the inner disposable is disposed on.
-  public var scheduler: any ImmediateSchedulerType { held! }
+  public var scheduler: any ImmediateSchedulerType { heldScheduler! }
 
   /// Whether this has been disposed. The disposal of the inner disposable may still be pending.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detachChildren
+    disposed.load(ordering: .acquiring)  // A3: acquire; sees all that was done before the exchange in detachChildren
   }
 
   /// Schedules the disposal of the inner disposable.
@@ -62,17 +62,17 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // A1: one winner; A3: release
+    // A1: only the first call continues; A3: release, for a reader of `isDisposed`
     guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }
     if Self.runsInline(scheduler) {
       walk.push(inner)
     } else {
-      scheduler.schedule { DisposalWalk.disposeChild(inner) }
+      scheduler.schedule { DisposalWalk.disposeChild(inner) }  // a drop only releases `inner`
     }
   }
 
-  /// Returns whether an action of `scheduler` would run inside this call, with the same current scheduler. If so, the caller's DisposalWalk disposes
-  /// `inner`, without an action and without recursion.
+  /// Returns whether `scheduler` would run an action inside `schedule`, with the scheduler that is current here. If so, the caller's DisposalWalk
+  /// disposes `inner`, without an action and without recursion.
   private static func runsInline(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate

@@ -12,9 +12,9 @@
 /// that has started is never dropped. A periodic action is dropped when its next tick is dropped, a recursive action when its next step is.
 public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system's error number, which is positive, or the number of a reason below, which is not.
-  private let word: Int32
+  private let code: Int32
 
-  private init(_ word: Int32) { self.word = word }
+  private init(_ code: Int32) { self.code = code }
 
   /// The scheduler, or its target, has been stopped or shut down. Create another one.
   ///
@@ -57,7 +57,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
   }
 
   /// The system's error number if the system refused, else `nil`.
-  public var systemError: Int32? { word > 0 ? word : nil }
+  public var systemError: Int32? { code > 0 ? code : nil }
 
   public var description: String {
     switch self {
@@ -68,7 +68,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
     case .timeout: "the time was over before the end came"
     case .noElements: "the source completed without the element that was asked for"
     case .moreThanOneElement: "the source has more than the one element that was asked for"
-    default: "the system refuses: \(systemText(of: word)) (error \(word))"
+    default: "the system refuses: \(systemText(of: code)) (error \(code))"
     }
   }
 

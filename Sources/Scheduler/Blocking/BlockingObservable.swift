@@ -22,9 +22,9 @@ internal import CScheduler
 /// that arrive during the subscription, including those from actions that ``CurrentThreadScheduler`` runs there; then it times out.
 @frozen
 public struct BlockingObservable<Element: Sendable> {
-  @usableFromInline let timeout: Duration?
-  @usableFromInline let needed: SchedulerTarget?
-  @usableFromInline let begin: (BlockingSink<Element>) -> any Disposable
+  @usableFromInline let timeout: Duration?  // nil: none
+  @usableFromInline let needed: SchedulerTarget?  // the scheduler that the source needs in order to end, if known
+  @usableFromInline let begin: (BlockingSink<Element>) -> any Disposable  // subscribes the sink to the source
 
   @inlinable
   init(timeout: Duration?, needed: SchedulerTarget?, begin: @escaping (BlockingSink<Element>) -> any Disposable) {
@@ -37,8 +37,8 @@ public struct BlockingObservable<Element: Sendable> {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take.
-  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that queue fails at once
-  ///     with ``SchedulerError/deadlock``. Without it such a wait ends only by the timeout.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. Each call below throws ``SchedulerError/deadlock`` at once
+  ///     if its wait would block that queue. Without this argument such a wait ends only by the timeout.
   ///   - subscribe: starts the source, and returns a disposable that ends the subscription early. Each wait calls it once, on its own thread.
   ///     The source calls `next` with each element; `next` returns whether more elements are wanted. Then the source calls `end` at most once, with
   ///     its error if it failed. It may call them on any thread, one at a time, also before `subscribe` returns. Calls after the wait are ignored.
@@ -53,27 +53,27 @@ public struct BlockingObservable<Element: Sendable> {
     self.init(timeout: timeout, needed: scheduler) { sink in subscribe({ sink.next($0) }, { sink.end($0) }) }
   }
 
-  /// Returns all elements when the source has completed. Throws its error, or ``SchedulerError/timeout``.
+  /// Returns all elements when the source has completed. Throws its error, ``SchedulerError/timeout`` or ``SchedulerError/deadlock``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
   /// Returns the first element, and disposes the source as soon as that element arrives. Returns `nil` if the source completes without an element.
-  /// Throws the source's error, or ``SchedulerError/timeout``.
+  /// Throws the source's error, ``SchedulerError/timeout`` or ``SchedulerError/deadlock``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
 
-  /// Returns the last element when the source has completed, or `nil` if there was none. Throws the source's error, or ``SchedulerError/timeout``.
+  /// Returns the last element when the source has completed, or `nil` if there was none. Throws as ``first()`` does.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
   /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements``; ``SchedulerError/moreThanOneElement`` as
-  /// soon as a second element arrives; the source's error; or ``SchedulerError/timeout``.
+  /// soon as a second element arrives; and what ``first()`` throws.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
-  public func single() throws -> Element { try only(elements(.first(2))) }
+  public func single() throws -> Element { try only(elements(.first(2))) }  // a second element is enough to fail
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
   ///
@@ -85,6 +85,7 @@ public struct BlockingObservable<Element: Sendable> {
     try only(elements(.first(2), where: predicate))
   }
 
+  /// Returns the only element of `elements`. Throws `noElements`, or `moreThanOneElement`.
   @inlinable
   func only(_ elements: [Element]) throws -> Element {
     guard let first = elements.first else { throw SchedulerError.noElements }
@@ -92,6 +93,7 @@ public struct BlockingObservable<Element: Sendable> {
     return first
   }
 
+  /// Waits for the wanted elements for which `predicate` is true (nil: all), and returns them. Throws the error that ended the wait.
   @inlinable
   func elements(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
@@ -101,27 +103,28 @@ public struct BlockingObservable<Element: Sendable> {
     return elements
   }
 
-  /// Returns all elements, and the error that ended the source.
+  /// Waits for the end of the source. Returns all elements, and the error that ended the wait: the source's, `timeout` or `deadlock`; nil: none.
   package func gatherAll() -> (elements: [Element], error: (any Error)?) { gather(.all) }
 
-  /// Subscribes, waits until the sink has its outcome, and returns the elements and the error.
+  /// Subscribes, and waits until the source ends, enough elements have arrived, or the timeout. Returns the elements, and the error if there is one.
   @inlinable
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> (elements: [Element], error: (any Error)?) {
-    if let needed, isHeldUp(needed) { return ([], SchedulerError.deadlock) }  // the wait would block the source
+    if let needed, waitWouldBlock(needed) { return ([], SchedulerError.deadlock) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
-    _ = lock.wait(  // discarded: the sink has the outcome
+    // `wait` returns whether the lock was stopped; not needed, because the sink has the outcome
+    _ = lock.wait(
       beginningWith: { sink.subscription.setDisposable(begin(sink)) }, givesUp: { sink.giveUp() })
     sink.subscription.dispose()
     return sink.takeResult()
   }
 }
 
-/// Returns whether the caller's wait would block work of `scheduler`: `scheduler` is a serial queue, and this thread is inside an action of that
-/// queue, or of a serial queue below it in its chain of targets.
+/// Returns whether a wait on this thread would block work of `scheduler`. True if `scheduler` is a serial queue, and this thread is inside an action
+/// of that queue, of a serial queue in its chain of targets, or of another queue on one of these.
 @usableFromInline
-func isHeldUp(_ scheduler: SchedulerTarget) -> Bool {
+func waitWouldBlock(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core
   while let serial = next as? SerialCore {
     if csched_target_is_inside(serial.target) { return true }

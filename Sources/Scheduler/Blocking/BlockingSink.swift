@@ -2,17 +2,17 @@
 //
 // States of `state.outcome`, under the lock: nil; then the final outcome.
 // Invariants
-//   O1  There is one outcome: the end or the timeout.
+//   O1  There is one outcome: the source's end, enough elements, or the timeout. The first one is final.
 //   O2  Events after the outcome change nothing. The elements and the predicate are not retained here after the wait.
 //   O3  The source is disposed once, before the wait ends.
-//   O4  The waiter sees everything that came before the outcome.
+//   O4  The waiter sees everything that the source did before the outcome.
 // Orderings: the lock's.
 // Checked by: "a late event against the timeout: one of them wins, and the source is disposed once",
 //   "nothing of the source, the elements or the predicate stays, also when the handler does".
 // Models: swift/blocking/blocking_sink.swift.
 
-/// Receives a source's elements and its end. When it has enough elements, or at the end, it disposes the source and wakes the waiter.
-/// Inlinable into the waiter's module, which knows the element's type: looking up generic types would take longer than the rest.
+/// Receives a source's elements and its end for a waiting thread. When it has enough elements, or at the end, it disposes the source and wakes that
+/// thread. Inlinable into the waiter's module, which knows the element's type: looking up generic types would take longer than the rest.
 @_fixed_layout @usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
@@ -22,24 +22,24 @@ final class BlockingSink<Element: Sendable>: Sendable {
     case all
     /// The given number of elements; the source is disposed as soon as that many have arrived.
     case first(Int)
-    case last
+    case last  // only the newest element
   }
 
   @usableFromInline enum Outcome: Sendable {
-    case completed
-    case failed(any Error)
+    case completed  // the source has ended, or enough elements have arrived
+    case failed(any Error)  // the source's error, or `timeout`
   }
 
   @frozen @usableFromInline struct State: Sendable {
     @usableFromInline var elements: [Element] = []
-    @usableFromInline var outcome: Outcome?  // how the source ended, or the timeout; set once
-    @usableFromInline var predicate: Predicate?  // nil after the outcome
+    @usableFromInline var outcome: Outcome?  // set once
+    @usableFromInline var predicate: Predicate?  // which elements count, nil: all; nil after the outcome
 
     @inlinable init(predicate: Predicate?) { self.predicate = predicate }
   }
 
-  @usableFromInline let subscription = SingleAssignmentDisposable()  // ends the source
-  @usableFromInline let lock: RunLoopLock  // the waiter blocks in its `wait`
+  @usableFromInline let subscription = SingleAssignmentDisposable()  // its disposal disposes the source
+  @usableFromInline let lock: RunLoopLock  // the waiting thread is in its `wait`, which `stop` ends
   @usableFromInline let wanted: Wanted
   @usableFromInline let state: Protected<State>
 
@@ -56,23 +56,23 @@ final class BlockingSink<Element: Sendable>: Sendable {
     let (isOver, predicate) = state.withLock { ($0.outcome != nil, $0.predicate) }
     if isOver { return false }
     do {
-      if let predicate, try !predicate(element) { return true }
+      if let predicate, try !predicate(element) { return true }  // outside the lock: user code
     } catch {
       end(error)
       return false
     }
-    var replaced: [Element] = [], oldPredicate: Predicate?  // swapped in under the lock, released outside it
+    var replaced: [Element] = [], oldPredicate: Predicate?  // taken from the state, to release them outside the lock
     let (isWanted, isEnough) = state.withLock { state in
       guard state.outcome == nil else { return (false, false) }
       if wanted == .last { swap(&replaced, &state.elements) }
       state.elements.append(element)
-      // `first(n)` ends with the n-th element
+      // with `first(n)`, the n-th element is the outcome; otherwise more are wanted
       guard case .first(state.elements.count) = wanted else { return (true, false) }
       state.outcome = .completed
       swap(&oldPredicate, &state.predicate)
       return (false, true)
     }
-    (replaced, oldPredicate) = ([], nil)  // before the waiter is woken
+    (replaced, oldPredicate) = ([], nil)  // O2: released before the waiter is woken
     if isEnough { finish() }
     return isWanted
   }
@@ -80,24 +80,25 @@ final class BlockingSink<Element: Sendable>: Sendable {
   /// Receives the end of the source, with the error if there is one.
   @inlinable
   func end(_ error: (any Error)?) {
-    if settle(error.map { .failed($0) } ?? .completed) { finish() }
+    if settle(error.map { .failed($0) } ?? .completed) { finish() }  // true: this is the first outcome
   }
 
-  /// Disposes the source and wakes the waiter.
+  /// Disposes the source, then wakes the waiter (O3). Called once, by the thread that set an outcome other than the timeout.
   @inlinable
   func finish() {
     subscription.dispose()
     lock.stop()
   }
 
-  /// Sets the timeout as the outcome. Returns false if an outcome is set already: the wait then continues until `finish` has disposed the source.
+  /// Called at the timeout, on the waiting thread. If there is no outcome, makes the timeout the outcome and returns true: the wait ends. Otherwise
+  /// returns false: the wait continues until `finish` has disposed the source.
   @inlinable
   func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 
-  /// Sets the outcome, and releases the predicate. Returns false if an outcome is set already.
+  /// Sets the outcome if there is none, and releases the predicate. Returns whether it set the outcome.
   @inlinable
   func settle(_ outcome: Outcome) -> Bool {
-    var predicate: Predicate?  // released outside the lock
+    var predicate: Predicate?  // taken from the state, to release it outside the lock
     let isFirst = state.withLock { state in
       guard state.outcome == nil else { return false }
       state.outcome = outcome
@@ -107,7 +108,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Removes and returns the elements, and the error that ended the source.
+  /// Removes and returns the elements, and the error that ended the wait. Requires: there is an outcome.
   @inlinable
   func takeResult() -> (elements: [Element], error: (any Error)?) {
     state.withLock { state in

@@ -14,9 +14,9 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     -> BlockingObservable<Element>
   {
     BlockingObservable(timeout: timeout, needed: scheduler) { sink in
-      inBlockingTask {
+      inBlockingTask {  // the task's disposable is the subscription
         do {
-          for try await element in self where !sink.next(element) { return }
+          for try await element in self where !sink.next(element) { return }  // false: no more elements are wanted
           sink.end(nil)
         } catch {
           sink.end(error)
@@ -49,13 +49,14 @@ public func runAndWait<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) throws -> Value {
+  // the main actor runs on this thread, which would wait for it
   if csched_is_main_thread(), operation.isolation === MainActor.shared { throw SchedulerError.deadlock }
   let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
     inBlockingTask {
       do { sink.next(try await operation()) } catch { sink.end(error) }
     }
   }
-  return try source.first()!  // the source never completes without an element
+  return try source.first()!  // not nil: the source never completes without an element
 }
 
 /// Starts a task on the pool's threads. Returns a disposable that cancels it.
@@ -70,7 +71,8 @@ private final class PoolTaskExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
-    // A pool that is being shut down refuses the job. It is no longer the shared pool, so the next attempt submits to a new pool.
+    // A pool that is being shut down refuses the job. It is no longer the shared pool, so the next attempt submits to a new pool. `isReported`: a
+    // refusal is not reported to the user, because the loop handles it.
     while !PoolCore.shared(priority).submit(
       { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isReported: true
     ).isAccepted {}

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// 1. Each scheduled action produces one result: its return value, or the error that it threw. An action that was disposed before it started
-///    produces `CancellationError`. An action that its scheduler dropped produces ``SchedulerError/stopped``.
+///    produces `CancellationError`. An action that its scheduler refused or dropped produces ``SchedulerError/stopped``.
 /// 2. ``next()`` waits for a result. It returns `nil` when no result remains and no action is unfinished. You may schedule more actions then.
 /// 3. Each result is returned once. Any number of threads and tasks may call ``next()``. The caller sees everything that the action did.
 /// 4. Results that no caller has received are released with the group. Releasing the group cancels nothing.
@@ -18,15 +18,15 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public typealias Element = Result<Value, any Error>
 
   private struct State: Sendable {
-    var pending = 0  // the number of actions that have not ended
-    var results: ArraySlice<Element> = []
+    var pending = 0  // the number of actions that have not produced their result
+    var results: ArraySlice<Element> = []  // not received yet, the oldest first
     /// Waiting tasks, in order of arrival. Empty while there are results.
     var waiters = FairList<Waiter>()
   }
 
   private let state = Protected(State())
-  private let changed = UnfairLock.Condition()  // threads in `next` wait for it
-  fileprivate let members = ActionGroup()
+  private let changed = UnfairLock.Condition()  // signalled when a thread that blocks in `next` can return
+  fileprivate let members = ActionGroup()  // the unfinished actions, for `cancelAll`
 
   /// Creates an empty group.
   public init() {}
@@ -41,9 +41,10 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
   ) -> any Disposable {
-    state.withLock { $0.pending += 1 }
+    state.withLock { $0.pending += 1 }  // before the submission, in which the action may run and end
     return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token
+      // a refusal prints no line, because it is the action's result
       token.follow(withoutRefusalLine { scheduler.schedule { member.run() } })
       return token
     }
@@ -58,37 +59,37 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// Whether all actions have ended and all results have been returned.
   public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
 
-  /// Ends one action. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. If no action
-  /// is unfinished any more, resumes all other waiters with nil.
+  /// Called once for each action, with its result. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. If
+  /// all actions have ended, resumes the other waiting tasks with nil.
   fileprivate func end(with result: Element) {
-    let (next, others, isLast) = state.withLock { state in
+    let (receiver, others, isLast) = state.withLock { state in
       state.pending -= 1
-      var next: Waiter?
-      while next == nil, let first = state.waiters.popFirst() {
-        if first.claim() { next = first }  // claim returns false if the task was cancelled
+      var receiver: Waiter?  // the task that gets `result`
+      while receiver == nil, let first = state.waiters.popFirst() {
+        if first.claim() { receiver = first }  // claim returns false if the task was cancelled
       }
-      if next == nil { state.results.append(result) }
+      if receiver == nil { state.results.append(result) }
       let isLast = state.pending == 0  // no action is unfinished
       var others: [Waiter] = []  // waiters for which no result remains
       while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
-      return (next, others, isLast)
+      return (receiver, others, isLast)
     }
-    next?.finish(.success(result))
+    receiver?.finish(.success(result))
     for other in others { other.finish(.success(nil)) }
-    // no task received `result`: wake one thread
-    if isLast { changed.broadcast() } else if next == nil { changed.signal() }
+    // the last result: all blocked threads can return; a stored result: one can
+    if isLast { changed.broadcast() } else if receiver == nil { changed.signal() }
   }
 
-  /// A task that waits in `next`.
+  /// A task that is suspended in `next`. The thread that wins `claim` resumes it: one that ends an action, or the task's cancellation.
   private final class Waiter: @unchecked Sendable {
     // Unchecked, because of `entry`: the lock of the group's state guards it.
     private let resumption = Resumption<Element?>()
     @exclusivity(unchecked) var entry: Int?  // the key in `waiters`, while listed
 
     var isOver: Bool { resumption.isOver }
-    func claim() -> Bool { resumption.claim() }  // true for one caller: that caller must call `finish`
+    func claim() -> Bool { resumption.claim() }  // true for the first caller, which must then call `finish`
     func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void) async -> Element? {
-      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // it never ends with an error
+      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // `finish` is never given an error
     }
     func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
   }
@@ -119,10 +120,10 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     try orTimeout(state.withLock(on: changed, until: deadline, when: Self.canReturn) { $0.results.popFirst() })
   }
 
-  /// Whether `next` can return: there is a result, or no action is unfinished.
+  /// Whether `next` can return: there is a result, or no action is unfinished (then it returns nil).
   private static func canReturn(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
 
-  /// Unwraps the outcome of a timed wait: outer nil: the wait timed out, and this throws `timeout`; inner nil: no result remains.
+  /// Unwraps what a timed wait returned. `nil`: the wait timed out, and this throws `timeout`. `.some(nil)`: no result remains, and this returns nil.
   private func orTimeout(_ found: Element??) throws(SchedulerError) -> Element? {
     guard let found else { throw .timeout }
     return found
@@ -136,7 +137,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
       await waiter.outcome(isolation: isolation) { enqueue(waiter) }
-    } onCancel: {
+    } onCancel: {  // resumes the task with nil, unless it is given a result, and removes it from `waiters`
       if waiter.claim() { waiter.finish(.success(nil)) }
       state.withLock { state in
         if let entry = waiter.entry.take() { state.waiters.remove(entry) }
@@ -161,11 +162,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Adds `waiter` to the waiting tasks. If `next` can return, finishes `waiter` instead.
+  /// Adds `waiter` to the waiting tasks. If `next` can return, resumes it at once with the oldest result, or with nil if none remains.
   private func enqueue(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
       guard Self.canReturn(state) else {
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // over: the task was cancelled already
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // over: cancelled already
         return nil
       }
       return waiter.claim() ? .some(state.results.popFirst()) : nil
@@ -190,7 +191,7 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   }
 }
 
-/// A member of a ResultGroup. It reports one result: at the end of its run, or when it is released without a run.
+/// An action of a ResultGroup. It reports one result: at the end of its run, or when its closure is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let results: ResultGroup<Value>
@@ -204,12 +205,13 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   }
 
   deinit {
-    guard action.take() != nil else { return }  // nil: the action has run and its result was reported
+    guard action.take() != nil else { return }  // nil: `run` has reported the result
     let isDisposed = token.isDisposed
     token.end()
     results.end(with: .failure(isDisposed ? CancellationError() : SchedulerError.stopped))
   }
 
+  /// Runs the action, and reports its result after the captures are released. Then leaves the group.
   func run() {
     let result = callOnce()
     token.end()
@@ -221,6 +223,6 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   @inline(never)
   private func callOnce() -> Result<Value, any Error> {
     let action = action.take()!
-    return Result { try withRefusalLine(action) }
+    return Result { try withRefusalLine(action) }  // refusals of what the action submits are printed, unlike its own
   }
 }

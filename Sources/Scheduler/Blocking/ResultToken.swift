@@ -19,12 +19,12 @@ final class ResultToken: Disposable {
   /// The disposable of the scheduled action. Written once, before another thread has the token.
   nonisolated(unsafe) private var scheduled: (any Disposable)?
 
-  /// Sets the disposable of the scheduled action. Call this once.
+  /// Sets the disposable of the scheduled action, which `dispose` disposes. Call this once.
   func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }
 
-  func end() { isOver.store(true, ordering: .releasing) }  // RT1: release; pairs with isDisposed
-
-  var isDisposed: Bool { isOver.load(ordering: .acquiring) }  // RT1: acquire; pairs with end
+  /// Called at the end of the run, and by a disposal.
+  func end() { isOver.store(true, ordering: .releasing) }  // RT1: release; what came before is visible after isDisposed
+  var isDisposed: Bool { isOver.load(ordering: .acquiring) }  // RT1: acquire; if true, sees what came before `end`
 
   func dispose() {
     end()

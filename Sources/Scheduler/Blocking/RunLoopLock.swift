@@ -1,13 +1,13 @@
 // Blocks a thread until `stop` is called, and runs the thread's loop meanwhile.
 //
 // States, under the lock
-//   `hasBegun`, `isStopped`, `isClosed`: final, in any order, except that `isClosed` implies `hasBegun`
+//   `hasBegun`, `isStopped`, `isClosed`: false, then true, which is final; in any order, except that `isClosed` implies `hasBegun`
 //   `loop`, `activation`: set while the waiting thread runs that loop
 // Invariants
 //   RL1  stop() ends the run of its own lock and no other run, whether it is called before, during or after that run.
 //   RL2  Accepted actions are performed before the run returns, in order; refused actions are released.
 //   RL3  Other threads use `loop` and `activation` under the lock only. Both are cleared before the loop and the activation are freed.
-//   RL4  The waiter sees everything before the stop.
+//   RL4  The waiting thread sees everything that was done before the stop.
 //   RL5  The timeout is never early. If stop() is called before the timeout, run() does not report a timeout.
 //   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
@@ -37,29 +37,29 @@ public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
-  /// A dispatched action, and the task that was submitted to wake the loop (nil: no loop ran yet, so none was submitted).
+  /// A dispatched action, and the task that was submitted to the loop to wake it (nil: no loop ran yet, so none was submitted).
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
-  // Unchecked, because of the pointers: see RL3.
+  // Unchecked, because of the pointers, which other threads use under the lock only (RL3).
   private struct State: @unchecked Sendable {
     var hasBegun = false  // `run` was called
     var isStopped = false  // `stop` was called
     var isClosed = false  // the wait has ended, and accepts no more actions
     var enclosingTarget: UnsafeMutablePointer<csched_target>?  // the target whose job called `run`; `nil` if no job did
     var loop: OpaquePointer?  // the loop that the waiting thread runs; nil before and after
-    // identifies this lock's run of the loop: `stop` ends only this run
+    // identifies this lock's run of `loop`, so that `stop` ends only this run; nil before and after the run
     var activation: UnsafeMutablePointer<csched_activation>?
     private var actions: [Dispatched?] = []  // nil: performed
     private var next = 0  // the index of the first action in `actions` that has not been performed
 
-    var count: Int { actions.count - next }
+    var count: Int { actions.count - next }  // the dispatched actions that have not been performed
 
     mutating func add(_ action: @escaping @Sendable () -> Void, waking wake: ClosureTask?) {
       actions.append((action, wake))
       Counted.closures(1)  // for the diagnostic count
     }
 
-    /// Removes and returns the first action that has not been performed, or nil if there is none.
+    /// Removes and returns the oldest action that has not been performed, or nil if there is none.
     mutating func takeFirst() -> Dispatched? {
       guard next < actions.count else { return nil }
       let first = actions[next].take()
@@ -75,8 +75,7 @@ public final class RunLoopLock: Sendable {
   /// - Parameter timeout: how long ``run()`` waits at most, from its start. `nil`, or more than the clock can hold, waits without limit.
   ///   Zero or less performs what was dispatched before, and does not wait.
   public init(timeout: Duration? = nil) { self.timeout = timeout }
-
-  deinit { Counted.closures(-state.withLock { $0.count }) }
+  deinit { Counted.closures(-state.withLock { $0.count }) }  // the actions that were dispatched and never performed
 
   /// Performs `action` on the thread in ``run()``, before ``run()`` returns, in the order of the calls. Call this on any thread, before or during
   /// the run. If `action` schedules actions on ``CurrentThreadScheduler``, they run after `action`.
@@ -91,7 +90,8 @@ public final class RunLoopLock: Sendable {
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
-      state.add(action, waking: state.loop.map { submitNext(to: $0) })  // the task wakes the loop
+      // if a loop runs, the task wakes it and performs the action
+      state.add(action, waking: state.loop.map { submitNext(to: $0) })
       return true
     }
   }
@@ -115,8 +115,8 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Waiting
 
-  /// Performs `first` like a dispatched action, and waits. At the timeout, calls `givesUp`: if it returns true, the wait ends; if false, the wait
-  /// continues until the stop. Returns whether `stop` was called.
+  /// Performs `first` like a dispatched action, and waits for `stop`. At the timeout, asks `givesUp`: true: the wait ends; false: it continues until
+  /// `stop` is called. Returns whether `stop` was called.
   @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
@@ -125,7 +125,7 @@ public final class RunLoopLock: Sendable {
     }
     if isSecond { misuse("RunLoopLock.run", "called a second time. Make a RunLoopLock for each wait.") }
     let deadline = timeout?.deadline ?? csched_time.max
-    // actions that wait in this thread's trampoline do not run during the wait
+    // the actions that wait in this thread's trampoline do not run during the wait; they run after it
     var savedTrampoline = csched_trampoline_aside()
     csched_trampoline_set_aside(&savedTrampoline)
     defer { csched_trampoline_put_back(&savedTrampoline) }
@@ -133,16 +133,16 @@ public final class RunLoopLock: Sendable {
     inTrampoline(first)
     var isOver = false
     if let loop = Self.loopHere() { isOver = wait(in: loop, until: deadline, givesUp: givesUp) }
-    if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }  // this thread has no loop, or its loop was closed
-    state.withLock { $0.isClosed = true }
-    while performNext() {}  // RL2: accepted before the close
+    if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }  // this thread runs no loop, or its loop was closed
+    state.withLock { $0.isClosed = true }  // `dispatch` refuses actions from now on
+    while performNext() {}  // RL2: the actions that were accepted before
     return isStopped
   }
 
-  /// Returns the loop that belongs to this thread; nil if there is none.
+  /// Returns the loop that this thread runs: on the main thread the main loop, running or not; elsewhere nil if no loop runs.
   private static func loopHere() -> OpaquePointer? {
     guard MainCore.isHere else { return csched_loop_current() }
-    MainCore.shared.requireMain("run")
+    MainCore.shared.requireMain("run")  // attaches the main loop to this thread if needed
     return MainCore.shared.loop
   }
 
@@ -156,11 +156,12 @@ public final class RunLoopLock: Sendable {
       csched_activation_init(activation, loop)
       let dispatched = state.withLock { state in
         (state.loop, state.activation) = (loop, activation)
-        if state.isStopped { csched_activation_end_run(activation) }  // RL1: stop() was called before the run
+        // RL1: a stop before the run ends the run at its start
+        if state.isStopped { csched_activation_end_run(activation) }
         return state.count
       }
-      defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }
-      for _ in 0..<dispatched { perform(on: loop) }  // `dispatch` submits later actions to the loop
+      defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }  // RL3: before `activation` leaves the stack
+      for _ in 0..<dispatched { perform(on: loop) }  // later actions are tasks in the loop, which `dispatch` submits
       return run(loop, activation, until: deadline, givesUp: givesUp)
     }
   }
@@ -172,7 +173,7 @@ public final class RunLoopLock: Sendable {
   ) -> Bool {
     var deadline = deadline
     var outerRunMustEnd = false
-    csched_pool_blocking_begin()
+    csched_pool_blocking_begin()  // if this is a pool thread, another thread replaces it until the end call
     defer {
       csched_pool_blocking_end()
       if outerRunMustEnd { csched_loop_end_run(loop) }
@@ -181,7 +182,7 @@ public final class RunLoopLock: Sendable {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        // csched_loop_end_run meant the enclosing run of this loop: repeat the call after this wait
+        // csched_loop_end_run was called, which is meant for the enclosing run of this loop: repeat that call after this wait
         outerRunMustEnd = true
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
@@ -191,25 +192,26 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Waits in a new loop, to which only this lock submits. For threads without a loop.
+  /// Waits in a new loop, to which only this lock submits. For a thread that runs no loop.
   private func waitInOwnLoop(until deadline: csched_time, givesUp: () -> Bool) {
     var created: OpaquePointer?
     guard csched_loop_create(&created) == 0, let loop = created else {
       misuse("RunLoopLock.run", "no memory for a loop")
     }
     defer { csched_loop_destroy(loop) }
-    _ = wait(in: loop, until: deadline, givesUp: givesUp)
+    _ = wait(in: loop, until: deadline, givesUp: givesUp)  // discarded: the caller reads `isStopped`
   }
 
   // MARK: Performing
 
-  /// Performs the next dispatched action as a job of `loop`, so that a nested wait in the action runs the same loop.
+  /// Performs the next dispatched action so that a wait nested in the action runs `loop` too. If `loopHere` does not find `loop`, because this
+  /// thread does not run it yet, performs the action as a job of `loop`.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
     } else {
       submitNext(to: loop)
-      csched_loop_run_ready(loop, 1)
+      csched_loop_run_ready(loop, 1)  // runs that one job
     }
   }
 
@@ -226,20 +228,20 @@ public final class RunLoopLock: Sendable {
   private func performNext() -> Bool {
     guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
-    wake?.dispose()  // RL6: the task that woke the loop may still be queued there
+    wake?.dispose()  // RL6: the task that wakes the loop for this action may still be queued there
     return true
   }
 
   /// Calls `body` inside the scheduler that was current at the call of `run`, or else inside the thread's own scheduler. Then runs the actions
   /// that `body` scheduled on ``CurrentThreadScheduler``.
   private func inTrampoline(_ body: () -> Void) {
-    let isOutermost = csched_trampoline_enter()
+    let isOutermost = csched_trampoline_enter()  // false: a trampoline is open already, and runs these actions later
     let trampoline = CurrentThreadScheduler.instance.core
     if let enclosingTarget = state.withLock({ $0.enclosingTarget }) {
       TargetCore.run(body, inside: enclosingTarget)
     } else {
       (MainCore.isHere ? MainCore.shared : trampoline).run(body)
     }
-    if isOutermost { trampoline.run { csched_trampoline_leave() } }  // runs the waiting actions
+    if isOutermost { trampoline.run { csched_trampoline_leave() } }  // runs the actions that wait in the trampoline
   }
 }

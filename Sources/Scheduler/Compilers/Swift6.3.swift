@@ -6,7 +6,7 @@
 // Invariants
 //   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one frees its own table.
 // Orderings
-//   entries: the release in `make`, which publishes the table, pairs with the acquire in `pointer`
+//   entries: the release in `makeTable`, which publishes the table, pairs with the acquire in `nodeType`
 // Checked by: "jobs of many threads come to a scheduler that has had none".
 // Models: swift/executors/late_jobs.swift.
 
@@ -16,14 +16,14 @@
   @_spi(ExperimentalCustomExecutors) import _Concurrency
 
   extension TaskJob {
-    /// The offset in bytes of the two words in a job: behind the object header.
+    /// The offset in bytes of the executor's two words in a job: behind the object header.
     private static var offset: Int { 16 }
 
-    /// Submits the job as a node to its scheduler's core. Returns false, and does nothing, if `core` is not the scheduler's own core, or if the
-    /// job's two words are not at the expected offset.
+    /// Submits the job to its scheduler's core, as a node in the job's two words. Returns false, and does nothing, if `core` is not the scheduler's
+    /// own core, or if these words are not at the expected offset.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
-        guard scheduler.core === core, let type = scheduler.jobTypes.pointer(of: self) else { return false }
+        guard scheduler.core === core, let type = scheduler.jobTypes.nodeType(of: self) else { return false }
         let words = Self.address(of: job) + Self.offset
         let node = words.initializeMemory(as: csched_node.self, repeating: csched_node(next: nil, type: type), count: 1)
         csched_target_submit_node(core.target, node)
@@ -42,6 +42,7 @@
       unsafeBitCast(job, to: UnsafeMutableRawPointer.self)
     }
 
+    /// Returns the job that contains `node`.
     private static func job(of node: UnsafeMutablePointer<csched_node>) -> UnownedJob {
       unsafeBitCast(UnsafeMutableRawPointer(node) - offset, to: UnownedJob.self)
     }
@@ -52,52 +53,56 @@
       self.init(Self.job(of: node), on: entry.pointee.scheduler, entry.pointee.kind)
     }
 
+    /// The core's `run` callback of a node. `submit` has added the job to the diagnostic count.
     fileprivate func runInPlace() {
       Counted.jobs(-1)
-      runInTag()
+      runInsideMarker()
     }
 
-    /// Runs a job of kind ``Kind/ofAll``: these are the most frequent, and the scheduler need not be read from the table.
-    fileprivate static func runOfAll(_ node: UnsafeMutablePointer<csched_node>) {
+    /// As `runInPlace`, for the most frequent kind ``Kind/ofGlobal``, tasks without a preferred executor: the scheduler need not be read from the table.
+    fileprivate static func runGlobalJob(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
-      runOfAll(job(of: node))
+      runGlobalJob(job(of: node))
     }
 
+    /// The core's `drop` callback of a node: resubmits the job elsewhere, because a task's job must run.
     fileprivate func dropInPlace(_ reason: csched_drop_reason) {
       Counted.jobs(-1)
       scheduler.core.takeBack(self, wasRefused: reason == CSCHED_DROP_REFUSED)
     }
   }
 
-  /// The table of a scheduler's node types, one for each kind of job, made with the scheduler's first job. A node's type identifies the scheduler.
+  /// The table of a scheduler's node types, one for each kind of job, made for the scheduler's first job. So a node's type, the address of its entry,
+  /// identifies the scheduler and the kind.
   struct JobTypes: ~Copyable, @unchecked Sendable {
     // Unchecked, because of the pointer. The table never changes, and lives as long as this value.
     fileprivate struct Entry {
-      let type: csched_node_type
+      let type: csched_node_type  // first field: its address is that of the entry
       let scheduler: Unmanaged<SchedulerTarget>
       let kind: TaskJob.Kind
     }
-    private let entries = Atomic<UnsafeMutablePointer<Entry>?>(nil)
+    private let entries = Atomic<UnsafeMutablePointer<Entry>?>(nil)  // the table; nil until the first job
 
     deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread reads the table now
 
     /// Returns the node type of `job`, a job of this scheduler. Returns nil if `hasWordsInPlace` is false.
-    @inline(__always) fileprivate func pointer(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
-      guard let made = entries.load(ordering: .acquiring) ?? make(for: job) else { return nil }  // JW1: pairs with make
+    @inline(__always) fileprivate func nodeType(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
+      // JW1: pairs with makeTable
+      guard let made = entries.load(ordering: .acquiring) ?? makeTable(for: job) else { return nil }
       return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
     }
 
     /// Makes and publishes the table. Returns nil if `hasWordsInPlace` is false.
-    @inline(never) private func make(for job: TaskJob) -> UnsafeMutablePointer<Entry>? {
+    @inline(never) private func makeTable(for job: TaskJob) -> UnsafeMutablePointer<Entry>? {
       guard job.hasWordsInPlace else { return nil }
       let made = UnsafeMutablePointer<Entry>.allocate(capacity: TaskJob.Kind.allCases.count)
       for kind in TaskJob.Kind.allCases {
         var type = csched_node_type(
           run: { TaskJob($0!).runInPlace() }, drop: { TaskJob($0!).dropInPlace($1) }, kind: UInt(CSCHED_NODE))
-        if kind == .ofAll { type.run = { TaskJob.runOfAll($0!) } }
+        if kind == .ofGlobal { type.run = { TaskJob.runGlobalJob($0!) } }
         (made + Int(kind.rawValue)).initialize(to: Entry(type: type, scheduler: job.executor, kind: kind))
       }
-      // JW1: pairs with the acquire in `pointer`
+      // JW1: publishes the table; pairs with the acquire in `nodeType`
       let (isFirst, found) = entries.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
       guard isFirst else {
         made.deallocate()

@@ -1,5 +1,4 @@
-/// Limits how many async bodies run at a time. A body counts from its start to its end, also while it is suspended. Bodies start in the order in
-/// which they were submitted.
+/// Limits how many async bodies run at a time. A body counts from its start to its end, also while suspended. Bodies start in submission order.
 ///
 /// ```swift
 /// let limit = AsyncLimit(4)
@@ -19,13 +18,13 @@
 ///
 /// 1. A body that waits for another body of the same limit may wait for ever: all running bodies may be such bodies.
 /// 2. A task that is cancelled before its body starts stops waiting at once, and its body is not called.
-/// 3. The limit may be released while bodies wait or run.
+/// 3. If the limit is released, bodies that wait or run continue.
 public final class AsyncLimit: Sendable {
-  /// How many bodies run at a time.
+  /// The greatest number of bodies that run at a time.
   public let most: Int
   /// Where bodies without an actor of their own run; `nil` for the executor of the calling task.
   public let scheduler: (any SchedulerType & TaskExecutor)?
-  private let permits: AsyncUnits  // one for each body that may run
+  private let permits: AsyncUnits  // `most` units: a body holds one from before its start until its end
 
   /// Creates a limit.
   ///
@@ -33,7 +32,7 @@ public final class AsyncLimit: Sendable {
   ///   - most: how many bodies may run at a time, from 1 to 2^31 - 1. Another number stops the process with a message.
   ///   - scheduler: where bodies without an actor of their own run; `nil` for the executor of the calling task.
   public init(_ most: Int, on scheduler: (any SchedulerType & TaskExecutor)? = nil) {
-    if checked(most, "AsyncLimit.init", "bodies") == 0 {
+    if checked(most, "AsyncLimit.init", "bodies") == 0 {  // `checked` stops the process for a number out of range
       misuse("AsyncLimit.init", "a limit of 0 would run nothing. Give one of 1 or more.")
     }
     self.most = most
@@ -51,7 +50,8 @@ public final class AsyncLimit: Sendable {
   public func run<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    if try !permits.takeFast(1) { try await permits.outcome(of: permits.request(1), isolation: isolation) }
+    // waits for a permit
+    if try !permits.takeIfFree(1) { try await permits.outcome(of: permits.request(1), isolation: isolation) }
     return try await call(isolation: isolation, body)
   }
 
@@ -68,7 +68,8 @@ public final class AsyncLimit: Sendable {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    if try !permits.takeFast(1) {
+    if try !permits.takeIfFree(1) {
+      // waits for a permit
       try await permits.outcome(of: permits.request(1), Deadline(deadline, clock), isolation: isolation)
     }
     return try await call(isolation: isolation, body)
@@ -79,18 +80,17 @@ public final class AsyncLimit: Sendable {
   /// - Parameters:
   ///   - priority: the task's priority; `nil` for the caller's.
   ///   - body: the work, called once, in the returned task.
-  /// - Returns: the task, whose value is the result of `body`. Cancel it to withdraw a body that has not started: the task then throws
-  ///   `CancellationError`.
+  /// - Returns: the task, whose value is the result of `body`. If it is cancelled before `body` starts, it throws `CancellationError`.
   @discardableResult
   public func submit<Value: Sendable>(
     priority: TaskPriority? = nil,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
-    let ticket = permits.request(1)
+    let ticket = permits.request(1)  // before the task exists, so that bodies start in the order of these calls
     return Task(executorPreference: scheduler, priority: priority) { [permits] in
       try await permits.outcome(of: ticket, isolation: nil)
       defer { permits.give(1) }
-      try Task.checkCancellation()
+      try Task.checkCancellation()  // the task may have been cancelled after it got the permit
       return try await body()
     }
   }
@@ -101,14 +101,15 @@ public final class AsyncLimit: Sendable {
   /// The number of bodies that wait at this instant, for diagnostics.
   public var waitingCount: Int { permits.counts.waiters }
 
+  /// Calls `body` on `scheduler` for a task that holds a permit. Then gives the permit back.
   private func call<Value>(
     isolation: isolated (any Actor)?, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
-    defer { permits.give(1) }  // acquired by the caller
-    try Task.checkCancellation()
+    defer { permits.give(1) }
+    try Task.checkCancellation()  // the task may have been cancelled after it got the permit
     guard let scheduler else { return try await body() }
     nonisolated(unsafe) let value = try await withTaskExecutorPreference(scheduler, operation: body)
-    return value  // `body` returned it as `sending`
+    return value  // `nonisolated(unsafe)` is safe: `body` returned the value as `sending`
   }
 }
 

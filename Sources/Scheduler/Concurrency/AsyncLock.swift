@@ -8,7 +8,7 @@
 /// }
 /// ```
 ///
-/// An actor runs other calls while one of its functions is suspended. An `AsyncLock` does not: the task holds it until the closure returns.
+/// An actor runs other calls while one of its functions is suspended. With an `AsyncLock` the task has the value until the closure returns.
 ///
 /// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled stops waiting at once.
 /// 2. A task that gets the lock sees everything that was done under it.
@@ -20,8 +20,8 @@
 /// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Without `await` inside, ``Protected`` is faster.
 public final class AsyncLock<Value: ~Copyable> {
   private let permit = AsyncUnits(1)  // the one unit is free while no task has the lock
-  private let holder = LockHolder()
-  /// Allocated separately: the access to a stored property could not last across a suspension.
+  private let holder = LockHolder()  // records which task has the lock
+  /// The value. Allocated separately, because the access to a stored property could not last across a suspension.
   private let value: UnsafeMutablePointer<Value>
 
   /// Creates a lock around `value`, to which no other code may have a reference.
@@ -48,7 +48,8 @@ public final class AsyncLock<Value: ~Copyable> {
   public func withLock<Result: ~Copyable>(
     isolation: isolated (any Actor)? = #isolation, _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
-    if try !permit.takeFast(1) { try await permit.outcome(of: request(), isolation: isolation) }
+    // waits for the lock
+    if try !permit.takeIfFree(1) { try await permit.outcome(of: request(), isolation: isolation) }
     holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
@@ -67,8 +68,8 @@ public final class AsyncLock<Value: ~Copyable> {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
-    if try !permit.takeFast(1) {
-      try await permit.outcome(of: request(), Deadline(deadline, clock), isolation: isolation)
+    if try !permit.takeIfFree(1) {
+      try await permit.outcome(of: request(), Deadline(deadline, clock), isolation: isolation)  // waits for the lock
     }
     holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
@@ -94,14 +95,14 @@ public final class AsyncLock<Value: ~Copyable> {
   /// The number of tasks that wait at this instant, for diagnostics.
   public var waiterCount: Int { permit.counts.waiters }
 
-  /// Makes the current task wait for the lock, which was not free. Throws `deadlock` if that task has the lock.
+  /// Requests the lock, which was not free, for the current task. The caller then waits for the outcome. Throws `deadlock` if this task has the lock.
   private func request() throws -> AsyncUnits.Ticket {
     if !holder.willWait() { throw SchedulerError.deadlock }
     return permit.request(1)
   }
 
   private func unlock() {
-    holder.willUnlock()
+    holder.willUnlock()  // first: with the permit another task may become the holder
     permit.give(1)
   }
 }
@@ -109,15 +110,15 @@ public final class AsyncLock<Value: ~Copyable> {
 // Unchecked, because the compiler does not know that one task at a time uses `value`. `Value` need not be Sendable: it is sent in and out.
 extension AsyncLock: @unchecked Sendable where Value: ~Copyable {}
 
-/// Records the task that has an ``AsyncLock``, and raises its priority.
+/// Records the task that has an ``AsyncLock``, and raises this task's priority to that of the tasks that wait for the lock.
 private final class LockHolder: @unchecked Sendable {
   // Unchecked, because the compiler does not know that `lock` guards the fields.
   private let lock = UnfairLock()
-  /// The address of the task that has the AsyncLock and so has not ended; 0: none. (Each access to an `UnsafeCurrentTask` would retain the task.)
+  /// The task that has the AsyncLock, and so has not ended; 0: none. An address, because each access to an `UnsafeCurrentTask` would retain the task.
   @exclusivity(unchecked) private var task: UInt = 0
-  /// The highest priority of the waiting tasks; 0: none. It may be that of a task that waits no longer.
+  /// The highest raw priority of the waiting tasks; 0: none waits. It may be the priority of a task that no longer waits.
   @exclusivity(unchecked) private var waitersPriority: UInt8 = 0
-  /// The number of threads that are raising the priority of `task`.
+  /// The number of threads that are raising the priority of `task` at this moment.
   @exclusivity(unchecked) private var escalations = 0
   private let escalated = UnfairLock.Condition()  // signalled when `escalations` decreases
 
@@ -129,7 +130,7 @@ private final class LockHolder: @unchecked Sendable {
     let current = Self.current
     lock.lock()
     task = current
-    if !hasWaiters { waitersPriority = 0 }
+    if !hasWaiters { waitersPriority = 0 }  // it was the priority of tasks that no longer wait
     if waitersPriority == 0 { lock.unlock() } else { escalateAndUnlock() }
   }
 
@@ -141,12 +142,12 @@ private final class LockHolder: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Called before the current task waits. Raises the priority of `task` to that of the current task; later tasks get it in `didLock`.
+  /// Called before the current task waits. Raises the priority of `task` to that of the current task; for later holders `didLock` raises it.
   /// Returns false, without an effect, if the current task has the AsyncLock itself.
   @inline(never) func willWait() -> Bool {
     let current = Self.current, priority = Task.currentPriority.rawValue
     lock.lock()
-    if current != 0, task == current {
+    if current != 0, task == current {  // deadlock
       lock.unlock()
       return false
     }
@@ -155,14 +156,14 @@ private final class LockHolder: @unchecked Sendable {
     return true
   }
 
-  /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Not under `lock`, because the runtime calls user handlers.
+  /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Unlocks before the raise, because the runtime then calls user handlers.
   private func escalateAndUnlock() {
     #if compiler(>=6.2)
       if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
         let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)
         if holder.priority < priority {
           escalations += 1
-          lock.unlock()  // `willUnlock` now waits for this thread, so the task stays valid
+          lock.unlock()  // `willUnlock` waits while `escalations` is not 0, so the task stays valid
           holder.escalatePriority(to: priority)
           lock.lock()
           escalations -= 1

@@ -5,7 +5,7 @@
 /// let page = try await connections.withUnits { try await fetch(url) }
 /// ```
 ///
-/// 1. A free unit goes to the first waiter; no other task can take it. If it needs more units than are free, later waiters wait too.
+/// 1. A free unit goes to the first waiter; no other task can take it. While the first waiter needs more units than are free, later waiters wait too.
 /// 2. A task that is cancelled stops waiting at once, and takes no unit.
 /// 3. The task that gets a unit sees everything that happened before the signal of that unit.
 /// 4. Any code may signal: a task, an action, a C callback. The waiting task continues on its own actor or executor.
@@ -20,7 +20,7 @@ public final class AsyncSemaphore: Sendable {
   /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1. Another number stops the process with a message.
   public init(units: Int = 0) { self.units = AsyncUnits(Int(checked(units, "AsyncSemaphore.init", "units"))) }
 
-  /// Takes units, suspending the task as long as necessary.
+  /// Takes units. Suspends the task until they are free and all earlier waiters have theirs.
   ///
   /// - Parameters:
   ///   - count: how many units, all at once.
@@ -28,11 +28,12 @@ public final class AsyncSemaphore: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled before it has the units.
   public func wait(_ count: Int = 1, isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
-    if try units.takeFast(count) { return }
+    if try units.takeIfFree(count) { return }
+    // Without a deadline, `outcome` throws no other error than a cancellation.
     do { try await units.outcome(of: units.request(count), isolation: isolation) } catch { throw CancellationError() }
   }
 
-  /// Takes units, suspending the task until `deadline` at the latest.
+  /// Takes units as ``wait(_:isolation:)`` does, but waits until `deadline` at the latest.
   ///
   /// - Parameters:
   ///   - count: how many units, all at once.
@@ -45,7 +46,7 @@ public final class AsyncSemaphore: Sendable {
     isolation: isolated (any Actor)? = #isolation
   ) async throws {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
-    if try units.takeFast(count) { return }
+    if try units.takeIfFree(count) { return }
     try await units.outcome(of: units.request(count), Deadline(deadline, clock), isolation: isolation)
   }
 
@@ -60,7 +61,7 @@ public final class AsyncSemaphore: Sendable {
   ///
   /// - Parameter count: the number of units, from 0 to 2^31 - 1.
   public func signal(_ count: Int = 1) {
-    guard units.give(Int(checked(count, "AsyncSemaphore.signal", "units"))) else {
+    guard units.give(Int(checked(count, "AsyncSemaphore.signal", "units"))) else {  // false: too many would be free
       misuse("AsyncSemaphore.signal", "more than 2147483647 units would be free. Signal once for each wait.")
     }
   }
@@ -77,7 +78,7 @@ public final class AsyncSemaphore: Sendable {
     _ count: Int = 1, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {
     let number = Int(checked(count, "AsyncSemaphore.withUnits", "units"))
-    if try !units.takeFast(number) { try await units.outcome(of: units.request(number), isolation: isolation) }
+    if try !units.takeIfFree(number) { try await units.outcome(of: units.request(number), isolation: isolation) }
     defer { units.give(number) }
     return try await body()
   }

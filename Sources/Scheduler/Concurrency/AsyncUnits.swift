@@ -2,26 +2,27 @@ internal import Synchronization
 
 /// Units that tasks wait for, first in, first out. Each ``AsyncSemaphore``, ``AsyncLock`` and ``AsyncLimit`` has one `AsyncUnits`.
 /// A free unit goes to the first waiting task, and no other task can acquire it. Only code of this file runs under the lock.
-/// Functions that lock are never inlined. The lock's fast path reads a thread-local variable, and an optimised async function may keep its address
-/// across a suspension, after which it runs on another thread.
+/// Functions that lock are never inlined into async functions. The lock's fast path reads a thread-local variable. An optimised async function may
+/// keep the variable's address across a suspension, and then run on another thread.
 final class AsyncUnits: @unchecked Sendable {
   // Unchecked, because the compiler does not know that the lock guards the fields, and those of each `Ticket`.
   private let lock = InlineLock()
-  @exclusivity(unchecked) private var free: Int  // units
-  @exclusivity(unchecked) private var first: Ticket?  // the list of waiting requests, oldest first
-  @exclusivity(unchecked) private unowned(unsafe) var last: Ticket?  // the newest one
+  @exclusivity(unchecked) private var free: Int  // the number of units that no task has acquired
+  @exclusivity(unchecked) private var first: Ticket?  // the oldest waiting request: the head of the list
+  @exclusivity(unchecked) private unowned(unsafe) var last: Ticket?  // the newest waiting request
   private let waiters = Atomic(0)  // the length of the list, changed under the lock
 
+  /// Creates units, all free.
   init(_ units: Int) { free = units }
 
   /// A request for units: in the list while it waits, and with an outcome once it is granted, cancelled or timed out.
   final class Ticket: @unchecked Sendable {
-    // Unchecked: see AsyncUnits.
-    fileprivate let units: Int
+    // Unchecked: the lock of the AsyncUnits guards the fields.
+    fileprivate let units: Int  // how many units are requested
     fileprivate var outcome: Result<Void, any Error>?  // nil while the request waits
     fileprivate var continuation: UnsafeContinuation<Void, Never>?  // nil until the task is suspended
-    fileprivate var next: Ticket?  // in the list, or in a list of tasks to resume
-    fileprivate unowned(unsafe) var previous: Ticket?
+    fileprivate var next: Ticket?  // in the list of waiting requests, or, with an outcome, in a list of tasks to resume
+    fileprivate unowned(unsafe) var previous: Ticket?  // in the list of waiting requests
 
     fileprivate init(_ units: Int) { self.units = units }
   }
@@ -29,15 +30,15 @@ final class AsyncUnits: @unchecked Sendable {
   /// The number of free units, and of requests that wait.
   var counts: (free: Int, waiters: Int) { lock.withLock { (free, waiters.load(ordering: .relaxed)) } }  // a count
 
-  /// Whether a request waits; at once out of date.
+  /// Whether a request waits. The answer may be out of date at once.
   var hasWaiters: Bool { waiters.load(ordering: .relaxed) > 0 }  // a count
 
   /// Acquires `units` if that many are free and no request waits. Returns whether it acquired them.
   @inline(never) func tryTake(_ units: Int) -> Bool { lock.withLock { takeLocked(units) } }
 
-  /// Acquires `units` as ``tryTake(_:)`` does, unless the task is cancelled. If it returns false, call `request`, then `outcome(of:)`.
-  /// Not async, because a call of an async function costs more than all else here.
-  @inline(never) func takeFast(_ units: Int) throws(CancellationError) -> Bool {
+  /// Acquires `units` as ``tryTake(_:)`` does; throws if the task is cancelled. If it returns false, call `request`, then `outcome(of:)`.
+  /// Not async: on this fast path, a call of an async function would cost more than the rest.
+  @inline(never) func takeIfFree(_ units: Int) throws(CancellationError) -> Bool {
     if Task.isCancelled { throw CancellationError() }
     return tryTake(units)
   }
@@ -72,14 +73,14 @@ final class AsyncUnits: @unchecked Sendable {
     }
   }
 
+  /// Returns the outcome of a request that has one.
   @inline(never)
   private func outcome(of ticket: Ticket) -> Result<Void, any Error> { lock.withLock { ticket.outcome! } }
 
-  /// Suspends the task until the request is granted. Throws `CancellationError` if the task is cancelled first, and the error of `deadline` if
-  /// the deadline comes first.
+  /// As `outcome(of:isolation:)`, until `deadline` at the latest. Then throws `SchedulerError.timeout`, or before it the error of the clock.
   func outcome(of ticket: Ticket, _ deadline: Deadline, isolation: isolated (any Actor)?) async throws {
     if deadline.hasPassed() { fail(ticket, SchedulerError.timeout) }
-    let timer = deadline.start { self.fail(ticket, $0) }
+    let timer = deadline.start { self.fail(ticket, $0) }  // a task; it sleeps until the deadline
     defer { timer.cancel() }
     try await outcome(of: ticket, isolation: isolation)
   }
@@ -99,7 +100,7 @@ final class AsyncUnits: @unchecked Sendable {
     return fits
   }
 
-  /// Removes a waiting request from the list, with `error` as its outcome. Does nothing if the request has an outcome.
+  /// Ends a waiting request with `error`: removes it from the list, and resumes its task. Does nothing if the request has an outcome.
   @inline(never) private func fail(_ ticket: Ticket, _ error: any Error) {
     var granted: Ticket?
     lock.withLock {
@@ -107,7 +108,7 @@ final class AsyncUnits: @unchecked Sendable {
       removeLocked(ticket)
       ticket.outcome = .failure(error)
       granted = grantLocked()  // later requests may need fewer units
-      ticket.next = granted  // the failed request's task is resumed first
+      ticket.next = granted  // the failed request becomes the first in the list of tasks to resume
       granted = ticket
     }
     Self.resume(granted)
@@ -115,6 +116,7 @@ final class AsyncUnits: @unchecked Sendable {
 
   // MARK: Under the lock
 
+  /// Acquires `units` if that many are free and no request waits. Returns whether it acquired them.
   private func takeLocked(_ units: Int) -> Bool {
     guard first == nil, free >= units else { return false }
     free -= units
@@ -124,7 +126,7 @@ final class AsyncUnits: @unchecked Sendable {
   /// Grants requests from the first on, while units suffice. Returns the granted requests as a list; the caller resumes their tasks after unlocking.
   private func grantLocked() -> Ticket? {
     var granted: Ticket?
-    unowned(unsafe) var newest: Ticket?
+    unowned(unsafe) var newest: Ticket?  // the last request in the list `granted`
     while let ticket = first, free >= ticket.units {
       free -= ticket.units
       removeLocked(ticket)
@@ -151,7 +153,7 @@ final class AsyncUnits: @unchecked Sendable {
     waiters.subtract(1, ordering: .relaxed)  // a count
   }
 
-  /// Resumes the tasks of the requests in `list`, in order. A task that is not suspended yet checks the outcome itself.
+  /// Resumes the tasks of the requests in `list`, in order. A task that has not stored a continuation yet checks the outcome itself.
   private static func resume(_ list: Ticket?) {
     var each = list
     while let ticket = each {

@@ -5,12 +5,12 @@ final class AwaitedAction<Value>: @unchecked Sendable {
   // Unchecked, because only the thread that has claimed the resumption reads and clears `body`.
   private let resumption: Resumption<Value>
   private var body: (() throws -> Value)?
-  private let target: UnsafeMutablePointer<csched_target>?  // of `scheduler` in `init`
+  private let target: UnsafeMutablePointer<csched_target>?  // the target of `scheduler` in `init`; nil without one
 
   /// - Parameters:
   ///   - resumption: the resumption that receives the outcome of the action.
   ///   - body: the function that ``run()`` calls.
-  ///   - scheduler: the scheduler that the action is submitted to, if resuming the task is the final step of the scheduler's job.
+  ///   - scheduler: the scheduler that the action is submitted to. Requires: the call of ``run()`` is the final step of the scheduler's job.
   init(
     _ resumption: Resumption<Value>, _ body: (() throws -> Value)? = nil, on scheduler: SchedulerTarget? = nil
   ) {
@@ -19,49 +19,48 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     target = scheduler?.core.target
   }
 
-  deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }
+  deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }  // the action was dropped
 
-  /// Calls `body`, unless the wait has already ended by a cancellation or the deadline.
+  /// Calls `body`, and resumes the task with its result or error. Does nothing if a cancellation or the deadline has ended the wait.
   func run(_ body: () throws -> Value) {
     if resumption.claim() { resumption.finish(Result { try withRefusalLine(body) }) }
   }
 
-  /// As `run(_:)`, with the initialiser's body. The body and its captures are released before the task continues.
+  /// As `run(_:)`, with the body given to `init`. The body and its captures are released before the task continues.
   func run() {
-    if resumption.claim() { resumption.finish(takeOutcome(), lastOf: target) }
+    if resumption.claim() { resumption.finish(takeOutcome(), finalStepOf: target) }
   }
 
-  /// Calls and releases the body. Returns its result or error.
+  /// Calls and releases the body. Returns its result or error; `.stopped` without a body.
   private func takeOutcome() -> Result<Value, any Error> {
     guard let body = body.take() else { return .failure(SchedulerError.stopped) }
-    return Result { try withRefusalLine(body) }
+    return Result { try withRefusalLine(body) }  // refusals of what `body` submits are printed
   }
 }
 
 extension ImmediateSchedulerType {
-  /// Suspends the task until the action that `submit` schedules has run or was dropped. Before the action starts, a cancellation of the task or
-  /// `deadline` also ends the wait.
+  /// Suspends the task until the action that `submit` schedules has run or was dropped. Before its start, a cancellation or `deadline` ends the wait.
   func awaiting<Value>(
     isolation: isolated (any Actor)?, deadline: Deadline? = nil, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()  // token: cancels the action
-    let timer = deadline?.start {
+    let timer = deadline?.start {  // does nothing if the action has started
       if resumption.claim() { resumption.finish(.failure($0)) }
       token.dispose()
     }
     defer { timer?.cancel() }
-    // `take` below moves the action out of this frame, so that the thread that runs the action also releases its captures.
+    // Only the scheduler's closure may retain the action: `take` below moves it out of this frame. So the thread that runs it releases its captures.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
-        token.setDisposable(withoutRefusalLine { submit(action.take()!) })
+        token.setDisposable(withoutRefusalLine { submit(action.take()!) })  // a refusal reaches the task as an error
       }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
     }
-    return value  // the only reference to the value
+    return value  // `nonisolated(unsafe)` is safe: this is the only reference to the value
   }
 
   /// Calls `body` as an action of this scheduler, suspends the task until it has returned, and returns its result or throws its error.
@@ -86,7 +85,7 @@ extension ImmediateSchedulerType {
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {
     let donation = PriorityDonation(to: self)
-    defer { donation?.takeBack() }
+    defer { donation?.end() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 
@@ -113,7 +112,7 @@ extension ImmediateSchedulerType {
       throw SchedulerError.timeout
     }
     let donation = PriorityDonation(to: self)
-    defer { donation?.takeBack() }
+    defer { donation?.end() }
     return try await awaiting(isolation: isolation, deadline: deadline, consume body) { action in
       schedule { action.run() }
     }
@@ -124,19 +123,20 @@ extension ImmediateSchedulerType {
   /// - Parameters:
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the function to call, at most once.
+  /// - Returns: the result of `body`. Throws: what the other overload throws.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {
     let donation = PriorityDonation(to: self)
-    defer { donation?.takeBack() }
+    defer { donation?.end() }
     return try await awaiting(isolation: isolation, consume body) { action in schedule { action.run() } }
   }
 }
 
-/// A donation of a waiting task's priority to a scheduler on a pool, until ``takeBack()``: see `csched_target_lend`.
+/// A donation of a waiting task's priority to a scheduler on a pool, until ``end()``: see `csched_target_lend`.
 struct PriorityDonation {
   private let scheduler: SchedulerTarget  // retains the target
-  private let priority: csched_priority
+  private let priority: csched_priority  // the donated priority
 
   /// Donates the current task's priority. Returns nil, and donates nothing, unless `scheduler` is on a pool with a lower priority.
   init?(to scheduler: some ImmediateSchedulerType) {
@@ -147,5 +147,5 @@ struct PriorityDonation {
   }
 
   /// Ends the donation.
-  func takeBack() { csched_target_take_back(scheduler.core.target, priority) }
+  func end() { csched_target_take_back(scheduler.core.target, priority) }
 }

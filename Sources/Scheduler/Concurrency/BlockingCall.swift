@@ -1,11 +1,12 @@
 /// A blocking call that a task waits for. It runs exactly once: in the action that retains this object, or on the thread that drops the action.
 private final class BlockingCall: Sendable {
-  private let body: Protected<(@Sendable () -> Void)?>
+  private let body: Protected<(@Sendable () -> Void)?>  // nil after the call
 
   init(_ body: @escaping @Sendable () -> Void) { self.body = Protected(body) }
 
-  deinit { perform() }  // does nothing if the action has called it
+  deinit { perform() }  // calls `body` if the action was dropped
 
+  /// Calls `body`; does nothing if it has been called.
   func perform() { body.exchange(nil)?() }
 }
 
@@ -13,14 +14,14 @@ private final class BlockingCall: Sendable {
 ///
 /// - Parameters:
 ///   - isolation: the caller's isolation, in which this function runs.
-///   - body: the function to call, on a thread of the shared pool. Meanwhile another thread replaces it there. If the pool accepts no
-///     more work, the thread that drops the action calls `body`.
+///   - body: the function to call, on a thread of the shared pool. Another thread replaces this thread in the pool until `body` returns. If the
+///     pool accepts no more work, the thread that drops the action calls `body`.
 func awaitBlockingCall(isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Void) async {
   await withCheckedContinuation(isolation: isolation) { continuation in
     let call = BlockingCall {
       body()
       continuation.resume()
     }
-    PoolCore.shared(.background).submitOwn { ConcurrentScheduler.withReplacementThread { call.perform() } }
+    PoolCore.shared(.background).submitInternal { ConcurrentScheduler.withReplacementThread { call.perform() } }
   }
 }

@@ -1,14 +1,14 @@
 /// A buffer between a source and the tasks that iterate over its sequence. It stores elements that arrive while no task waits.
-/// `AsyncStream` is not used, because it resumes its task inside the job that yields: see ``Resumption``.
+/// `AsyncStream` is not used: it resumes its task inside the job that yields an element, which may deadlock (``Resumption``).
 final class ElementBuffer<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: ArraySlice<Element> = []
     /// The tasks in `next`, oldest first. Empty while there are elements.
     var waiters: ArraySlice<Resumption<Element?>> = []
-    var isOver = false  // the source has ended
-    var error: (any Error)?  // thrown by one call of `next` after the stored elements
+    var isOver = false  // `end` was called: no element is added
+    var error: (any Error)?  // of `end`; the call of `next` that finds no more elements throws it, once
 
-    /// Returns the outcome of a call of `next`: an element, the error, or a nil element at the end. Returns `nil` if the call must wait.
+    /// Removes and returns what a call of `next` returns: an element, the error, or a nil element at the end. Returns `nil` if the call must wait.
     mutating func take() -> Result<Element?, any Error>? {
       if let first = elements.popFirst() { return .success(first) }
       guard isOver else { return nil }
@@ -19,7 +19,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   private let state = Protected(State())
   private let capacity: Int
   private let merge: @Sendable (_ last: inout Element, _ element: Element) -> Void
-  private let source = SingleAssignmentDisposable()  // of the elements: disposed at the end
+  private let source = SingleAssignmentDisposable()  // stops the source of the elements; `end` disposes it
 
   /// - Parameters:
   ///   - capacity: how many elements to store, at least 1.
@@ -29,7 +29,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     self.merge = merge
   }
 
-  /// Disposes `source` when the sequence ends, or at once if it has ended.
+  /// Stores `source`, which `end` disposes. Disposes it at once if the sequence has ended.
   func follow(_ source: any Disposable) { self.source.setDisposable(source) }
 
   /// Resumes the task that has waited longest with `element`, or stores `element` if no task waits. Does nothing after the end.
@@ -52,7 +52,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     let waiters: ArraySlice<Resumption<Element?>> = state.withLock { state in
       guard !state.isOver else { return [] }
       state.isOver = true
-      state.error = state.waiters.isEmpty ? error : nil  // a waiting task gets it now
+      state.error = state.waiters.isEmpty ? error : nil  // if a task waits, the loop below gives the error to it
       defer { state.waiters = [] }
       return state.waiters
     }
@@ -62,13 +62,14 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     source.dispose()
   }
 
-  /// Suspends the task until there is an element, removes it from the buffer, and returns it. Returns `nil` at the end. A cancellation of the task
-  /// ends the sequence.
+  /// Removes and returns the oldest element; suspends the task until there is one. Returns `nil` at the end, or throws the error of `end` once.
+  /// A cancellation of the task ends the sequence.
   func next(isolation: isolated (any Actor)? = #isolation) async throws -> Element? {
     if let taken = state.withLock({ $0.take() }) { return try taken.get() }
     let resumption = Resumption<Element?>()
     return try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
+        // again: an element may have arrived meanwhile
         let taken: Result<Element?, any Error>? = state.withLock { state in
           let taken = state.take()
           if taken == nil { state.waiters.append(resumption) }
@@ -82,7 +83,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   }
 }
 
-/// The consumer's reference to a buffer. Its release ends the sequence.
+/// The reference of a sequence's consumer to its buffer. The release of this object ends the sequence, and so stops the source.
 final class ElementReader<Element: Sendable>: Sendable {
   let buffer: ElementBuffer<Element>
 

@@ -19,14 +19,14 @@ extension ThreadScheduler: SerialExecutor, TaskExecutor {
 
   /// Returns whether this scheduler and `other` are on the same thread.
   public func isSameExclusiveExecutionContext(other: ThreadScheduler) -> Bool {
-    core.exclusiveRoot === other.core.exclusiveRoot
+    core.exclusiveRoot === other.core.exclusiveRoot  // of a thread: its core
   }
 
-  /// Stops the process with a message unless ``isIsolatingCurrentContext()`` returns true.
+  /// Stops the process with a message unless the caller is on the thread, or in one of its late jobs.
   public func checkIsolated() { requireIsolated() }
 
   /// Returns whether the caller is on the thread, or in one of its late jobs.
-  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+  public func isIsolatingCurrentContext() -> Bool? { core.isCallerIsolated }
 }
 
 extension SerialScheduler: SerialExecutor, TaskExecutor {
@@ -51,20 +51,18 @@ extension SerialScheduler: SerialExecutor, TaskExecutor {
 
   /// Returns whether work of the two queues never runs concurrently: both are on one thread, one targets the other, or both target a third queue.
   public func isSameExclusiveExecutionContext(other: SerialScheduler) -> Bool {
-    core.exclusiveRoot === other.core.exclusiveRoot
+    core.exclusiveRoot === other.core.exclusiveRoot  // the last exclusive target in the chain of targets
   }
 
   /// Stops the process with a message unless the caller is isolated to this queue.
   public func checkIsolated() { requireIsolated() }
 
-  /// Returns whether the caller is in this queue, or in work that never runs concurrently with it: on its thread, or in a queue that it targets or
-  /// that targets it.
-  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+  /// Returns whether the caller is in this queue, or in work that never runs concurrently with it: on its thread, or in a queue above or below it.
+  public func isIsolatingCurrentContext() -> Bool? { core.isCallerIsolated }
 }
 
 extension MainScheduler: SerialExecutor, TaskExecutor {
-  /// Enqueues a job of a task or an actor on the main thread, first in, first out with the actions. It never runs the job at once. Swift's runtime
-  /// calls this.
+  /// Enqueues a job of a task or an actor on the main thread, in order with the actions. Never runs the job at once. Swift's runtime calls this.
   ///
   /// The main actor has its own executor, unless `SchedulerExecutors` has been installed. After ``Schedulers/shutdown(_:)`` jobs run one at a
   /// time, in order, on the pool. If another thread shuts down, the jobs first wait until the main thread has finished its part of the shutdown.
@@ -81,14 +79,14 @@ extension MainScheduler: SerialExecutor, TaskExecutor {
   public func checkIsolated() { requireIsolated() }
 
   /// Returns whether the caller is on the main thread, or on the thread that replaces it in a host.
-  public func isIsolatingCurrentContext() -> Bool? { core.isolatesHere }
+  public func isIsolatingCurrentContext() -> Bool? { core.isCallerIsolated }
 }
 
 extension MainScheduler {
   /// Schedules `action`, which is isolated to the main actor.
   ///
-  /// The main thread, or Dispatch's main queue (module `SchedulerMainLoop`), must run the main scheduler. If a host runs it on another thread,
-  /// Swift stops the process with a message.
+  /// If a host runs the main scheduler on another thread than the main thread, Swift stops the process with a message. Dispatch's main queue (module
+  /// `SchedulerMainLoop`) is allowed.
   ///
   /// - Parameter action: the function to call on the main actor.
   /// - Returns: a disposable that cancels the action before it starts.
@@ -105,7 +103,6 @@ extension ConcurrentScheduler: TaskExecutor {
   /// let thumbnail = await Task(executorPreference: ConcurrentScheduler(priority: .low)) { await decode(image) }.value
   /// ```
   ///
-  /// Inside the job, ``Schedulers/current`` is this scheduler. After a shutdown of the pool, the job runs on the next pool. Enqueueing allocates
-  /// nothing.
+  /// Inside the job, ``Schedulers/current`` is this scheduler. After the pool's shutdown the job runs on the next pool. Enqueueing allocates nothing.
   public func enqueue(_ job: consuming ExecutorJob) { TaskJob(UnownedJob(job), on: self, .concurrent).submit() }
 }

@@ -1,8 +1,7 @@
 // Implements Swift's own executors with the shared pool and the main loop.
 //
 // Invariants
-//   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child, which lacks the pool's
-//        threads, the first caller makes a new pool.
+//   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child the first caller makes a new pool.
 // Orderings
 //   currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
 // Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
@@ -11,8 +10,8 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The implementation of Swift's own executors in the module `SchedulerExecutors`. The shared pool runs all tasks and actors without an executor.
-/// The main loop runs the main actor.
+/// Implements Swift's own executors for the module `SchedulerExecutors`. The shared pool runs tasks and actors without an executor of their own. The
+/// main loop runs the main actor.
 package enum GlobalJobs {
   /// The number of jobs enqueued so far. Counted only if `Diagnostics.isOn`.
   package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0))
@@ -20,12 +19,13 @@ package enum GlobalJobs {
   /// Whether these executors are installed as Swift's own. From then on the pool and the main loop cannot be shut down.
   package static var isInstalled: Bool { csched_main_loop_is_kept_() }
 
+  /// Forbids the shutdown of the pool and the main loop. Called when the executors are installed.
   package static func install() { csched_main_loop_keep_() }
 
   /// Submits `job` to the pool, with the task's priority.
   package static func enqueue(_ job: UnownedJob, priority: UInt8) {
     if Counted.isOn { counts.withLock { $0.onPool += 1 } }
-    TaskJob(job, on: pool(priority), .ofAll).submitOfAll()
+    TaskJob(job, on: pool(priority), .ofGlobal).submitGlobalJob()
   }
 
   /// Submits `job` to the main loop, isolated to the main actor.
@@ -34,23 +34,26 @@ package enum GlobalJobs {
     TaskJob(job, on: MainScheduler.instance, .ofMainActor).submit()
   }
 
-  /// Submits `job` to the pool, to run at `instant` of the monotonic clock or later. With `continuous`, the clock counts system sleep.
+  /// Submits `job` to the pool, to run at `instant` of the monotonic clock, or up to `tolerance` later.
   package static func enqueue(_ job: UnownedJob, priority: UInt8, at instant: MonotonicTime, tolerance: Duration) {
-    submit(TaskJob(job, on: pool(priority), .ofAll), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
+    submit(TaskJob(job, on: pool(priority), .ofGlobal), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
   }
 
+  /// Submits `job` to the pool, to run at `nanoseconds` of the boot clock, which counts system sleep, or up to `tolerance` later.
   package static func enqueue(
     _ job: UnownedJob, priority: UInt8, continuous nanoseconds: UInt64, tolerance: Duration
   ) {
-    submit(TaskJob(job, on: pool(priority), .ofAll), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
+    submit(TaskJob(job, on: pool(priority), .ofGlobal), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
   }
 
+  /// Submits `job` to the main loop, isolated to the main actor, to run at `instant` of the monotonic clock, or up to `tolerance` later.
   package static func enqueueOnMain(_ job: UnownedJob, at instant: MonotonicTime, tolerance: Duration) {
     submit(
       TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance
     )
   }
 
+  /// As the function above, at `nanoseconds` of the boot clock, which counts system sleep.
   package static func enqueueOnMain(_ job: UnownedJob, continuous nanoseconds: UInt64, tolerance: Duration) {
     submit(
       TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
@@ -69,19 +72,21 @@ package enum GlobalJobs {
   /// Stops the process with a message unless the caller is isolated to the main actor.
   package static func requireMain() { MainScheduler.instance.requireIsolated() }
 
-  /// Whether another library's main loop runs this one.
+  /// Whether another library's main loop, the host, runs the main loop of this library.
   package static var isHosted: Bool { csched_main_loop_is_hosted_() }
 
+  // isStopRequested: set by `stopMain`, reset by `runMain`. hasRun: `runMain` was called.
   private static let isStopRequested = Protected(false), hasRun = Protected(false)
 
   /// Whether ``runMain()`` has been called. If so, no other library may host the main loop.
-  static var ownsMain: Bool { hasRun.read() }
+  static var hasRunMain: Bool { hasRun.read() }
 
-  /// Runs the main loop until ``stopMain()``. If the C loop returns for another reason, it is run again.
+  /// Runs the main loop until ``stopMain()``. A call of `MainScheduler.stop` also ends the C loop's run: then the loop is run again.
   package static func runMain() {
     MainCore.shared.requireMain("run")
     hasRun.write(true)
     while !isStopRequested.exchange(false) {
+      // closed: would return at once
       if csched_loop_run(MainCore.shared.loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
     }
   }
@@ -89,15 +94,16 @@ package enum GlobalJobs {
   /// Runs the main loop until `condition` holds. The condition is checked first, and again after each job.
   package static func runMain(until condition: () -> Bool) {
     MainCore.shared.requireMain("run")
-    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }  // waits for work
+    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }  // no time limit
   }
 
-  /// Ends the current call of ``runMain()``, or else the next one.
+  /// Ends the current call of ``runMain()``. If there is none, the next call returns at once.
   package static func stopMain() {
     isStopRequested.write(true)
     MainScheduler.stop()
   }
 
+  /// Stops the process with a message: the main actor's loop runs no job any more.
   private static func stopForClosedLoop() -> Never {
     misuse(
       "MainActor",
@@ -106,7 +112,7 @@ package enum GlobalJobs {
 
   // MARK: Pool
 
-  /// The shared pool's schedulers, one for each priority. Retained once, never released: weak references make both slow.
+  /// The shared pool's schedulers, one for each priority. Retained once and never released: a job then needs no retain, which weak references slow.
   private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
     private let high = make(.high), medium = make(.default), low = make(.low), background = make(.background)
@@ -115,9 +121,10 @@ package enum GlobalJobs {
       .passRetained(ConcurrentScheduler(core: PoolCore.shared(priority)))
     }
 
+    /// Whether this process is a fork child, without the pool's threads.
     var isOrphaned: Bool { core.isOrphaned }
 
-    /// Returns the scheduler for a task's raw priority; 0: no priority.
+    /// Returns the scheduler for a task's raw priority, by the table of `SchedulerPriority(_:)`; 0, no priority, counts as the default.
     @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
       switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
       case .high: high
@@ -128,19 +135,19 @@ package enum GlobalJobs {
     }
   }
 
-  private static let currentPool = Atomic<Unmanaged<Pool>?>(nil)
-  private static let makingLock = Protected(())  // held while a pool is made
+  private static let currentPool = Atomic<Unmanaged<Pool>?>(nil)  // nil until the first job
+  private static let makingLock = Protected(())  // held by `makePool`
 
-  /// Returns the scheduler for a task's priority, by the table of `SchedulerPriority(_:)`. 0: no priority.
+  /// Returns the current pool's scheduler for a task's raw priority; 0: no priority.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
     let pool = currentPool.load(ordering: .acquiring) ?? makePool()  // GJ1: acquire; pairs with makePool
     return pool._withUnsafeGuaranteedRef {
-      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }  // a fork child
+      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }  // in a fork child
       return $0[priority]
     }
   }
 
-  /// Returns the current pool. Makes one if there is none, or if a fork has orphaned it.
+  /// Returns the current pool. Makes a pool if there is none, or if a fork has orphaned the current one.
   @inline(never) private static func makePool() -> Unmanaged<Pool> {
     makingLock.withLock { _ in
       let pool = currentPool.load(ordering: .relaxed)  // GJ1: under the lock

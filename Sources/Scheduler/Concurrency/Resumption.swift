@@ -1,23 +1,22 @@
 internal import CScheduler
 
 /// Suspends one task until an outcome is reported. The outcome may be reported before the wait. Only the first outcome counts.
-/// While a task's cancellation handler runs, the runtime blocks each thread that resumes the task. The handler may itself wait for a running job.
-/// To avoid that deadlock, a thread inside a job does not resume the task. It submits a job to the pool, which resumes the task.
+/// A thread inside a job does not resume the task: it submits a job to the pool, which resumes the task. This avoids a deadlock. While the task's
+/// cancellation handler runs, the runtime blocks each thread that resumes the task; the handler may itself wait for the running job.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
-  // Unchecked, because an outcome need not be Sendable. `finish` retains no reference to the outcome, and only the task receives it.
+  // Unchecked, because an outcome need not be Sendable. The caller of `finish` keeps no reference to the outcome, and only the task receives it.
   private enum State {
     case early  // no outcome, and the task does not wait yet
-    case waiting(CheckedContinuation<Void, Never>)
-    /// The outcome is known. The task still waits, and `resume` must be called.
+    case waiting(CheckedContinuation<Void, Never>)  // no outcome, and the task waits
+    /// There is an outcome, and the task still waits. `resume` must be called.
     case due(CheckedContinuation<Void, Never>, Result<Success, any Error>)
-    case over(Result<Success, any Error>?)  // the task continues; nil after it has received the outcome
+    case over(Result<Success, any Error>?)  // the task need not wait; nil after it has received the outcome
   }
 
   private let state = Protected(State.early)
   private let isClaimed = Protected(false)  // set by the first `claim`
 
-  /// Returns whether the caller is the first to claim this resumption. Threads that compete to run and finish an action claim it first: only the
-  /// winner calls `finish`.
+  /// Returns whether this is the first call. An action, a cancellation and a deadline compete: each calls this, and the first one calls `finish`.
   func claim() -> Bool { !isClaimed.exchange(true) }
 
   /// Whether an outcome has been reported.
@@ -31,7 +30,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   }
 
   /// Suspends the task until there is an outcome. Then returns the value or throws the error, and retains neither. Call this once.
-  /// Calls `begin` before the task is suspended, unless an outcome has been reported already.
+  /// Before the task is suspended, calls `begin`, which starts the awaited work. Does not call it if an outcome has been reported already.
   func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void = {}) async throws -> sending Success {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
@@ -46,7 +45,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
       $0 = .over(nil)
       return outcome
     }
-    nonisolated(unsafe) let outcome = taken!  // only the state `over` resumes the task
+    nonisolated(unsafe) let outcome = taken!  // the state is `over` whenever the task is resumed
     return try outcome.get()
   }
 
@@ -54,14 +53,14 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - outcome: the result or error of the wait.
-  ///   - target: the target whose job calls this as its final step, if there is one.
-  ///   - isAlwaysElsewhere: whether a job of the pool must resume the task even if this thread is inside no job.
+  ///   - target: the target whose job calls this as its final step; nil: there is no such job.
+  ///   - mustUsePool: whether a job of the pool must resume the task even if this thread is inside no job.
   func finish(
-    _ outcome: consuming Result<Success, any Error>, lastOf target: UnsafeMutablePointer<csched_target>? = nil,
-    elsewhere isAlwaysElsewhere: Bool = false
+    _ outcome: consuming Result<Success, any Error>, finalStepOf target: UnsafeMutablePointer<csched_target>? = nil,
+    onPool mustUsePool: Bool = false
   ) {
     var outcome = Optional(consume outcome)
-    let isDue = state.withLock {
+    let isDue = state.withLock {  // whether the task waits and must be resumed
       switch $0 {
       case .early:
         $0 = .over(outcome.take())
@@ -73,7 +72,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
         return false
       }
     }
-    if isDue { resumeOutside(lastOf: target, isAlwaysElsewhere) }
+    if isDue { resumeOutsideJobs(finalStepOf: target, mustUsePool) }
   }
 
   /// Resumes the task if it waits and has an outcome.
@@ -89,19 +88,20 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
 
 /// The superclass of ``Resumption``, without the type of the outcome: the C core's callbacks cannot be generic.
 class PendingResumption: @unchecked Sendable {
-  // Unchecked, as the subclass is, which overrides `resume`.
-  func resume() {}
+  // Unchecked, as its only subclass is.
+  func resume() {}  // the subclass overrides it
 
   /// Resumes the task on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise submits a job
-  /// that resumes the task when the job runs or is dropped. Parameters: see ``Resumption/finish(_:lastOf:elsewhere:)``.
-  final func resumeOutside(lastOf current: UnsafeMutablePointer<csched_target>?, _ isAlwaysElsewhere: Bool) {
+  /// that resumes the task when the job runs or is dropped. Parameters: see ``Resumption/finish(_:finalStepOf:onPool:)``.
+  final func resumeOutsideJobs(finalStepOf current: UnsafeMutablePointer<csched_target>?, _ mustUsePool: Bool) {
     var target: UnsafeMutablePointer<csched_target>?
-    let holding = csched_swift_holds_(current, &target)  // target: the thread's pool, or nil
-    if holding == CSCHED_SWIFT_HOLDS_NOTHING, !isAlwaysElsewhere { return resume() }
+    let holding = csched_swift_find_holding_(current, &target)  // sets `target`: the thread's pool, or nil
+    if holding == CSCHED_SWIFT_HOLDS_NOTHING, !mustUsePool { return resume() }
     let task = csched_task_make_(resumingType.pointer, CSCHED_TASK_PLAIN)
-    guard let job = task.job else { return resume() }  // no memory for a job
-    job.pointee.context = Unmanaged.passRetained(self).toOpaque()
-    if holding == CSCHED_SWIFT_LEAVES_QUEUE {  // runs on this thread, after the queue's batch
+    guard let job = task.job else { return resume() }  // no memory for a job: resumes the task here
+    job.pointee.context = Unmanaged.passRetained(self).toOpaque()  // released by `resume(_:)` below
+    // the job runs on this thread, after the queue's batch: no thread is woken
+    if holding == CSCHED_SWIFT_LEAVES_QUEUE {
       csched_swift_submit_follow_up_(target, job)
     } else {
       csched_task_submit_(target ?? PoolCore.shared(.default).target, task)
@@ -109,11 +109,12 @@ class PendingResumption: @unchecked Sendable {
   }
 }
 
-/// Resumes the task of a job of `resumingType`, and releases the object that `context` retains.
+/// The callback of a job of `resumingType`: resumes the task, and releases the object that the job's `context` retains.
 private func resume(_ job: UnsafeMutablePointer<csched_job>?) {
   Unmanaged<PendingResumption>.fromOpaque(job!.pointee.context).takeRetainedValue().resume()
 }
 
+/// The C core's function table for jobs that resume a task. A dropped job resumes it too.
 private let resumingType = JobType(
   csched_job_type(
     run: { resume($0) }, drop: { resume($0) }, release: { csched_task_free_($0, CSCHED_TASK_PLAIN) }))

@@ -5,8 +5,8 @@ extension SchedulerType {
   /// for try await tick in scheduler.ticks(every: .seconds(1)) { show(tick) }
   /// ```
   ///
-  /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`. The timing's rule for late
-  ///    ticks applies to ticks that were due in between.
+  /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`. For ticks that were due
+  ///    between two calls, the timing's rule for late ticks applies.
   /// 2. If the task is cancelled, the sequence ends.
   /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``.
   ///
@@ -29,7 +29,7 @@ extension SchedulerType {
   }
 }
 
-/// The instants of a timing on a scheduler.
+/// The sequence of the instants of `timing`, in the time of `scheduler`.
 private struct SchedulerTicks: AsyncSequence, Sendable {
   typealias Element = MonotonicTime
   typealias Failure = any Error
@@ -44,7 +44,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
     let timing: ActionTiming
     /// When the previous tick was due, and when `next` returned it.
     private var previous: (due: MonotonicTime, came: MonotonicTime)?
-    private var isOver = false
+    private var isOver = false  // `next` returns nil
     /// Distinguishes the random jitter of this iteration from that of other iterations. Not a real address.
     private let salt = UnsafeRawPointer(bitPattern: UInt.random(in: 1...UInt.max))
 
@@ -57,23 +57,23 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
 
     mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
       guard !isOver else { return nil }
-      isOver = true  // reset at the tick; an error or a cancellation ends the iteration
+      isOver = true  // reset below if a tick comes: an error or a cancellation ends the iteration
       let now = scheduler.now
       let due =
         previous.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }
         ?? timing.first(from: now)
-      guard let due else { return nil }
+      guard let due else { return nil }  // no tick remains
       do {
         try await scheduler.suspendTask(until: jittered(due), tolerance: timing.tolerance, isolation: isolation)
       } catch is CancellationError {
         return nil
-      }
+      }  // other errors are thrown to the caller
       previous = (due, scheduler.now)
       isOver = false
       return due
     }
 
-    /// Adds the timing's jitter to `due`, except in virtual time. The latest instant stays unchanged.
+    /// Adds the timing's random jitter to `due`, except in virtual time. The latest instant stays unchanged.
     private func jittered(_ due: MonotonicTime) -> MonotonicTime {
       guard let repetition = timing.repetition, !scheduler.isVirtual else { return due }
       return MonotonicTime(nanoseconds: repetition.jittered(due.nanoseconds, of: salt))

@@ -1,25 +1,26 @@
 extension SchedulerType {
-  /// Suspends the task until an action that is due at `instant` runs.
+  /// Suspends the task until an action that is due at `instant` has run. Returns at once if `instant` has passed.
   func suspendTask(until instant: MonotonicTime, tolerance: Duration, isolation: isolated (any Actor)?) async throws {
     try Task.checkCancellation()
     guard now < instant else { return }
     if let target = self as? SchedulerTarget, target.core.timeline == nil {  // not in virtual time
       return try await awaiting(isolation: isolation) { action in
-        schedule(.at(instant, tolerance: tolerance)) { action.run {} }
+        schedule(.at(instant, tolerance: tolerance)) { action.run {} }  // resumes the task
       }
     }
+    // The scheduler is in virtual time, or another kind that may forward to one: the task must count as asleep there.
     try await asleep(isolation: isolation, isDue: { now >= instant }) { wake in
       schedule(.at(instant, tolerance: tolerance), wake)
     }
   }
 
-  /// Suspends the task until the action that `submit` schedules calls the given function. Until then the task counts as asleep in virtual time.
-  /// `isDue`: whether the clock has reached the action's instant.
+  /// Suspends the task until an action has run that `submit` schedules. The action must call the function that `submit` receives. Until this call,
+  /// the task counts as asleep in virtual time. `isDue`: whether the clock has reached the action's instant.
   func asleep(
     isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) async throws {
     let resumption = Resumption<Void>(), waking = SingleAssignmentDisposable()  // waking: cancels the waking action
-    let sleeper = Sleeper {
+    let sleeper = Sleeper {  // called when the task is cancelled, or sleeping in the virtual time ends
       let isFirst = resumption.claim()
       waking.dispose()
       if isFirst { resumption.finish(.failure(CancellationError())) }
@@ -28,11 +29,11 @@ extension SchedulerType {
       // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
-        waking.setDisposable(sleeper.noted { withoutRefusalLine { submit { waker.wake() } } })
-        // If another thread has moved the clock past the instant before the submission, the task does not sleep. Only its action wakes a task
-        // that counts as asleep: so a test that waits for the sleeper, and then calls `step`, runs this action.
+        waking.setDisposable(sleeper.submittingWaker { withoutRefusalLine { submit { waker.wake() } } })
+        // Another thread may have moved the clock past the instant before the submission. Then the task does not sleep. So only the action wakes a
+        // task that counts as asleep: a test that waits for the sleeper, and then calls `step`, runs this action.
         guard isDue() else { return sleeper.begin() }
-        guard resumption.claim() else { return }
+        guard resumption.claim() else { return }  // the action has run, or the task was cancelled
         waking.dispose()
         resumption.finish(.success(()))
       }
@@ -101,7 +102,7 @@ public struct SchedulerClock: Clock {
   }
 }
 
-/// Wakes a sleeping task once. Only the waking action retains this object, so a `deinit` before `wake` means that the action was dropped.
+/// Wakes a sleeping task. Only the waking action retains this object, so a `deinit` before `wake` means that the action was dropped.
 private final class Waker: Sendable {
   private let sleeper: Sleeper
   private let resumption: Resumption<Void>
@@ -115,9 +116,10 @@ private final class Waker: Sendable {
 
   func wake() { finish(.success(())) }
 
+  /// Ends the sleep with `outcome`. Does nothing if the task has been woken or cancelled before.
   private func finish(_ outcome: Result<Void, any Error>) {
-    guard resumption.claim() else { return }  // woken or cancelled before
-    sleeper.wake()
+    guard resumption.claim() else { return }
+    sleeper.wake()  // first: the resumed task must not count as asleep
     resumption.finish(outcome)
   }
 }

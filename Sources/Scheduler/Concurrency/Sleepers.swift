@@ -5,7 +5,7 @@ final class Sleepers: Sendable {
   private struct State {
     /// Sleeping tasks. Keys increase in the order in which the tasks fell asleep.
     var asleep: [UInt64: Sleeper] = [:]
-    var lastNumber: UInt64 = 0  // the most recent key
+    var lastKey: UInt64 = 0  // the most recent key
     var isOver = false  // sleeping in this virtual time has ended: new sleeps are cancelled
     var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
 
@@ -19,24 +19,26 @@ final class Sleepers: Sendable {
 
   private let state = Protected(State())
 
+  /// The number of tasks that are asleep.
   var count: Int { state.withLock { $0.asleep.count } }
 
-  /// Adds `sleeper` under a new key, unless `accept` rejects the key because the sleeper has woken already. Returns false if `isOver`.
+  /// Adds `sleeper` under a new key, which `accept` stores. Does not add it if `accept` returns false: the sleeper has woken already. Returns false
+  /// if sleeping in this virtual time has ended: the caller must cancel the sleep.
   fileprivate func add(_ sleeper: Sleeper, _ accept: (UInt64) -> Bool) -> Bool {
     let (maySleep, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
       if $0.isOver { return (false, []) }
-      $0.lastNumber += 1
-      guard accept($0.lastNumber) else { return (true, []) }
-      $0.asleep[$0.lastNumber] = sleeper
+      $0.lastKey += 1
+      guard accept($0.lastKey) else { return (true, []) }
+      $0.asleep[$0.lastKey] = sleeper
       return (true, $0.takeSatisfied())
     }
     for watcher in satisfied { watcher.finish(.success(true)) }
     return maySleep
   }
 
-  fileprivate func remove(_ number: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: number) } }
+  fileprivate func remove(_ key: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: key) } }
 
-  /// Ends sleeping in this virtual time: cancels all sleeps, in the order in which they started, and each later sleep.
+  /// Ends sleeping in this virtual time. Cancels all sleeps, in the order in which they started. Later sleeps are cancelled when they start.
   func end() {
     let asleep = state.withLock {
       $0.isOver = true
@@ -45,7 +47,7 @@ final class Sleepers: Sendable {
     for (_, sleeper) in asleep.sorted(by: { $0.key < $1.key }) { sleeper.cancel() }
   }
 
-  /// Finishes `watcher` as soon as `count` tasks are asleep.
+  /// Finishes `watcher` with true as soon as at least `count` tasks are asleep.
   func watch(_ watcher: Resumption<Bool>, until count: Int) {
     let satisfied = state.withLock {
       if !watcher.isOver { $0.watchers.append((count, watcher)) }  // a cancelled watcher is not added
@@ -54,47 +56,49 @@ final class Sleepers: Sendable {
     for watcher in satisfied { watcher.finish(.success(true)) }
   }
 
-  /// Removes `watcher`, which has been cancelled.
+  /// Removes `watcher`, whose task no longer waits.
   func unwatch(_ watcher: Resumption<Bool>) {
     state.withLock { $0.watchers.removeAll { $0.resumption === watcher } }
   }
 }
 
 /// One sleep of a task. The task counts as asleep from `begin()` to `wake()`, and not at all if `wake()` comes first.
-/// The action that wakes the task is submitted inside ``noted(_:)``. Schedulers may forward the submission, but it reaches its virtual time on the
-/// same thread. That virtual time calls ``submitted(to:)``, which stores its `Sleepers` in this sleeper.
+/// ``submittingWaker(_:)`` finds the virtual time in which the task sleeps. It submits the action that wakes the task. Schedulers may forward the
+/// submission, but on the same thread it reaches a virtual time, which calls ``submitted(to:)``: this stores its `Sleepers` in the sleeper.
 final class Sleeper: Sendable {
-  private enum Phase: Equatable { case early, asleep(UInt64), awake }  // early: before `begin`; asleep: with its key
+  // early: before `begin`; asleep: with its key in `Sleepers`
+  private enum Phase: Equatable { case early, asleep(UInt64), awake }
   private let phase = Protected(Phase.early)
   private let sleepers = Protected<Sleepers?>(nil)  // where the task counts as asleep; nil: not in virtual time
   private let onCancel: @Sendable () -> Void
 
-  /// Creates a sleeper that calls `onCancel` when its sleep is cancelled.
+  /// Creates a sleeper. `cancel()` calls `onCancel`.
   init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
-  /// Calls `submit`, which submits the waking action. Until it returns, this sleeper is the thread's noted sleeper.
-  func noted<Result>(_ submit: () -> Result) -> Result {
-    let before = csched_swift_note_sleeper_(Unmanaged.passUnretained(self).toOpaque())
-    defer { _ = csched_swift_note_sleeper_(before) }
+  /// Calls `submit`, which submits the waking action. Until it returns, a thread-local variable of the C core points to this sleeper.
+  func submittingWaker<Result>(_ submit: () -> Result) -> Result {
+    // nil, or that of an enclosing call
+    let outer = csched_swift_set_sleeper_(Unmanaged.passUnretained(self).toOpaque())
+    defer { _ = csched_swift_set_sleeper_(outer) }
     return submit()
   }
 
-  /// Whether this thread is inside ``noted(_:)``: the next submission is a waking action.
-  static var isNoted: Bool { csched_swift_sleeper_() != nil }
+  /// Whether this thread is inside ``submittingWaker(_:)``: it submits a waking action.
+  static var isSubmittingWaker: Bool { csched_swift_sleeper_() != nil }
 
-  /// If the thread has a noted sleeper, stores `sleepers` in it: the sleeping tasks of its virtual time.
+  /// Called at a submission to the virtual time that owns `sleepers`. Inside ``submittingWaker(_:)``, makes the task count as asleep there later.
   static func submitted(to sleepers: Sleepers) {
-    guard let noted = csched_swift_sleeper_() else { return }
-    Unmanaged<Sleeper>.fromOpaque(noted).takeUnretainedValue().sleepers.write(sleepers)
+    guard let sleeper = csched_swift_sleeper_() else { return }
+    Unmanaged<Sleeper>.fromOpaque(sleeper).takeUnretainedValue().sleepers.write(sleepers)
   }
 
-  /// Counts the task as asleep. Cancels the sleep if sleeping in its virtual time has ended.
+  /// Counts the task as asleep, unless it is awake already. Cancels the sleep if sleeping in its virtual time has ended.
   func begin() {
     guard let sleepers = sleepers.read() else { return }  // not in virtual time
-    let maySleep = sleepers.add(self) { number in
+    let maySleep = sleepers.add(self) { key in
       phase.withLock { phase in
         guard phase == .early else { return false }
-        phase = .asleep(number)
+        phase = .asleep(key)
         return true
       }
     }
@@ -102,10 +106,11 @@ final class Sleeper: Sendable {
   }
 
   /// Ends the sleep without cancelling it: the task no longer counts as asleep.
-  func wake() { if case .asleep(let number) = phase.exchange(.awake) { sleepers.read()?.remove(number) } }
+  func wake() { if case .asleep(let key) = phase.exchange(.awake) { sleepers.read()?.remove(key) } }
 
+  /// Ends the sleep, and calls the function given to `init`.
   func cancel() {
-    wake()  // no longer counted as asleep
+    wake()  // the task no longer counts as asleep
     onCancel()
   }
 }

@@ -1,13 +1,12 @@
 internal import CScheduler
 
-/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing: its queue entry is
-/// two words of the runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job that a queue drops is resubmitted
-/// elsewhere: see ``LateJobs``.
+/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing: its queue entry is two words of the
+/// runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job that a stopped target drops is resubmitted: ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
   // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
-  /// What the scheduler is to the job. `ofActor`: its actor's executor. `thread` to `concurrent`: the executor that its task prefers.
-  /// `ofAll`, `ofMainActor`: one of Swift's own executors, for tasks without a preference and for the main actor (``GlobalJobs``).
-  enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofAll, ofMainActor }
+  /// Which executor the scheduler is for the job. `ofActor`: the executor of the job's actor. `thread` to `concurrent`: a scheduler of this kind that
+  /// the job's task prefers. `ofGlobal`: Swift's own executor for tasks without a preference. `ofMainActor`: the main actor's (``GlobalJobs``).
+  enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofGlobal, ofMainActor }
 
   let job: UnownedJob
   let executor: Unmanaged<SchedulerTarget>
@@ -23,13 +22,14 @@ struct TaskJob: @unchecked Sendable {
     self.kind = kind
   }
 
-  /// The job as stored in a `csched_task`: four words.
+  /// What a `csched_task` stores of a job that is not delayed: four words.
   private struct StoredJob {
     let job: TaskJob
     /// The core that received the job. Not retained: it lives until the job has run or was dropped.
     let core: Unmanaged<TargetCore>
 
-    static func of(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<StoredJob> {
+    /// Returns where the `csched_task` of `job` stores this value.
+    static func address(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<StoredJob> {
       csched_task_room_(job).assumingMemoryBound(to: StoredJob.self)
     }
   }
@@ -44,71 +44,74 @@ struct TaskJob: @unchecked Sendable {
   func submit(to core: TargetCore) {
     let reference = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
-    // The job may run at once on another thread and release the last reference to the scheduler. The shared pool's core is never released.
+    // Retains the core during the call: the job may run at once on another thread, and release the last reference to the scheduler, which owns the
+    // core. The shared pool's core is never released.
     let needsRetain = kind != .concurrent || !core.isShared
     if needsRetain { _ = reference.retain() }
-    if !submitInPlace(to: core) { submitInTask(to: core) }
+    if !submitInPlace(to: core) { submitInTask(to: core) }  // first choice: two words of the runtime's own job
     if needsRetain { reference.release() }
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// As `submit()`, for a job of kind ``Kind/ofAll``. Its scheduler is never released, and so its core is not retained during the call.
-  @inline(__always) func submitOfAll() {
+  /// As `submit()`, for a job of kind ``Kind/ofGlobal``. Its scheduler is never released, and so its core is not retained during the call.
+  @inline(__always) func submitGlobalJob() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
       if !submitInPlace(to: $0.core) { submitInTask(to: $0.core) }
     }
   }
 
-  /// Submits the job inside a `csched_task`, because the runtime's job has no spare words for a queue entry.
+  /// Submits the job inside a `csched_task`: for a core that is not the scheduler's own, or if the runtime's job has no words for a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
-    StoredJob.of(job).initialize(to: StoredJob(job: self, core: .passUnretained(core)))
+    StoredJob.address(job).initialize(to: StoredJob(job: self, core: .passUnretained(core)))
     csched_task_submit_(core.target, task)
   }
 
-  /// Submits the job to its scheduler's core, to run at `deadline` on `clock`. If the system has no timer descriptor for `clock`, the job waits on
-  /// the monotonic clock, which does not count system sleep.
+  /// Submits the job to its scheduler's core, to run at `deadline` on `clock`, or up to `tolerance` later. If the submission to a boot or wall clock
+  /// is refused (the system has no timer descriptor), the job waits on the monotonic clock, which does not count system sleep.
   func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
-    let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))
+    let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))  // span: the tolerance
     let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
     guard let job = task.job else { Self.stopForWantOfMemory(core) }
-    Self.delayed(job).initialize(to: self)
+    Self.delayedJob(job).initialize(to: self)
     Counted.jobs(1)
-    core.beginKeeping()  // ended by the csched_task's release
+    core.retainForJob()  // retains the core until the csched_task's release
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
-      if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }
-      // The csched_task's release has already undone `jobs(1)` and `beginKeeping`.
+      if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }  // the target is stopped
+      // The csched_task's release has already undone `jobs(1)` and `retainForJob`.
       let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
     }
+    // Already due: requests a run from the main loop's host. A later deadline makes the host's descriptor readable.
     if core.isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
   }
 
-  /// Returns where the `csched_task` of a delayed job stores its `TaskJob`.
-  private static func delayed(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<TaskJob> {
+  /// Returns where the `csched_task` of the delayed job `job` stores its `TaskJob`.
+  private static func delayedJob(_ job: UnsafeMutablePointer<csched_job>?) -> UnsafeMutablePointer<TaskJob> {
     csched_task_timer_room_(job).assumingMemoryBound(to: TaskJob.self)
   }
 
+  /// Stops the process with a message: the task could never continue.
   private static func stopForWantOfMemory(_ core: TargetCore) -> Never {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer tasks at a time.")
   }
 
-  /// Runs the job on a thread that runs another core's work. Makes the job's scheduler the current one.
+  /// Runs the job on a thread that may be inside another core. Enters the scheduler's core first, so that this scheduler is the current one.
   func runLate() {
     let core = scheduler.core
-    core.run { runInTag() }
+    core.run { runInsideMarker() }
   }
 
   /// Runs the job inside its scheduler's marker, if the scheduler has one. Requires: the thread is inside the scheduler's core.
-  func runInTag() {
+  func runInsideMarker() {
     guard let marker = executor._withUnsafeGuaranteedRef({ $0.marker }) else { return resume() }
     marker.run { resume() }
   }
 
-  /// Makes Swift's runtime run the job, with the executor that the job's kind requires.
+  /// Runs the job by Swift's runtime, with the executor that the job's kind requires.
   private func resume() {
     executor._withUnsafeGuaranteedRef { scheduler in
       switch kind {
@@ -117,36 +120,45 @@ struct TaskJob: @unchecked Sendable {
       case .serial: resume(on: unsafeDowncast(scheduler, to: SerialScheduler.self))
       case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
       case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
-      case .ofAll: Self.runOfAll(job)
-      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)  // tests may replace it
+      case .ofGlobal: Self.runGlobalJob(job)
+      // read each time: tests may replace it
+      case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
       }
     }
   }
 
-  static func runOfAll(_ job: UnownedJob) { job.runSynchronously(on: noExecutor) }
+  /// Runs a job of kind ``Kind/ofGlobal``.
+  static func runGlobalJob(_ job: UnownedJob) { job.runSynchronously(on: genericExecutor) }
 
   private func resume(on executor: some TaskExecutor) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
 
   // MARK: Callbacks of the C core
 
+  /// Runs a job of `taskJobType`.
   fileprivate static func run(_ job: UnsafeMutablePointer<csched_job>?) {
-    let held = StoredJob.of(job).move()
+    let held = StoredJob.address(job).move()
     let isOnOwnCore = held.job.executor._withUnsafeGuaranteedRef {
       held.core.toOpaque() == Unmanaged.passUnretained($0.core).toOpaque()
     }
-    if isOnOwnCore { held.job.runInTag() } else { held.job.runLate() }  // else: the job was resubmitted to another core
+    // else: the job was resubmitted to another core
+    if isOnOwnCore { held.job.runInsideMarker() } else { held.job.runLate() }
   }
 
+  /// Called when a target refuses or drops a job of `taskJobType`. Resubmits the job.
   fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
-    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = StoredJob.of(job).move()
+    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = StoredJob.address(job).move()
     held.core.takeUnretainedValue().takeBack(held.job, wasRefused: wasRefused)
   }
 
-  fileprivate static func runDelayed(_ job: UnsafeMutablePointer<csched_job>?) { delayed(job).move().runInTag() }
+  /// Runs a job of `delayedType`.
+  fileprivate static func runDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
+    delayedJob(job).move().runInsideMarker()
+  }
 
+  /// Called when a target refuses or drops a job of `delayedType`. Resubmits a dropped job.
   fileprivate static func dropDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
-    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayed(job).move()
-    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // after a refusal, submit(at:) retries
+    let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayedJob(job).move()
+    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // `submit(at:)` handles a refusal itself
   }
 
   fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
@@ -155,13 +167,15 @@ struct TaskJob: @unchecked Sendable {
   }
 }
 
+/// The C core's function table for jobs that are not delayed.
 private let taskJobType = JobType(
   csched_job_type(run: { TaskJob.run($0) }, drop: { TaskJob.drop($0) }, release: { TaskJob.release($0) }))
 
+/// The C core's function table for delayed jobs.
 private let delayedType = JobType(
   csched_job_type(
     run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
-    release: { TargetCore.endKeeping($0, CSCHED_TASK_TIMED) }))
+    release: { TargetCore.freeJobAndReleaseCore($0, CSCHED_TASK_TIMED) }))
 
-/// The runtime's generic executor, which is two zero words: for a job without isolation whose task prefers no executor.
-private let noExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)
+/// The runtime's reference to its generic executor, two zero words: for a job without isolation whose task prefers no executor.
+private let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

@@ -2,38 +2,38 @@
 final class ThreadEnd: Sendable {
   private struct State {
     var isOver = false  // `finish` was called
-    var areReleased = false  // the values have been released, and no more will be made
+    var valuesAreReleased = false  // `releaseValues` was called: no function is added to `values` any more
     var lastKey = 0  // the most recent key of `values`
-    /// The functions that release the values. Keys increase in the order in which the values were made.
+    /// The functions that release the confined values. Keys increase in the order in which the functions were added.
     var values: [Int: @Sendable () -> Void] = [:]
-    var waiting: [Resumption<Void>] = []  // tasks in `wait`
+    var waiting: [Resumption<Void>] = []  // the tasks in `wait`
   }
 
   private let state = Protected(State())
 
-  /// Registers `release`, which the thread calls at its end, after its final job. Returns the key for ``remove(_:)``.
+  /// Registers `release`, which the thread calls after its final job; ignores it after `releaseValues`. Returns the key for ``remove(_:)``.
   func add(_ release: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.lastKey += 1
-      if !state.areReleased { state.values[state.lastKey] = release }
+      if !state.valuesAreReleased { state.values[state.lastKey] = release }
       return state.lastKey
     }
   }
 
-  /// Removes the function that `add` registered with `key`, without calling it.
+  /// Removes the function that `add` registered under `key`, without calling it. Does nothing if there is none.
   func remove(_ key: Int) {
     let release = state.withLock { $0.values.removeValue(forKey: key) }
     _ = consume release  // released outside the lock
   }
 
-  /// Whether the values have been released, because the thread has ended or is about to.
-  var areValuesReleased: Bool { state.withLock { $0.areReleased } }
+  /// Whether the confined values have been released, because the thread has ended or is about to end.
+  var areValuesReleased: Bool { state.withLock { $0.valuesAreReleased } }
 
-  /// Releases the values, the newest first. Called on the thread.
+  /// Releases the confined values, the newest first. Called on the thread.
   func releaseValues() {
     let values = state.withLock { state in
       defer { state.values = [:] }
-      state.areReleased = true
+      state.valuesAreReleased = true
       return state.values
     }
     for (_, release) in values.sorted(by: { $0.key > $1.key }) { release() }
@@ -46,7 +46,8 @@ final class ThreadEnd: Sendable {
       state.isOver = true
       return state.waiting
     }
-    for each in waiting { each.finish(.success(()), elsewhere: true) }  // on the pool: the task may join this thread
+    // not on this thread, which the resumed task may join
+    for each in waiting { each.finish(.success(()), onPool: true) }
   }
 
   /// Suspends the task until ``finish()`` has been called.

@@ -1,8 +1,8 @@
 extension ThreadScheduler {
   /// Ends the thread as ``stop(_:)`` does, and suspends the task until it has ended.
   ///
-  /// It may be called on the thread itself. A task that is isolated to the thread does not block it while it waits, and continues as a late job: see
-  /// ``ThreadScheduler/LateJobPolicy``. A cancelled task waits like any other.
+  /// May be called on the thread itself. A task that is isolated to the thread does not block the thread during the wait. It continues as a late job:
+  /// see ``ThreadScheduler/LateJobPolicy``. A cancelled task waits like any other.
   ///
   /// - Parameters:
   ///   - policy: whether outstanding actions run. Jobs of tasks run in any case.
@@ -11,9 +11,9 @@ extension ThreadScheduler {
     _ policy: Schedulers.StopPolicy = .runOutstanding, isolation: isolated (any Actor)? = #isolation
   ) async {
     stop(policy)
-    // In a fork child the join below stops the process.
+    // In a fork child the thread does not exist: the wait would never end, and the join stops the process with a message.
     if !thread.isOrphaned { await thread.end.wait(isolation: isolation) }
-    joinBlocking()  // returns soon: resuming this task was the thread's final step
+    joinBlocking()  // returns soon: the thread resumes this task as its final step
   }
 
   /// Stops the thread, and suspends the task until it has ended, until `deadline` at the latest. After a timeout the stop continues.

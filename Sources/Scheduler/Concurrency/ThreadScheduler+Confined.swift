@@ -16,19 +16,20 @@ extension ThreadScheduler {
     /// The scheduler of the value's thread.
     public let scheduler: ThreadScheduler
     private let box: ConfinedBox<Value>
-    private let key: Int  // identifies the value's release in `ThreadEnd`
+    private let key: Int  // of the function that releases the value at the thread's end (`ThreadEnd`)
 
     init(to scheduler: ThreadScheduler, _ make: sending @escaping () throws -> Value) {
       let box = ConfinedBox(consume make)
       self.scheduler = scheduler
       self.box = box
       key = scheduler.thread.end.add { box.release() }
-      withoutRefusalLine { _ = scheduler.schedule { box.fill() } }  // guarantee 2: each use reports the refusal
+      withoutRefusalLine { _ = scheduler.schedule { box.fill() } }  // no line for a refusal: each use throws `stopped`
     }
 
     deinit {
       let thread = scheduler.thread
-      thread.submitOwn { [box, key] in  // guarantee 4: does nothing in a fork child
+      // releases the value on the thread; `submitInternal` does nothing in a fork child (guarantee 4)
+      thread.submitInternal { [box, key] in
         box.release()
         thread.end.remove(key)
       }
@@ -38,8 +39,7 @@ extension ThreadScheduler {
     ///
     /// - Parameters:
     ///   - isolation: the caller's isolation, in which this function runs.
-    ///   - body: the function to call. The value itself must not escape from it. Its captures need not be `Sendable`, because they are
-    ///     transferred to the thread.
+    ///   - body: the function to call. The value must not escape from it. Its captures need not be `Sendable`: they are transferred to the thread.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `body`, or the error of making the value; `CancellationError` if the task was cancelled before `body` started;
     ///   ``SchedulerError/stopped`` if the thread was stopped.
@@ -71,32 +71,33 @@ extension ThreadScheduler {
   }
 }
 
-/// The body of one use. No frame of the task retains the body, so its captures are released on the thread.
+/// The body of one `perform`. No stack frame of the task retains the body, so its captures are released on the thread.
 private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that only the action accesses the body.
   private var body: ((inout Value) throws -> Outcome)?
 
   init(_ body: sending @escaping (inout Value) throws -> Outcome) { self.body = body }
 
+  /// Returns the body, and releases this object's reference to it. Called once.
   func takeBody() -> (inout Value) throws -> Outcome { body.take()! }
 }
 
-/// The storage of the value. Only the thread accesses it.
+/// The storage of a confined value. Only the value's thread accesses it.
 private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that all callers are on the thread.
-  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
+  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)  // or the error that `make` threw
   private var make: (() throws -> Value)?  // nil after `fill`
   private var isInUse = false  // `use` is calling its body
-  private var isReleased = false  // by `release`, perhaps during a use
+  private var isReleased = false  // `release` was called, perhaps during a use
 
   init(_ make: sending @escaping () throws -> Value) { self.make = make }
 
-  /// Makes the value, unless `release` was called before.
+  /// Makes the value, or stores the error of `make`. Does nothing if `release` was called before.
   func fill() {
     if let make = make.take() { value = Result(catching: make) }
   }
 
-  /// Releases the value; later uses throw. During a use, the end of that use releases the value.
+  /// Releases the value; later uses throw `stopped`. During a use, the end of that use releases the value.
   func release() {
     isReleased = true
     make = nil
@@ -107,7 +108,7 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
-    value = .failure(SchedulerError.stopped)  // so `taken` is the only reference to the value
+    value = .failure(SchedulerError.stopped)  // `taken` is now the only reference to the value
     isInUse = true
     defer {
       isInUse = false

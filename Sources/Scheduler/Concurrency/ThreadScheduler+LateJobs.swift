@@ -36,11 +36,11 @@ extension Schedulers {
     }
   }
 
-  /// Calls the handlers of late jobs with `scheduler`, in the order in which they were added.
-  static func tellOfLateJob(on scheduler: ThreadScheduler) {
+  /// Called before each late job of `scheduler`. Calls the handlers with `scheduler`, in the order in which they were added.
+  static func reportLateJob(on scheduler: ThreadScheduler) {
     for (_, handler) in lateHandlers.read().all.sorted(by: { $0.key < $1.key }) { handler(scheduler) }
   }
 }
 
-/// The handlers of late jobs, by key; `lastKey`: the most recent key.
+/// The handlers of late jobs, by key. Keys increase in the order of addition; `lastKey` is the most recent one.
 private let lateHandlers = Protected((lastKey: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]()))

@@ -35,18 +35,19 @@ public func withDeadline<Value, C: Clock>(
       if hasPassed { group.cancelAll() }
       group.addTask { await work.run(isolation: isolation, body) }
       if !hasPassed { group.addTask { await sleep(until: deadline, tolerance, clock) } }
-      // A cancelled caller gets the CancellationError of `body`, not a timeout.
-      var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .worked
+      // Initially: a passed deadline counts as a timeout. But a cancelled caller gets the CancellationError of `body`, not a timeout.
+      var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .bodyEnded
       while let next = await group.next() {
         if case .failed = next { ending = next }
-        if case .cancelled = next { continue }  // the caller was cancelled, and so the sleep: wait for `body`
-        group.cancelAll()  // cancels the other child task: the sleep, or `body` at the deadline
+        if case .cancelled = next { continue }  // the caller was cancelled, and so was the sleep: waits for `body`
+        group.cancelAll()  // cancels the other child task: the sleep if `body` has ended, or `body` at the deadline
       }
       return ending
     }
   }
-  nonisolated(unsafe) let outcome = work.outcome!  // no other reference to its value remains
-  if case .failed(let error) = ending, case .failure(let own) = outcome, own is CancellationError { throw error }
+  nonisolated(unsafe) let outcome = work.outcome!  // safe: no other reference to its value remains
+  // After the deadline, or a failure of the clock, that error replaces the CancellationError of `body`.
+  if case .failed(let error) = ending, case .failure(let thrown) = outcome, thrown is CancellationError { throw error }
   return try outcome.get()
 }
 
@@ -93,35 +94,36 @@ public func withTimeout<Value, C: Clock>(
     let work = Work<Value>()
     await withoutActuallyEscaping(body) { body in
       nonisolated(unsafe) let body = body  // the caller is suspended while the task runs it
+      // a new task is not cancelled with this one
       _ = await Task { await work.run(isolation: isolation) { try await body() } }.value
     }
-    nonisolated(unsafe) let outcome = work.outcome!  // no other reference to its value remains
-    do { return try outcome.get() } catch { throw error as! Failure }
+    nonisolated(unsafe) let outcome = work.outcome!  // safe: no other reference to its value remains
+    do { return try outcome.get() } catch { throw error as! Failure }  // `body` threw it
   }
 #endif
 
-/// How a child task of `withDeadline` ended: the one that runs `body`, or the one that sleeps until the deadline.
+/// How a child task of `withDeadline` ended. One child runs `body`; the other one sleeps until the deadline.
 private enum Ending: Sendable {
-  /// `body` has ended.
-  case worked
+  /// `body` has returned or thrown.
+  case bodyEnded
   /// The sleep was cancelled.
   case cancelled
-  /// The deadline came, or the clock failed.
+  /// The sleep ended: the deadline came (`SchedulerError.timeout`), or the clock failed with this error.
   case failed(any Error)
 }
 
-/// Runs `body` in a child task, and stores its outcome for the caller.
+/// Runs `body` in another task, and stores its outcome for the caller.
 private final class Work<Value>: @unchecked Sendable {
-  // Unchecked, because only the child task sets the outcome, and only the caller reads it, after that task has ended.
-  var outcome: Result<Value, any Error>?
+  // Unchecked, because only the other task sets the outcome, and only the caller reads it, after that task has ended.
+  var outcome: Result<Value, any Error>?  // nil until `body` has ended
 
   func run(isolation: isolated (any Actor)?, _ body: () async throws -> sending Value) async -> Ending {
     do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
-    return .worked
+    return .bodyEnded
   }
 }
 
-/// Returns `.cancelled`, or `.failed` with ``SchedulerError/timeout`` at the deadline, or with the clock's error.
+/// Sleeps until `deadline`. Returns `.failed` with ``SchedulerError/timeout`` or the clock's error, or `.cancelled` if the task is cancelled.
 private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async -> Ending {
   do {
     try await clock.sleep(until: deadline, tolerance: tolerance)
@@ -129,12 +131,11 @@ private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?
   } catch is CancellationError { return .cancelled } catch { return .failed(error) }
 }
 
-/// The deadline of a wait, on any clock.
+/// The deadline of a wait, without the type of its clock.
 struct Deadline {
   /// Whether the deadline has passed.
   let hasPassed: () -> Bool
-  /// Starts a task that calls the given function at the deadline with ``SchedulerError/timeout``, or before with the clock's error. Cancelling the
-  /// task prevents the call.
+  /// Starts a task that calls the given function with `SchedulerError.timeout` at the deadline, or with the clock's error; not if it is cancelled.
   let start: (@escaping @Sendable (any Error) -> Void) -> Task<Void, Never>
 
   init<C: Clock>(_ deadline: C.Instant, _ clock: C) {
@@ -145,7 +146,8 @@ struct Deadline {
   }
 }
 
-/// Calls `wait`, which cannot be cancelled, in a separate task. Suspends the calling task until `wait` has returned; throws at `deadline`.
+/// Suspends the calling task until `wait`, called in a separate task, has returned. Throws `SchedulerError.timeout` at `deadline`, and
+/// `CancellationError` if the calling task is cancelled; `wait` then continues.
 func awaitEnd(
   _ deadline: Deadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
 ) async throws {

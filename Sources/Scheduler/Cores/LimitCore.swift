@@ -1,11 +1,12 @@
 internal import CScheduler
 
-/// Owns a limited target of the C core (limit.c), which runs at most `most` actions at a time on its base. While it has work, it retains this object.
+/// Owns a limited target of the C core (limit.c), which runs at most `most` actions at a time on its base. While the target has work, it retains this
+/// object.
 final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The core that runs the actions.
   let base: TargetCore
-  let most: Int
+  let most: Int  // the maximum number of actions that run at a time
   private let limit: OpaquePointer
   /// Made by the first use of `barrier`. Guarded by `lock`.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
@@ -22,7 +23,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
     self.base = base
     self.most = most
     super.init(csched_limit_target(limit), name: name, timeline: base.timeline)
-    csched_limit_own(
+    csched_limit_own(  // the limit retains this object while it has work
       limit, { _ = Unmanaged<LimitCore>.fromOpaque($0!).retain() },
       { Unmanaged<LimitCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
@@ -46,28 +47,27 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// The core of the barrier target, which is part of a C limited target. Each user of this core retains the `LimitCore`. Queued barriers are work of
-/// the limited target, which then retains the `LimitCore` too.
+/// The core of the barrier target, which is part of a C limited target. The `LimitCore` owns this core. Each user of this core retains the
+/// `LimitCore`. So does the limited target while barriers are queued, which are its work.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  fileprivate unowned(unsafe) let limit: LimitCore
+  fileprivate unowned(unsafe) let limit: LimitCore  // outlives this core, which it owns
 
   fileprivate init(_ target: UnsafeMutablePointer<csched_target>, of limit: LimitCore) {
     self.limit = limit
     super.init(target, name: limit.name)
   }
 
+  // `use` and `letGo` begin and end one use of this core, for example by a scheduler.
   override func use() { _ = Unmanaged.passUnretained(limit).retain() }
-
   override func letGo() { Unmanaged.passUnretained(limit).release() }
-
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { BarrierScheduler(self) }
 }
 
 /// Runs barriers of a ``ConcurrentScheduler`` with a limit: see ``ConcurrentScheduler/barrier``.
 final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  private let limit: LimitCore
+  private let limit: LimitCore  // retains it
 
   fileprivate init(_ core: BarrierCore) {
     limit = core.limit

@@ -1,26 +1,26 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The core of the main thread's schedulers: owns the main loop. Another library's main loop, the host, may run the main loop on request.
+/// The core of the main thread's schedulers: owns the main loop. Another library's main loop, the host (Dispatch's, say), may run it on request.
 final class MainCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   static let shared = MainCore()
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
-  private let hasHost = Atomic(false)  // set once, after `host`
-  private let requestedRuns = Atomic(0)  // from the host, not started yet
+  private let hasHost = Atomic(false)  // set once, after `host`; spares submissions the lock of `host`
+  private let requestedRuns = Atomic(0)  // the runs that the host was asked for and has not started
 
   private init() {
     guard let loop = csched_main_loop() else { misuse("MainScheduler.instance", "no memory for its loop") }
     self.loop = loop
     super.init(csched_loop_target(loop), isOnMain: true)
-    atEndOfProcess { MainCore.shared.reportUnrun() }
+    atEndOfProcess { MainCore.shared.reportUnrunActions() }
   }
 
   /// Reports the actions of the main loop that never ran. Called at process exit, on the exiting thread. Does not release the actions, because
   /// releasing their captures would run user code at exit.
-  private func reportUnrun() {
-    var queued = 0, delayed = 0
+  private func reportUnrunActions() {
+    var queued = 0, delayed = 0  // `queued`: the C core counts up to 1000, and without the jobs of `HostMark`
     guard csched_loop_count_unrun_(loop, markType.pointer, &queued, &delayed) else { return }
     let count = "\(queued < 1_000 ? "" : "at least ")\(queued + delayed)"
     reportLine(
@@ -31,19 +31,17 @@ final class MainCore: TargetCore, @unchecked Sendable {
       RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
       """)
     _ = MainScheduler.instance  // makes the scheduler that the observers receive
-    for _ in 0..<(DropObservers.areThere ? queued + delayed : 0) { DropObservers.tell(self, .stopped) }
+    for _ in 0..<(DropObservers.areRegistered ? queued + delayed : 0) { DropObservers.notify(self, .stopped) }
   }
 
   override var isExclusive: Bool { true }
-
-  override var isolatesHere: Bool { Self.isHere || csched_target_is_inside(target) }
-
+  override var isCallerIsolated: Bool { Self.isHere || csched_target_is_inside(target) }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 
-  /// Whether the caller is on the main thread, or on the thread on which a host runs the loop.
+  /// Whether this thread is the main thread, or the thread to which a host has attached the loop.
   static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
-  /// Whether the caller is on the loop's thread, and no action waits or runs in the loop.
+  /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it: the caller may do work at once without overtaking any.
   static var isFree: Bool {
     let loop = shared.loop
     // The first call on the main thread attaches the loop to it.
@@ -62,9 +60,10 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Called after a run of the loop after which no work remains. If the loop is closed, no action runs there again, so late jobs may run elsewhere.
+  /// Called when a run of the loop has left no work. If the loop is closed, no action runs there again, so the late jobs of Swift tasks may run on
+  /// the pool.
   @inline(__always)
-  static func endIfClosed() {
+  static func endExclusionIfClosed() {
     let target = shared.target
     if target.pointee.type.pointee.is_closed(target) { shared.endExclusion() }
   }
@@ -74,9 +73,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Submits `work` to another library's main loop. Work that one thread submits must run in order.
   typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-  /// Makes `host` run the loop. Returns false if the loop has a host already, or if `GlobalJobs` owns the main thread.
+  /// Makes `host` run the loop from now on. Returns false if the loop has a host already, or if `GlobalJobs` owns the main thread.
   func enter(_ host: @escaping Host) -> Bool {
-    if GlobalJobs.ownsMain { return false }
+    if GlobalJobs.hasRunMain { return false }
     let isFirst = self.host.withLock { present in
       guard present == nil else { return false }
       present = host
@@ -84,8 +83,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     }
     guard isFirst else { return false }
     csched_main_loop_set_hosted_()
-    hasHost.store(true, ordering: .releasing)
-    submitted()  // for submissions made before there was a host
+    hasHost.store(true, ordering: .releasing)  // pairs with the acquire in `submitted`
+    submitted()  // requests a run for the submissions before this call
     return true
   }
 
@@ -93,49 +92,50 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Submits a marker job behind the submitted action; the requested run ends at that marker. So host work that was submitted between two actions
   /// also runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
   func submitted() {
+    // is_hosted_: false in a child of fork, where the host does not run
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
-    let mark = HostMark(), isMarked = mark.submit(to: target)
+    let mark = HostMark(), hasMark = mark.submit(to: target)
     requestedRuns.add(1, ordering: .relaxed)
-    host {  // the host calls this closure on its thread
+    host {  // the host calls this closure later, on its main thread
+      // hasLaterRun: another requested run follows, so this one need not ask the host for more
       let core = MainCore.shared, hasLaterRun = core.requestedRuns.subtract(1, ordering: .relaxed).newValue > 0
-      let hasMore = core.inHost { loop in  // without a marker: at most 64 jobs; 64 means that more may wait
-        isMarked ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
+      let hasMore = core.withLoopAttached { loop in  // without a marker: runs at most 64 jobs; after 64, more may wait
+        hasMark ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
       }
-      if !hasMore { MainCore.endIfClosed() } else if !isMarked { core.submitted() }
+      if !hasMore { MainCore.endExclusionIfClosed() } else if !hasMark { core.submitted() }
     }
   }
 
-  /// Runs the delayed work that is due. The host calls this at the deadline of the next timer. Requests another run if work remains.
-  func runDue() {
-    let hasMore = inHost { loop in
-      let hasMore = csched_loop_run_through_(loop, nil, false)
+  /// Runs the timers of the loop that are due. The host calls this at the deadline of the next timer. Requests a run if jobs remain.
+  func runDueTimers() {
+    let hasMore = withLoopAttached { loop in
+      let hasMore = csched_loop_run_through_(loop, nil, false)  // nil: no submitted jobs, only timers
       _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request; it must not end a later run
       return hasMore
     }
-    if hasMore { submitted() }  // C code and queues on the loop submit without requesting a run
+    if hasMore { submitted() }  // they may have no requested run: C code and queues on the loop submit without one
   }
 
-  /// Calls `body` with the loop attached to the host's main thread, which is the caller.
-  func inHost<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+  /// Calls `body` with the loop attached to this thread, the host's main thread. Dispatch may change that thread, so the loop is then detached again.
+  func withLoopAttached<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     csched_loop_attach(loop)
     defer { if !csched_is_main_thread() { csched_loop_detach(loop) } }
     return body(loop)
   }
 }
 
-/// A marker: a job that does nothing, submitted behind an action. The host's closure retains it, because the closure compares its address later.
+/// A marker: a job that does nothing, submitted behind an action. The host's closure retains it, because its run of the loop ends at this job.
 private final class HostMark: @unchecked Sendable {
   // Unchecked, because of the pointer. Only the C core changes the job.
-  private let storage = JobStorage()
+  private let storage = JobStorage()  // the job's memory, inside this object
   var job: UnsafeMutablePointer<csched_job> { storage.job }
-
   init() { csched_job_init(job, markType.pointer, Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// Returns whether `target` accepted the marker.
+  /// Submits the marker. Returns whether `target` accepted it.
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
-    Counted.jobs(1)
-    _ = Unmanaged.passRetained(self)  // balanced in the job's `release`
-    return csched_target_submit(target, job) == 0
+    Counted.jobs(1)  // for the diagnostic count; the job's `release` subtracts it
+    _ = Unmanaged.passRetained(self)  // the job's `release` releases it, also after a refusal
+    return csched_target_submit(target, job) == 0  // 0: accepted
   }
 }
 

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// The core for one priority of a pool: of the shared pool, or of a ``WorkerPool``.
+/// The core of a pool's target for one priority. The pool is the shared pool, or that of a ``WorkerPool``.
 final class PoolCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let priority: SchedulerPriority
-  /// Retained, so that the C pool is not freed while a submission may use it. After a shutdown the C pool refuses submissions.
+  /// Retained, so that the C pool is not freed while a submission uses it. A stopped C pool refuses submissions.
   private let pool: OwnedPool
 
   fileprivate init(_ priority: SchedulerPriority, of pool: OwnedPool) {
@@ -15,26 +15,24 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   /// The maximum number of actions of the pool that run at a time.
   var workers: Int { csched_pool_worker_count(pool.pool) }
-
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ConcurrentScheduler(core: self) }
-
   override var isOrphaned: Bool { csched_pool_is_orphaned(pool.pool) }
+  override var isShared: Bool { pool.isShared }  // false for a WorkerPool
 
-  override var isShared: Bool { pool.isShared }
-
-  /// Returns the core for `priority` of the same pool; if this pool is shared, of the present shared pool.
+  /// Returns the core of the same pool for `priority`; if this pool is shared, that of the present shared pool.
   func sibling(_ priority: SchedulerPriority) -> PoolCore {
+    // nil from `living`: the pool has been joined, and every core of it refuses
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
 
   // MARK: the present shared pool
 
   private struct Pools {
-    var present: OwnedPool?
-    /// Pools of the parent of this fork child. They are never freed: a pool's job that called fork continues in the child.
+    var present: OwnedPool?  // the shared pool that new submissions use; nil before the first use and after a shutdown
+    /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a pool's job that called fork continues here.
     var orphaned: [OwnedPool] = []
 
-    /// Returns the present pool; nil if there is none. A pool that a fork has orphaned is moved to `orphaned`.
+    /// Returns the present pool; nil if there is none. In a child of fork, first moves the parent's pool to `orphaned`.
     mutating func current() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
@@ -46,7 +44,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private static let pools = Protected(Pools())
 
-  /// Returns the core for `priority` of the present pool. Starts a pool if there is none, as in a child of `fork`.
+  /// Returns the core for `priority` of the present shared pool. Starts a pool if there is none, as in a child of `fork`.
   private static func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
     try pools.withLock { pools throws(SchedulerError) in
       if pools.current() == nil {
@@ -59,10 +57,12 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// Starts the shared pool if there is none.
   static func prepare() throws(SchedulerError) { _ = try startIfNeeded(.default) }
 
-  /// Returns the core for `priority` of the present pool. If the system has no thread, retries with pauses, then stops the process with a message.
+  /// Returns the core for `priority` of the shared pool, which it starts if needed. If the system has no thread, retries with pauses, then stops the
+  /// process with a message.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
-    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {  // nanoseconds
+    // before each try, in nanoseconds
+    for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
       csched_swift_sleep_until_(csched_now() + pause)
       do { return try startIfNeeded(priority) } catch { refusal = error }
     }
@@ -75,9 +75,10 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// The number of threads of the present shared pool.
   static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
-  /// Stops the present pool, and waits until its threads have ended. A later call of `shared` starts a new pool.
+  /// Stops the present shared pool, and waits until its threads have ended. A later call of `shared` starts a new pool. `policy`: whether queued jobs
+  /// run or are dropped.
   static func shutDown(_ policy: csched_stop_policy) {
-    let ending = pools.withLock { pools in
+    let ending = pools.withLock { pools in  // removed under the lock, stopped outside it
       defer { pools.present = nil }
       return pools.current()
     }
@@ -93,7 +94,7 @@ final class OwnedPool: @unchecked Sendable {
   // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer
   let isShared: Bool
-  private let cores = Protected<[PoolCore]>([])  // empty after `join`
+  private let cores = Protected<[PoolCore]>([])  // one for each priority; empty after `join`
 
   /// Creates a pool and starts its first thread. A number of 0 means the C core's default (pool.h).
   init(
@@ -123,7 +124,8 @@ final class OwnedPool: @unchecked Sendable {
   /// Waits until the threads of a stopped pool have ended. Returns an errno value: `EDEADLK` on a thread of the pool.
   func join() -> Int32 {
     let error = csched_pool_join(pool)
-    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }  // the pool's threads no longer use the cores
+    // releases the cores: the pool's threads no longer use them
+    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }
     return error
   }
 

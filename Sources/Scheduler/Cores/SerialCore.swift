@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Owns a serial queue of the C core. The queue retains this object while work is queued or runs.
+/// Owns a serial queue of the C core. The queue retains this object while work is queued or runs in it.
 final class SerialCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let serial: OpaquePointer
@@ -18,8 +18,8 @@ final class SerialCore: TargetCore, @unchecked Sendable {
     self.base = base
     baseScheduler = scheduler
     super.init(csched_serial_target(serial), name: name, isOnMain: base.isOnMain, timeline: base.timeline)
-    if !name.isEmpty { name.withCString { csched_serial_set_name(serial, $0) } }
-    csched_serial_own(
+    if !name.isEmpty { name.withCString { csched_serial_set_name(serial, $0) } }  // for dumps
+    csched_serial_own(  // the queue retains this object while it has work
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
@@ -29,13 +29,14 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   }
 
   deinit { csched_serial_destroy(serial) }
-
   override var isExclusive: Bool { true }
 
+  // The last exclusive core in the chain of bases: for a queue on a thread or on the main loop, the core of that thread or loop.
   override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
 
-  override var isolatesHere: Bool {
-    base.isExclusive ? exclusiveRoot.isolatesHere : csched_target_is_inside(target)
+  // Whether this thread runs in isolation from all other work of the queue's exclusive root.
+  override var isCallerIsolated: Bool {
+    base.isExclusive ? exclusiveRoot.isCallerIsolated : csched_target_is_inside(target)
   }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { SerialScheduler(core: self) }

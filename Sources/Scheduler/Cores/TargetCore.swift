@@ -4,7 +4,7 @@ internal import CScheduler
 /// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads
 /// `Schedulers.current`, the core makes a new scheduler.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because of `target`, which any thread may use. `lock` guards mutable state.
+  // Unchecked, because of `target`, which any thread may use. `lock` guards the mutable fields.
   let target: UnsafeMutablePointer<csched_target>
   /// Whether this target is the main loop or a queue on the main loop. The main loop's host must be notified of submissions.
   final let isOnMain: Bool
@@ -16,10 +16,11 @@ class TargetCore: @unchecked Sendable {
   #if DEBUG
     @exclusivity(unchecked) private final var hasRefused = false  // a line was printed: see `noteRefusal`
   #endif
-  @exclusivity(unchecked) private final var late = LateJobs()  // of a stopped target
-  @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?
+  // jobs of Swift tasks that this target refused or dropped
+  @exclusivity(unchecked) private final var late = LateJobs()
+  @exclusivity(unchecked) private weak var publicScheduler: (any ImmediateSchedulerType & AnyObject)?  // see `publish`
 
-  /// Creates the core of `target`, whose `owner` then points to the core unretained.
+  /// Creates the core of `target`, and makes it the `owner` of `target`, unretained.
   init(
     _ target: UnsafeMutablePointer<csched_target>, name: String = "", isOnMain: Bool = false, timeline: Timeline? = nil
   ) {
@@ -43,11 +44,11 @@ class TargetCore: @unchecked Sendable {
   /// for a timer and its cancellation).
   func use() {}
 
-  /// Ends one ``use()``.
+  /// Ends one ``use()``. A core without a count of users does nothing.
   func letGo() {}
 
-  /// Whether a submission may run the job before it returns.
-  var mayRunInside: Bool { false }
+  /// Whether a submission may run the job before it returns, inside the submitting thread's current work.
+  var mayRunInSubmission: Bool { false }
 
   /// Whether the whole process shares this core, so that it outlives its schedulers.
   var isShared: Bool { false }
@@ -55,19 +56,19 @@ class TargetCore: @unchecked Sendable {
   /// Whether actions of this target never run concurrently.
   var isExclusive: Bool { false }
 
-  /// The final exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
+  /// The last exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
   var exclusiveRoot: TargetCore { self }
 
-  /// Whether the caller is isolated to this target.
-  var isolatesHere: Bool { csched_target_is_inside(target) }
+  /// Whether this thread is inside work of this target, so that code isolated to the target may run here.
+  var isCallerIsolated: Bool { csched_target_is_inside(target) }
 
-  /// Called before each late job (a task's job that a stopped target did not run) is submitted to the late queue.
-  func noteLate(_ job: TaskJob) {}
+  /// Called before each late job (a task's job that a stopped target did not run) is submitted to the pool. A ``ThreadCore`` reports it.
+  func noteLateJob(_ job: TaskJob) {}
 
   /// Calls `body` with the late jobs, under the lock.
-  final func withLate<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
+  final func withLateJobs<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
 
-  /// Makes `scheduler` the scheduler that ``Schedulers/current`` returns for this core, unless there is one. Returns the public scheduler.
+  /// Makes `scheduler` the public scheduler, which ``Schedulers/current`` returns for this core, unless there is one. Returns the public scheduler.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
@@ -85,20 +86,21 @@ class TargetCore: @unchecked Sendable {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Retains the core and counts a user, for a `csched_task` that may wait, until ``endKeeping(_:_:)``.
-  final func beginKeeping() {
+  /// Called for a `csched_task` that may wait for its time. Retains the core and counts a user, until the task's ``freeJobAndReleaseCore(_:_:)``.
+  final func retainForJob() {
     use()
     _ = Unmanaged.passRetained(self)
   }
 
-  /// Returns the core that `job` retains by ``beginKeeping()``.
+  /// Returns the core that `job` retains by ``retainForJob()``.
   static func kept(by job: UnsafeMutablePointer<csched_job>?) -> TargetCore {
     Unmanaged.fromOpaque(csched_task_target_(job).pointee.owner).takeUnretainedValue()
   }
 
-  /// The `release` callback of a job that retains a core. `size`: the size class of the csched_task's memory.
-  static func endKeeping(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
-    let core = Unmanaged.passUnretained(kept(by: job))
+  /// The `release` callback of a job for which ``retainForJob()`` was called: frees the job and releases the core. `size`: the size class of the
+  /// csched_task's memory.
+  static func freeJobAndReleaseCore(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
+    let core = Unmanaged.passUnretained(kept(by: job))  // read before `job` is freed
     Counted.jobs(-1)
     csched_task_free_(job, size)
     core._withUnsafeGuaranteedRef { $0.letGo() }
@@ -107,49 +109,52 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, which runs inside `marker` if there is one. Pass `isReported` if the caller reports a refusal itself.
+  /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `action`: owns the task if the user's closure returns a
+  /// disposable. Pass `isReported` if the caller reports a refusal itself; otherwise a debug build prints it.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of action: ReturningAction? = nil,
     isReported: Bool = false
   ) -> (task: ClosureTask, isAccepted: Bool) {
     let task = ClosureTask(work, for: self, inside: marker, of: action, reportsRefusal: !isReported)
-    action?.task = task
+    action?.task = task  // before the submission, in which `work` may run
     let isAccepted = task.submit(to: target)
     if !isAccepted, !isReported { noteRefusal() }
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
     return (task, isAccepted)
   }
 
-  /// Submits internal work of the library, whose drop is not reported. Does nothing if the core is orphaned by a fork.
-  final func submitOwn(_ work: @escaping @Sendable () -> Void) {
+  /// Submits internal work of the library, whose drop is not reported. Does nothing in a child of fork that lacks the core's threads.
+  final func submitInternal(_ work: @escaping @Sendable () -> Void) {
     guard !isOrphaned else { return }
     ClosureTask(work).submit(to: target)
-    if isOnMain { MainCore.shared.submitted() }
+    if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
+  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. The rest is as for `submit` above.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
     on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
     tolerance: Duration = .zero, inside marker: TargetCore?, of action: ReturningAction? = nil
   ) -> ClosureTask {
-    let span = csched_time(max(0, tolerance.saturatedNanoseconds))
+    let span = csched_time(max(0, tolerance.saturatedNanoseconds))  // the tolerance in nanoseconds
     let task = ClosureTask(delayed: work, for: self, inside: marker, of: action)
     action?.task = task
     if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
+    // due already: the main loop's host must run it now. For a later deadline the host has a timer.
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
     return task
   }
 
-  /// Submits `work`, to run at an instant of the core's virtual time.
+  /// Submits `work`, to run at `instant` of the core's virtual time. `instant.arrive`, if not nil, is called just before `work`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
     of action: ReturningAction? = nil
   ) -> ClosureTask {
-    // `work` wakes a task: records in which virtual time the task sleeps.
-    if Sleeper.isNoted, let timeline { Sleeper.submitted(to: timeline.sleepers) }
+    // if this thread submits for a sleeping task, which `work` wakes: records in which virtual time the task sleeps
+    if Sleeper.isSubmittingWaker, let timeline { Sleeper.submitted(to: timeline.sleepers) }
     guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: marker, of: action) }
     return submit(
       {
@@ -158,11 +163,12 @@ class TargetCore: @unchecked Sendable {
       }, at: instant.tick, inside: marker, of: action)
   }
 
+  /// Submits `work`, to run when `timing` says, once or repeatedly.
   final func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, inside marker: TargetCore?
   ) -> ClosureTask {
     if let repetition = timing.repetition { return submit(work, timing, repetition, inside: marker) }
-    switch timing.start {
+    switch timing.start {  // each case: another clock
     case .after(let delay): return submit(work, after: delay, tolerance: timing.tolerance, inside: marker)
     case .at(let instant):
       guard let timeline else {
@@ -177,6 +183,7 @@ class TargetCore: @unchecked Sendable {
     }
   }
 
+  /// Submits `work`, to run `delay` from now, in virtual time or on the monotonic clock.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
@@ -189,12 +196,14 @@ class TargetCore: @unchecked Sendable {
     return submit(work, at: timeline.instant(after: delay), inside: marker, of: action)
   }
 
+  /// Submits `work`, to run repeatedly.
   private func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
     inside marker: TargetCore?
   ) -> ClosureTask {
     let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: marker, work)
     if !isAccepted { noteRefusal() }
+    // due already: the host must run it now
     if isOnMain, timing.delay(from: .now) <= .zero { MainCore.shared.submitted() }
     return task
   }
@@ -203,7 +212,8 @@ class TargetCore: @unchecked Sendable {
   /// ``Schedulers/onDrop(_:)`` reports the refusal.
   final func noteRefusal() {
     #if DEBUG
-      if DropObservers.areThere || csched_swift_are_refusals_reported_() { return }
+      // a handler, or the caller, reports it
+      if DropObservers.areRegistered || csched_swift_are_refusals_silenced_() { return }
       let isFirst = lock.withLock {
         defer { hasRefused = true }
         return !hasRefused
@@ -219,7 +229,7 @@ class TargetCore: @unchecked Sendable {
 
   /// Calls `body` with the scheduler of `target` as the current one. Requires: the target outlives the call.
   static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
-    var inside = csched_target_inside()
+    var inside = csched_target_inside()  // used by the C core until the leave
     return withUnsafeMutablePointer(to: &inside) { inside in
       csched_target_enter(inside, target)
       defer { csched_target_leave(inside) }

@@ -1,17 +1,18 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Owns a thread of the C core, and the memory of its loop. The thread retains this object until its end.
+/// Owns a thread of the C core and the thread's loop. The thread retains this object until its end.
 final class ThreadCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: OpaquePointer
-  private let users = Atomic<Int>(0)  // the number of schedulers and delayed actions: see `use`
+  private let users = Atomic<Int>(0)  // the schedulers of this core, and the delayed actions that wait: see `use`
+  // how to treat jobs of tasks that are submitted after the thread's end
   private let lateJobs: ThreadScheduler.LateJobPolicy
-  let end = ThreadEnd()
-  /// The thread's identity during `threadEnds`, when csched_thread_is_current is false; otherwise 0.
+  let end = ThreadEnd()  // releases the values confined to the thread, and resumes tasks that wait for its end
+  /// During `threadEnds`, when csched_thread_is_current is already false: the thread's number (csched_swift_thread_number_); otherwise 0.
   private let ending = Atomic<UInt>(0)
 
-  /// Where the thread stores its reference to this object. Its `at_end` callback releases the reference and frees the memory.
+  /// Memory for the thread's reference to this object; nil until `init` is done. The `at_end` callback releases the reference and frees the memory.
   private typealias ThreadReference = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   init(
@@ -22,12 +23,12 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     let held = ThreadReference.allocate(capacity: 1)
     held.initialize(to: nil)
     var thread: OpaquePointer?
-    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // .max: invalid, which csched_thread_start reports
+    let numbers = processors.map { UInt32(exactly: $0) ?? .max }  // .max: no such processor: csched_thread_start fails
     let error = numbers.withUnsafeBufferPointer { numbers in
       name.withCString { name in
         var options = csched_thread_options(
           name: name,
-          at_end: {
+          at_end: {  // called on the thread, after its final job
             let held = $0!.assumingMemoryBound(to: Unmanaged<ThreadCore>?.self)
             held.pointee?._withUnsafeGuaranteedRef { $0.threadEnds() }
             held.pointee?.release()
@@ -43,24 +44,24 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     }
     self.thread = thread
     super.init(csched_loop_target(csched_thread_loop(thread)), name: name)
-    held.pointee = .passRetained(self)  // in time: without this object, nothing can stop the thread
+    held.pointee = .passRetained(self)  // before the thread can end: without this object, nothing can stop it
   }
 
   deinit { csched_thread_destroy(thread) }
-
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { ThreadScheduler(core: self) }
-
-  override func use() { users.add(1, ordering: .relaxed) }  // relaxed: the caller is a user, or retains the core
+  // relaxed: the caller is a user already, or retains the core
+  override func use() { users.add(1, ordering: .relaxed) }
 
   /// Ends one ``use()``. With the final user the thread stops, after its outstanding work.
   override func letGo() {
+    // acquire-release: the stop comes after all uses of the other users
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
-  /// Whether the caller is on the thread.
+  /// Whether the caller is on this core's thread.
   var isHere: Bool {
-    // Relaxed: only the thread itself stores its identity, so the comparison is false on every other thread.
-    csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_()
+    // relaxed: only the thread itself stores its number, so the comparison is false on every other thread
+    csched_thread_is_current(thread) || ending.load(ordering: .relaxed) == csched_swift_thread_number_()
   }
 
   override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
@@ -68,10 +69,10 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   /// The final work on the thread: runs late jobs, then releases the values confined to the thread. The number of rounds is bounded, because late
   /// jobs may submit more late jobs for ever.
   private func threadEnds() {
-    ending.store(csched_swift_thread_(), ordering: .relaxed)
+    ending.store(csched_swift_thread_number_(), ordering: .relaxed)  // relaxed: only this thread needs the value
     run {
-      for _ in 0..<64 {
-        let jobs = withLate { $0.take() }
+      for _ in 0..<64 {  // rounds: each may bring more late jobs
+        let jobs = withLateJobs { $0.take() }
         if jobs.isEmpty { break }
         for job in jobs { job.runLate() }
       }
@@ -79,21 +80,21 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     }
     ending.store(0, ordering: .relaxed)
     endExclusion()  // from now on late jobs run on the pool
-    end.finish()
+    end.finish()  // resumes the tasks that wait for the thread's end
   }
 
   override var isExclusive: Bool { true }
+  override var isCallerIsolated: Bool { isHere || csched_target_is_inside(target) }
 
-  override var isolatesHere: Bool { isHere || csched_target_is_inside(target) }
-
-  override func noteLate(_ job: TaskJob) {
+  // The thread has ended, and `job` is about to run on the pool: stops the process if the scheduler's policy is `trap`, else notifies observers.
+  override func noteLateJob(_ job: TaskJob) {
     if lateJobs == .trap {
       misuse(
         "ThreadScheduler.enqueue", of: name,
         "a task goes on here, but the thread has ended, and the scheduler was made to trap then. Stop it when its tasks are over."
       )
     }
-    if let scheduler = scheduler as? ThreadScheduler { Schedulers.tellOfLateJob(on: scheduler) }
+    if let scheduler = scheduler as? ThreadScheduler { Schedulers.reportLateJob(on: scheduler) }
   }
 
   func stop(_ policy: Schedulers.StopPolicy) { csched_thread_stop(thread, policy.core) }

@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and its queues share it. ``InstantTimeline`` converts times to ticks.
+/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and its queues share it. The subclass ``InstantTimeline`` overrides the
+/// conversions of times to ticks; here each time is the present tick.
 class Timeline: @unchecked Sendable {
   // Unchecked, because of `pointer`, which any thread may use.
   let pointer: OpaquePointer
@@ -20,13 +21,14 @@ class Timeline: @unchecked Sendable {
   /// An instant: its tick, and a closure to call when the clock reaches the tick, before the action runs.
   typealias Instant = (tick: csched_time, arrive: (@Sendable () -> Void)?)
 
+  /// The clock's current tick.
   final var tick: csched_time { csched_virtual_now(pointer) }
 
   /// The clock's current time, as schedulers report it.
   var now: MonotonicTime { .now }
 
+  /// These two return the instant `delay` from the clock's current time, and that of a time which the clock reports as `instant`.
   func instant(after delay: Duration) -> Instant { (tick, nil) }
-
   func instant(at instant: MonotonicTime) -> Instant { (tick, nil) }
 
   /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not advance the clock.
@@ -37,7 +39,9 @@ class Timeline: @unchecked Sendable {
     -> csched_time?
   {
     let now = tick
+    // fixedDelay counts the period from the end of the tick, which is now; the other paces from when it was due
     let step = ticks(in: repetition.period, from: repetition.pace == .fixedDelay ? now : due)
+    // step 0: the ticks would never end; `.max`: the clock is at its end
     return step == 0 || now == .max ? nil : repetition.next(after: due, begunAt: begun, endedAt: now, step: step)
   }
 }

@@ -18,7 +18,7 @@ public final class WorkerPool: Sendable {
   /// The name of its threads. The system shows it shortened, with a number added.
   public let name: String
   private let pool: OwnedPool
-  private let cores: [PoolCore]
+  private let cores: [PoolCore]  // one for each priority
 
   /// Starts a pool with its first thread.
   ///
@@ -32,7 +32,7 @@ public final class WorkerPool: Sendable {
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
   ) throws(SchedulerError) {
     self.name = name
-    // 0 means the C core's default, so a given value below 1 becomes 1.
+    // To OwnedPool, 0 means the C core's default. So a given `maxThreads` or `stackSize` below 1 becomes 1, and `workers` below 1 the default.
     pool = try OwnedPool(
       name: name, workers: max(0, workers ?? 0), maxThreads: maxThreads.map { max(1, $0) } ?? 0,
       stackSize: stackSize.map { max(1, $0) } ?? 0)
@@ -42,7 +42,7 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }
-    // `join` blocks, so a thread of the shared pool calls it.
+    // The pool is freed after a `join`. That blocks, so a thread of the shared pool calls it.
     PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
@@ -53,7 +53,7 @@ public final class WorkerPool: Sendable {
   ///   - priority: the priority of its actions among all work on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!
-    // Each scheduler has its own scheduler marker, as on the shared pool.
+    // Each scheduler has its own marker, by which `Schedulers.current` finds it. If the scheduler was released, the marker makes a new one.
     let marker = SchedulerMarker(madeBy: { [weak self] in
       ConcurrentScheduler(name: name, on: self, core: core, marker: $0)
     })

@@ -1,12 +1,11 @@
 internal import CScheduler
 
-// The descriptions that a debugger and `String(reflecting:)` show. Each is one line of text; its form may change with any version.
+// The descriptions of schedulers that a debugger and `String(reflecting:)` show. Each is one line of text; its form may change with any version.
 
 extension SchedulerTarget: CustomDebugStringConvertible {
-  /// The kind of the scheduler, its name, target and state, the number of pending and delayed actions, and the thread that runs them: see
-  /// ``Schedulers/dump(to:)``.
+  /// The scheduler's kind, name, target and state, the numbers of pending and delayed actions, and their thread: see ``Schedulers/dump(to:)``.
   public var debugDescription: String {
-    let name = (self as? ConcurrentScheduler)?.name ?? core.name
+    let name = (self as? ConcurrentScheduler)?.name ?? core.name  // a pool's core has no name
     let priority = (core as? PoolCore).map { ", priority \($0.priority)" } ?? ""
     return "\(type(of: self))\(name.isEmpty ? "" : " \"\(name)\"")\(priority): \(core.description)"
   }
@@ -30,9 +29,9 @@ extension CurrentThreadScheduler: CustomDebugStringConvertible {
 }
 
 extension TargetCore {
-  /// The C core's description, one line.
+  /// The C core's description of the target, one line.
   fileprivate var description: String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2_048) { line in
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2_048) { line in  // a longer line is cut
       let length = csched_target_describe(target, line.baseAddress, line.count)
       return String(decoding: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(line)[..<length]), as: UTF8.self)
     }

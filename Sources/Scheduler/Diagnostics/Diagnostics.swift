@@ -8,20 +8,19 @@ internal import CScheduler
 /// #expect(Diagnostics.waitUntilEmpty(since: before).isEmpty)
 /// ```
 ///
-/// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. While other threads create
-/// and release objects, a count may be wrong by their number of changes during the read.
+/// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. If other threads create or
+/// release objects during the read, a count may be wrong by the number of these changes.
 public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Submitted actions that wait or run, and disposed actions that are still in a queue. In virtual time, only actions that wait.
   public var jobs = 0
   /// Closures that actions, disposables and schedulers hold.
   public var closures = 0
-  /// Disposables: those created directly, and those that represent an action. The result of `schedule(_:)` for a plain closure is a value, and not
-  /// counted.
+  /// Disposables: those created directly, and those that represent an action. Not the result of `schedule(_:)` for a plain closure, which is a value.
   public var disposables = 0
   /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a trace, of the watchdog and
   /// of dumps by a signal are not counted, so that observing does not change the count.
   public var threads = 0
-  /// How many of ``threads`` are shared: the pool's and the clocks'. They start and end automatically. Some run until ``Schedulers/shutdown(_:)``.
+  /// How many of ``threads`` the pool and the clocks own. They start and end automatically; some run until ``Schedulers/shutdown(_:)``.
   public var sharedThreads = 0
 
   /// Creates a value whose counts are 0.
@@ -31,7 +30,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// 1 at the start of the program. It never changes. If it is false, ``live`` counts threads only.
   public static var isOn: Bool { Counted.isOn }
 
-  /// The present counts.
+  /// The present counts. Objects count as 0 unless ``isOn`` is true.
   public static var live: Diagnostics {
     var live = Diagnostics()
     live.jobs = Int(csched_counted_sum_(CSCHED_COUNTED_JOBS_))
@@ -56,7 +55,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Whether all counts are 0, except those of shared threads.
   public var isEmpty: Bool { jobs == 0 && closures == 0 && disposables == 0 && threads == sharedThreads }
 
-  /// Waits, for at most `timeout`, until all objects created since `earlier` are released. Returns the remaining counts.
+  /// Waits until ``isEmpty`` is true of the differences from `earlier`, at most for `timeout`. Returns the remaining differences.
   ///
   /// Some objects are released shortly after the call that ends them: a thread that is not joined, an action disposed in a queue, or an object that
   /// Dispatch or a task still retains. This function blocks the calling thread, and checks every millisecond.
@@ -67,7 +66,7 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
     while true {
       let remaining = live.since(earlier)
       if remaining.isEmpty || csched_now() >= deadline { return remaining }
-      csched_swift_sleep_until_(csched_now() + 1_000_000)
+      csched_swift_sleep_until_(csched_now() + 1_000_000)  // 1 ms
     }
   }
 

@@ -32,9 +32,9 @@ public struct SchedulerStatistics: Hashable, Sendable {
     public let depth: UInt64
     /// The number of submissions that had to wake a thread.
     public let wakes: UInt64
-    /// The number of parts of its actions' `concurrentPerform` calls that other threads ran.
+    /// The number of parts of `concurrentPerform` calls in its actions that ran on other threads than the caller's.
     public let steals: UInt64
-    /// The number of system calls to sleep or wake, made by the scheduler's actions and by submissions to it.
+    /// The number of system calls to sleep or wake that the scheduler's actions, and submissions to it, made.
     public let systemCalls: UInt64
     /// The time from the submission, or the deadline, to the start. Not available in virtual time.
     public let latency: Spans
@@ -46,7 +46,7 @@ public struct SchedulerStatistics: Hashable, Sendable {
   public struct Loop: Hashable, Sendable {
     /// The number of actions that the loop has run or found disposed.
     ///
-    /// Actions of serial schedulers on it, ticks and source handlers are included. A batch, of 48 at most, is added when the next one starts.
+    /// Actions of serial schedulers on it, ticks and source handlers are included. A batch (at most 48 actions) is added when the next batch starts.
     public let actions: UInt64
     /// The number of sleeps.
     public let sleeps: UInt64
@@ -61,13 +61,12 @@ public struct SchedulerStatistics: Hashable, Sendable {
 }
 
 extension SchedulerTarget {
-  /// The figures of this scheduler. They are read one after the other while work continues, so they may not match. Thread: any.
+  /// The figures of this scheduler. They are read one after the other while work continues, so they may not add up. Thread: any.
   ///
-  /// A loop is always counted: it reads the clock before and after each sleep, and never for an action. Work is counted after
-  /// ``Schedulers/startCounting()``.
+  /// A loop is always counted: it reads the clock around each sleep, and never for an action. Work is counted after ``Schedulers/startCounting()``.
   public final var statistics: SchedulerStatistics {
     var work = csched_statistics()
-    let hasWork = csched_target_statistics(core.target, &work)
+    let hasWork = csched_target_statistics(core.target, &work)  // false: no work was counted
     return SchedulerStatistics(
       work: !hasWork
         ? nil
@@ -99,7 +98,7 @@ extension Schedulers {
   /// ```
   ///
   /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted to
-  /// its end. Up to 4 096 schedulers are distinguished at a time, and up to 57 344 waiting actions. Work beyond that is not counted. Thread: any.
+  /// its end. At most 4 096 schedulers are counted at a time, and at most 57 344 waiting actions. Work beyond that is not counted. Thread: any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startCounting() throws(SchedulerError) {

@@ -24,8 +24,8 @@ extension Schedulers {
   /// try Schedulers.dump(onSignal: SIGUSR1)   // then: kill -USR1 PID
   /// ```
   ///
-  /// `dump` replaces the previous handler of `signal`. A later call replaces signal and descriptor. In a child of `fork` only the table is written,
-  /// until this function is called again there. Thread: any.
+  /// This function replaces the previous handler of `signal`. A later call replaces the signal and the descriptor. In a child of `fork` only the
+  /// table is written, until this function is called again there. Thread: any.
   ///
   /// - Parameters:
   ///   - signal: the signal's number. 0 ends the dumps: the previous handler is restored, and the thread ends.

@@ -13,11 +13,10 @@ extension Schedulers {
   /// from each submission to its run. A counter shows the waiting work of each scheduler. Instants mark each disposal, drop, wake, and long wait for
   /// a lock. Work that was submitted before the start is not in the file.
   ///
-  /// To trace an unchanged program from its start to its exit, set `SCHEDULER_TRACE=FILE` in its environment. A `%p` in the name is replaced by the
-  /// process number.
+  /// To trace an unchanged program from start to exit, set `SCHEDULER_TRACE=FILE` in its environment. A `%p` in the name becomes the process number.
   ///
-  /// Threads that submit and run work never wait for the file. Each thread has room for 16 384 events; events that find no room are left out and
-  /// counted in the file. In a child of `fork` the trace is off. Thread: any.
+  /// Threads that submit and run work never wait for the file. Each thread has room for 16 384 events that are not written yet. Events that find no
+  /// room are not written; the file says how many. In a child of `fork` the trace is off. Thread: any.
   ///
   /// - Parameter path: the path of the file, which is created or emptied, readable for its owner only.
   /// - Throws: ``SchedulerError/system(_:)`` with `EBUSY` if a trace is on, `ELOOP` for a link, `EPERM` if the path is not a plain file of this
@@ -27,8 +26,7 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Ends the trace and completes the file. Work that runs now is in the file up to this instant. Does nothing if no trace is on. Thread: any; it
-  /// waits for the file.
+  /// Ends the trace and completes the file. It has running work up to this instant. Does nothing without a trace. Thread: any; it waits for the file.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with the system's error number of the first write that failed.
   public static func stopTrace() throws(SchedulerError) {
@@ -36,16 +34,16 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Starts to record events with their times: submissions, starts and ends, disposals, drops, wakes and waits. Writers of them
-  /// are ``writeRecord(to:)``, a watchdog without a closure, and a message that stops the process.
+  /// Starts to record events in memory, with their times: submissions, starts and ends, disposals, drops, wakes and waits. They are written by
+  /// ``writeRecord(to:)``, by a watchdog without a closure, and with a message that stops the process.
   ///
   /// ```swift
   /// try Schedulers.startRecording()
   /// defer { Schedulers.stopRecording() }
   /// ```
   ///
-  /// The record has the latest 1024 events of each thread; a report has the latest 2000, of 64 threads. Each action costs about 200 ns, and each
-  /// thread 90 KB. With `SCHEDULER_RECORD=1` in its environment a program records from its start. Thread: any.
+  /// The record has the latest 1024 events of each thread. A report has the latest 2000 events, of 64 threads. Recording costs about 200 ns for each
+  /// action, and 90 KB for each thread. With `SCHEDULER_RECORD=1` in its environment a program records from its start. Thread: any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startRecording() throws(SchedulerError) {

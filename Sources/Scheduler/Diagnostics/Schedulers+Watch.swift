@@ -15,7 +15,7 @@ public struct WatchReport: Sendable {
   }
 
   public let kind: Kind
-  /// The duration so far; of a deadlock, the time since the circle is complete.
+  /// The duration so far; of a deadlock, the time since the circle closed.
   public let duration: Duration
   /// The system's number of the thread; 0 if an action waits.
   public let thread: UInt32
@@ -54,8 +54,8 @@ extension Schedulers {
   ///
   /// The environment variable `SCHEDULER_WATCH=1s`, or `250ms`, begins a watch without a call.
   ///
-  /// It observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of `fork` the
-  /// watchdog is off. Thread: any but the one that reports.
+  /// The watchdog observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of
+  /// `fork` the watchdog is off. Thread: any but the one that reports.
   ///
   /// - Parameters:
   ///   - duration: the threshold; more than zero.
@@ -70,7 +70,9 @@ extension Schedulers {
     longerThan duration: Duration, stackSignal: Int32? = nil,
     _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
   ) throws(SchedulerError) {
-    let span = csched_time(Swift.max(0, duration.saturatedNanoseconds)), error = csched_watch_stacks(stackSignal ?? 0)
+    let span = csched_time(Swift.max(0, duration.saturatedNanoseconds))
+    // `watching` refuses a duration of 0, which must not change the signal. Signal 0: no stacks.
+    let error = span == 0 ? 0 : csched_watch_stacks(stackSignal ?? 0)
     if error != 0 { throw SchedulerError.system(error) }
     try watching.begin(span, report)
   }
@@ -81,18 +83,19 @@ extension Schedulers {
   private static let watching = Watching()
 }
 
-/// Stores the closure that the C core's watchdog calls.
+/// Stores the closure that `Schedulers.watch` received, for the C core's watchdog.
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
 
+  /// Starts the C core's watchdog in place of an earlier one. Without `report`, the watchdog writes its reports to the standard error.
   func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {
-    csched_watch_end()
+    csched_watch_end()  // first: the earlier watchdog must not call the new closure
     self.report.write(report)
     let error = csched_watch_begin(span, report != nil ? forward : nil, Unmanaged.passUnretained(self).toOpaque())
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// The C watchdog's callback: calls the stored closure.
+  /// The C watchdog's callback: calls the stored closure. Its arguments: the `Watching`, and the C core's report.
   private let forward: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<csched_watch_report>?) -> Void = {
     guard let context = $0, let found = $1?.pointee else { return }
     Unmanaged<Watching>.fromOpaque(context).takeUnretainedValue().report.read()?(WatchReport(found))

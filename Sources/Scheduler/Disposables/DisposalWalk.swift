@@ -76,12 +76,12 @@ package struct DisposalWalk: ~Copyable {
 
   /// Disposes `root` and all its descendants. Returns the disposables to wait for.
   private static func disposed(_ root: any Disposable) -> [Awaited] {
-    run(disposing: true, awaited: [], csched_swift_drain_slot_()) { $0.push(root) } ?? []
+    run(disposing: true, awaited: [], csched_swift_walk_slot_()) { $0.push(root) } ?? []
   }
 
   /// Disposes the children that `fill` pushes, and all their descendants.
   package static func dispose(_ fill: (inout DisposalWalk) -> Void) {
-    run(disposing: true, csched_swift_drain_slot_(), fill)
+    run(disposing: true, csched_swift_walk_slot_(), fill)
   }
 
   /// Releases the children that `fill` pushes, undisposed: for the `deinit` of a node.
@@ -96,7 +96,7 @@ package struct DisposalWalk: ~Copyable {
 
   /// Adds the children that `fill` pushes to the walk that is releasing the caller. Starts a walk if there is none.
   private static func join(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
-    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
+    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_walk_slot_()
     guard let active = slot.pointee?.assumingMemoryBound(to: DisposalWalk.self) else {
       run(disposing: disposing, slot, fill)
       return
@@ -130,7 +130,7 @@ package struct DisposalWalk: ~Copyable {
   /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed before `body` returns: they do
   /// not join the walk that may be releasing the node.
   package static func outsideOfRelease(_ body: () -> Void) {
-    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_drain_slot_()
+    let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_walk_slot_()
     let active = slot.pointee
     slot.pointee = nil
     body()

@@ -1,7 +1,8 @@
 extension LoopScheduler {
   /// Returns a sequence with an element each time `descriptor` can be read.
   ///
-  /// An iteration watches the descriptor only while its task waits, so no elements accumulate. It ends when its task is cancelled.
+  /// An iteration watches the descriptor only while its task waits, so no elements accumulate. It ends when its task is cancelled. It throws the
+  /// error that ``onReadable(_:_:onDrop:)`` passes to `onDrop`.
   public func readable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
   }
@@ -15,7 +16,7 @@ extension LoopScheduler {
   ///
   /// Signals that arrive while the task is busy become one element, the sum of their counts.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
-    stream(ElementBuffer(capacity: 1) { $0 += $1 }) { buffer in
+    stream(ElementBuffer(capacity: 1) { $0 += $1 }) { buffer in  // adds a new count to the unread one
       onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
     }
   }
@@ -32,7 +33,8 @@ extension LoopScheduler {
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, capacity: Int = 1_024
   ) -> AsyncThrowingStream<FileChange, any Error> {
-    let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { newest, change in  // keeps `gone` of either
+    // In a full buffer, merges `change` into the newest change. `gone` of either stays, because no change follows it.
+    let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { newest, change in
       newest = FileChange(kinds: newest.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
     }
     return stream(buffer) { buffer in
@@ -42,7 +44,7 @@ extension LoopScheduler {
 
   /// Returns a stream of one element, the end of `process`: see ``onExit(of:_:onDrop:)``.
   public func exits(of process: Int32) -> AsyncThrowingStream<ProcessEnd, any Error> {
-    stream(ElementBuffer(capacity: 1) { _, _ in }) { buffer in
+    stream(ElementBuffer(capacity: 1) { _, _ in }) { buffer in  // merges nothing: a process ends once
       onExit(
         of: process,
         {
@@ -52,24 +54,26 @@ extension LoopScheduler {
     }
   }
 
-  /// Calls `begin`, which starts a source that appends its events to `buffer`. Returns a stream of these events. Its end disposes the source.
+  /// Calls `begin`, which starts a source that appends its events to `buffer`, and returns a stream of these events. The end, cancellation or release
+  /// of the stream disposes the source.
   private func stream<Event: Sendable>(
     _ buffer: ElementBuffer<Event>, _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {
-    let reader = ElementReader(buffer)
-    buffer.follow(begin(buffer))
+    let reader = ElementReader(buffer)  // the stream retains it; its release ends the sequence
+    buffer.follow(begin(buffer))  // the end of the sequence disposes the source
     return AsyncThrowingStream { try await reader.buffer.next() }
   }
 }
 
-/// A sequence with an element each time a descriptor can be read or written: see ``LoopScheduler/readable(_:)``.
+/// A sequence with an element each time a descriptor can be read or written: see ``LoopScheduler/readable(_:)``. Each call of `next` starts a source,
+/// and disposes it after its first event.
 private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendable {
   typealias Element = Void
   typealias Failure = any Error
 
   let scheduler: LoopScheduler
   let descriptor: Int32
-  let isReading: Bool
+  let isReading: Bool  // false: waits until the descriptor can be written
 
   func makeAsyncIterator() -> Self { self }
 
@@ -81,17 +85,17 @@ private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendab
         let token = SingleAssignmentDisposable()
         let isReady: @Sendable () -> Void = {
           action.run {}
-          token.dispose()
+          token.dispose()  // the source has served this call
         }
         let onDrop: @Sendable (SchedulerError) -> Void = { error in action.run { throw error } }
         token.setDisposable(
           isReading
             ? scheduler.onReadable(descriptor, isReady, onDrop: onDrop)
             : scheduler.onWritable(descriptor, isReady, onDrop: onDrop))
-        return token
+        return token  // a cancellation of the task disposes it
       }
     } catch is CancellationError {
-      return nil
+      return nil  // ends the iteration without an error
     }
     return ()
   }

@@ -1,17 +1,18 @@
 internal import CScheduler
 
 extension LoopScheduler {
+  /// Starts `source`. Returns it as the disposable that ends it.
   private func begin<Event>(_ source: LoopSource<Event>) -> any Disposable {
     source.begin()
     return source
   }
 
-  /// Calls `handler` as long as `descriptor` can be read, is at its end, or has failed. Dispose the source before you close the descriptor.
+  /// Calls `handler` repeatedly while `descriptor` can be read, is at its end, or has failed. Dispose the source before you close the descriptor.
   ///
   /// - Parameters:
   ///   - descriptor: the caller's descriptor, which should be non-blocking. Several sources may wait for one descriptor.
   ///   - handler: the function that reads.
-  ///   - onDrop: called when the source ends on its own.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
   /// - Returns: a disposable that ends the source.
   public func onReadable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
@@ -19,12 +20,12 @@ extension LoopScheduler {
     begin(DescriptorSource(descriptor, CSCHED_FD_READ, on: self, onDrop: onDrop) { handler() })
   }
 
-  /// Calls `handler` as long as `descriptor` can be written, or has failed: see ``onReadable(_:_:onDrop:)``.
+  /// Calls `handler` repeatedly while `descriptor` can be written, or has failed: see ``onReadable(_:_:onDrop:)``.
   ///
   /// - Parameters:
   ///   - descriptor: the caller's descriptor, which should be non-blocking. Several sources may wait for one descriptor.
   ///   - handler: the function that writes.
-  ///   - onDrop: called when the source ends on its own.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
   public func onWritable(
     _ descriptor: Int32, _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable {
@@ -34,9 +35,9 @@ extension LoopScheduler {
   /// Calls `handler` when the process receives `signal`, in place of the signal's own action. No thread needs to block the signal.
   ///
   /// - Parameters:
-  ///   - signal: a signal such as `SIGTERM`. It is refused if it has a handler already, from another source or other code.
+  ///   - signal: a signal such as `SIGTERM`. The source cannot start if the signal has a handler already, from another source or other code.
   ///   - handler: called with the number of signals since the previous call.
-  ///   - onDrop: called when the source ends on its own.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
   /// - Returns: a disposable that ends the source, and restores the signal's action.
   public func onSignal(
     _ signal: Int32, _ handler: @escaping @Sendable (_ count: Int) -> Void,
@@ -46,9 +47,9 @@ extension LoopScheduler {
   /// Calls `handler` once, when `process` has ended, and reaps the process. If the source is disposed earlier, the caller must reap it.
   ///
   /// - Parameters:
-  ///   - process: the process ID of a child. For another process, only its end is reported.
+  ///   - process: the process ID of a child. For another process, only its end is reported, without a status.
   ///   - handler: called with the way in which the process ended.
-  ///   - onDrop: called when the source ends in another way.
+  ///   - onDrop: called with the reason if the source cannot start, or ends before the process.
   /// - Returns: a disposable that ends the source.
   public func onExit(
     of process: Int32, _ handler: @escaping @Sendable (ProcessEnd) -> Void,
@@ -61,7 +62,7 @@ extension LoopScheduler {
   ///   - path: the path. A file that gets this name later is not watched.
   ///   - kinds: the changes to report.
   ///   - handler: called with one change at a time.
-  ///   - onDrop: called when the source ends on its own.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
   /// - Returns: a disposable that ends the source.
   public func onChange(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, _ handler: @escaping @Sendable (FileChange) -> Void,
@@ -77,25 +78,26 @@ extension LoopScheduler {
   ///
   /// - Parameters:
   ///   - handler: the function to call.
-  ///   - onDrop: called when the hook ends on its own, with ``SchedulerError/stopped``.
+  ///   - onDrop: called with ``SchedulerError/stopped`` if the loop ends the hook, because the scheduler was stopped.
   /// - Returns: a disposable that ends the hook.
   public func onBeforeSleep(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Disposable { hook(isBefore: true, handler, onDrop) }
+  ) -> any Disposable { beginHook(isBeforeSleep: true, handler, onDrop) }
 
   /// Calls `handler` when the thread has woken, or work has arrived before it slept. The call precedes that work: see ``onBeforeSleep(_:onDrop:)``.
   ///
   /// - Parameters:
   ///   - handler: the function to call.
-  ///   - onDrop: called when the hook ends on its own.
+  ///   - onDrop: as in ``onBeforeSleep(_:onDrop:)``.
   public func onAfterWake(
     _ handler: @escaping @Sendable () -> Void, onDrop: (@Sendable (SchedulerError) -> Void)? = nil
-  ) -> any Disposable { hook(isBefore: false, handler, onDrop) }
+  ) -> any Disposable { beginHook(isBeforeSleep: false, handler, onDrop) }
 
-  private func hook(
-    isBefore: Bool, _ handler: @escaping @Sendable () -> Void, _ onDrop: (@Sendable (SchedulerError) -> Void)?
+  /// Starts a hook before each sleep, or after each wake. Returns the disposable that ends it.
+  private func beginHook(
+    isBeforeSleep: Bool, _ handler: @escaping @Sendable () -> Void, _ onDrop: (@Sendable (SchedulerError) -> Void)?
   ) -> any Disposable {
-    let source = HookSource(isBefore: isBefore, on: self, onDrop: onDrop) { handler() }
+    let source = HookSource(isBeforeSleep: isBeforeSleep, on: self, onDrop: onDrop) { handler() }
     source.begin()
     return source
   }

@@ -6,8 +6,8 @@ extension LoopScheduler {
   /// let count = database.sync { connection.count }
   /// ```
   ///
-  /// On the scheduler's own thread the wait could never end. Then, and on a stopped scheduler, this function stops the process with a message, and
-  /// ``trySync(_:)`` throws. Actions of ``MainScheduler`` run only if the main thread runs them.
+  /// This function stops the process with a message if it is called on the scheduler's own thread, where the wait could never end, or on a stopped
+  /// scheduler. There ``trySync(_:)`` throws. Actions of ``MainScheduler`` run only if the main thread runs them.
   ///
   /// - Parameter body: called once, on the scheduler's thread.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
@@ -17,7 +17,7 @@ extension LoopScheduler {
       do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
     }
     switch refusal {
-    case nil: return try result!.get()
+    case nil: return try result!.get()  // nil: `body` was called
     case SchedulerError.deadlock?:
       misuse(
         "sync", of: core.name,
@@ -39,12 +39,13 @@ extension LoopScheduler {
     return try result!.get()
   }
 
-  /// Calls `body` as an action, and waits. Returns an error if `body` was not called.
+  /// Calls `body` as an action, and waits until it has returned. Returns nil, or the reason why `body` was not called.
   private func call(_ body: () -> Void) -> SchedulerError? {
-    if core.isolatesHere { return .deadlock }
+    if core.isCallerIsolated { return .deadlock }  // the caller runs on the scheduler's thread
     // Uses a queue with one action, because `sync` of a queue detects threads and queues that wait for each other.
     let queue = SerialCore(name: core.name, on: core)
-    queue.publish(self)
+    queue.publish(self)  // so that `Schedulers.current` in `body` is this scheduler
+    // Only trySync's own errors are caught: `body` does not throw.
     do { try SerialScheduler(core: queue).trySync(body) } catch { return error as? SchedulerError ?? .stopped }
     return nil
   }

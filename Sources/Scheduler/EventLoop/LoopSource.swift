@@ -1,11 +1,12 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
-// States, under the lock: `isOver`, final; `runs`: handler calls and ends in progress on the loop's thread; `handler`, `onDrop`: nil when over.
+// States, under the lock: `isOver`: the source has ended, final; `handler`, `onDrop`: nil when over; `runs`: calls of the handler and of `end` in
+//   progress on the loop's thread.
 // Invariants
 //   LS1  A handler call starts only if the source is not over, checked under the lock. A disposal sets `isOver` under the lock. So no handler call
 //        starts after a disposal has returned, on any thread.
-//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread submits an action that removes the source; a
-//        closed loop has already removed it. Before that, `silence` unregisters the source from the system, so another loop can use its descriptor.
+//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread calls `silence`, which unregisters the source from
+//        the system, so another loop can use its descriptor. It then submits an action that removes the source; a closed loop has already removed it.
 //   LS3  The loop retains the LoopSource from its addition to its removal.
 //   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
 //        and their captures. The caller sees the effects of both.
@@ -27,14 +28,15 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private struct State {
     var handler: Handler?
     var onDrop: OnDrop?
-    var isOver = false  // the source has ended
-    var runs = 0  // `disposeAndWait` waits until it is 0
+    var isOver = false  // the source has ended, or was disposed
+    var runs = 0  // calls of the handler and of `end` in progress; `disposeAndWait` waits for 0
   }
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let state: Protected<State>
   private let runEnded = UnfairLock.Condition()  // signalled when `runs` decreases
-  private let core: TargetCore, marker: TargetCore?  // marker: the scheduler's, if several share the core
+  // marker: makes the scheduler the current one, if several share the core
+  private let core: TargetCore, marker: TargetCore?
   /// Whether the loop has registered the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
 
@@ -47,31 +49,31 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop. Returns 0, or the C core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
-  /// Unregisters the source from the system at once. Any thread. The loop must still remove the source.
+  /// Unregisters the source from the system at once, on any thread. `remove` must follow on the loop's thread.
   func silence(in loop: OpaquePointer) {}
 
-  /// Removes the source from the loop, if it is still registered there.
+  /// Removes the source from the loop, if it is still registered there. On the loop's thread.
   func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
 
   private final var loop: OpaquePointer { OpaquePointer(core.target) }  // a loop's first member is its target
 
   /// Adds the source to the loop: at once if the caller is on the loop's thread, otherwise in an action.
   final func begin() {
-    core.use()  // until the end of the source
-    let isReported = state.withLock { $0.onDrop != nil }
-    guard csched_loop_is_on_thread(loop) else {
-      _ = core.scheduler.schedule({ _ = self.addHere() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
+    core.use()  // keeps the scheduler's thread running until the source ends
+    let isReported = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
+    guard csched_loop_is_on_thread(loop) else {  // a stopped scheduler refuses or drops the action
+      _ = core.scheduler.schedule({ _ = self.addOnLoop() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
       return
     }
-    if addHere() == .stopped, !isReported { core.noteRefusal() }
+    if addOnLoop() == .stopped, !isReported { core.noteRefusal() }  // a debug build prints a line
   }
 
-  /// Adds the source to the loop, on the loop's thread. Returns nil, or the error, which has ended the source.
-  private final func addHere() -> SchedulerError? {
+  /// Adds the source to the loop, on the loop's thread, unless it was disposed. Returns nil, or the error, which has ended the source.
+  private final func addOnLoop() -> SchedulerError? {
     guard !isDisposed else { return nil }
     let error = add(to: loop)
     guard error == 0 else {
-      let error = reason(error)
+      let error = schedulerError(error)
       end(error)
       return error
     }
@@ -83,11 +85,11 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   // MARK: Called by the C core, on the loop's thread
 
   /// Calls the handler, unless the source is over.
-  final func tell(_ event: Event) {  // LS1: no call after a disposal
-    if callHandler(event) { endRun() }
+  final func tell(_ event: Event) {  // LS1: no handler call after a disposal
+    if callHandler(event) { endRun() }  // after the handler's reference was released
   }
 
-  /// Decrements `runs`, after a handler call or a call of `end`. If the source is over, wakes the threads in `disposeAndWait`.
+  /// Ends one run, a call of the handler or of `end`. If the source is over, wakes the threads in `disposeAndWait`, which wait until `runs` is 0.
   private final func endRun() {
     let isAwaited = state.withLock { state in
       state.runs -= 1
@@ -96,7 +98,8 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if isAwaited { runEnded.broadcast() }
   }
 
-  /// Calls the handler, and returns whether there was one. A separate function, so that its closure is released before `endRun` wakes waiters.
+  /// Calls the handler, unless the source is over. Returns whether it called; then the caller must call `endRun`. Not inlined, so that its reference
+  /// to the closure is released before `endRun` wakes the threads in `disposeAndWait`.
   @inline(never)
   private final func callHandler(_ event: Event) -> Bool {
     let handler = state.withLock { state -> Handler? in
@@ -104,30 +107,30 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       return state.handler
     }
     guard let handler else { return false }
-    if let marker { marker.run { handler(event) } } else { handler(event) }
+    if let marker { marker.run { handler(event) } } else { handler(event) }  // marker: sets `Schedulers.current`
     return true
   }
 
-  /// Called after the C core has removed the source. `error`: the cause, if the source ended by itself.
-  final func removedByCore(_ error: Int32?) {  // LS3: the loop's reference
-    guard isAdded else { return }
+  /// Ends the source, after the C core has removed it from the loop. `error`: the cause; nil if the source has served its purpose (a process ended).
+  final func removedByCore(_ error: Int32?) {  // LS3: releases the loop's reference
+    guard isAdded else { return }  // false: the handler has just disposed the source
     isAdded = false
-    end(error.map(reason))
+    end(error.map(schedulerError))
     Unmanaged.passUnretained(self).release()
   }
 
-  /// Removes the source, on the loop's thread.
-  private final func removeHere() {
+  /// Removes the source from the loop, on the loop's thread, unless it was removed before.
+  private final func removeOnLoop() {
     guard isAdded else { return }
     isAdded = false
     remove(from: loop)
-    Unmanaged.passUnretained(self).release()
+    Unmanaged.passUnretained(self).release()  // LS3: the loop's reference
   }
 
   // MARK: End
 
   /// Marks the source as over. Returns its closures, which the caller must release outside the lock; nil if the source was over already.
-  /// `isRun`: increments `runs`, so `disposeAndWait` also waits until the caller calls `endRun`.
+  /// `isRun`: counts the caller in `runs`, so that `disposeAndWait` waits until the caller calls `endRun`.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
       guard !state.isOver else { return nil }  // LS5: first end wins
@@ -137,18 +140,21 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     }
   }
 
-  /// Ends the source, and reports `error` if there is one. A concurrent `disposeAndWait` returns after the report and the release of the captures.
+  /// Ends the source, and reports `error` if there is one. On the loop's thread: a concurrent `disposeAndWait` returns after the report and the
+  /// release of the captures.
   private final func end(_ error: SchedulerError?) {
-    let isOnLoop = csched_loop_is_on_thread(loop)  // elsewhere a capture's `disposeAndWait` would wait for this call
+    // Elsewhere the call is not counted as a run: a `disposeAndWait` in `onDrop`, or in the release of a capture, would wait for itself.
+    let isOnLoop = csched_loop_is_on_thread(loop)
     if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: wake waiters after the release
   }
 
-  /// Returns false if the source was over already. A separate function, so that its closures are released before `endRun` wakes waiters.
+  /// Ends the source, and reports `error`. Returns false if the source was over already. Not inlined, so that its references to the closures are
+  /// released before `endRun` wakes the threads in `disposeAndWait`.
   @inline(never)
   private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
     guard let closures = close(isRun: isRun) else { return false }
     let onDrop = closures.1
-    core.letGo()
+    core.letGo()  // ends the `use` of `begin`
     guard let error else { return true }
     if let onDrop {
       onDrop(error)
@@ -166,23 +172,25 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   final func dispose() {
     guard close() != nil else { return }
     if csched_loop_is_on_thread(loop) {
-      removeHere()
-    } else if !core.isOrphaned {
+      removeOnLoop()
+    } else if !core.isOrphaned {  // orphaned: a fork child lacks the loop's thread
       silence(in: loop)
-      core.submitOwn { self.removeHere() }  // LS2: removal on the loop's thread
+      core.submitInternal { self.removeOnLoop() }  // LS2: removal on the loop's thread
     }
-    core.letGo()
+    core.letGo()  // ends the `use` of `begin`
   }
 
   final func disposeAndWait() {
     dispose()
+    // On the loop's thread the caller may be the handler itself. In a fork child no handler runs.
     if csched_loop_is_on_thread(loop) || core.isOrphaned { return }
-    csched_pool_blocking_begin()
+    csched_pool_blocking_begin()  // lets the pool replace this thread, if it is the pool's
     state.withLock(on: runEnded, when: { $0.runs == 0 }) { _ in }
     csched_pool_blocking_end()
   }
 }
 
-private func reason(_ error: Int32) -> SchedulerError {
-  csched_swift_is_stopped_(error) ? .stopped : .system(error)
+/// Returns the C core's error as a SchedulerError: `.stopped` if the loop was closed.
+private func schedulerError(_ error: Int32) -> SchedulerError {
+  csched_swift_is_stopped_error_(error) ? .stopped : .system(error)
 }

@@ -12,13 +12,16 @@ extension MergingEvent {
   public static func sequence(_ rule: Rule) -> (
     event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
   ) {
-    let news = ElementBuffer<Void>(capacity: 1) { _, _ in }, value = Protected<UInt64>(0), ending = EndOfValues(news)
+    // `wakeups` holds at most one element, which wakes the task. `value` holds what was merged and is not read yet.
+    let wakeups = ElementBuffer<Void>(capacity: 1) { _, _ in }, value = Protected<UInt64>(0),
+      ending = EndOfValues(wakeups)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
-      ending.news.put(())  // wakes the task; `ending` is released with this handler
+      ending.wakeups.put(())  // wakes the task; this closure alone retains `ending`, whose release ends the sequence
     }
-    news.follow(AnonymousDisposable { [weak event] in event?.dispose() })
-    return (event, MergedValues(news: ElementReader(news), value: value))
+    // the end of the sequence disposes the event
+    wakeups.follow(AnonymousDisposable { [weak event] in event?.dispose() })
+    return (event, MergedValues(wakeups: ElementReader(wakeups), value: value))
   }
 }
 
@@ -27,33 +30,33 @@ private struct MergedValues: AsyncSequence, Sendable {
   typealias Element = UInt64
   typealias Failure = Never
 
-  let news: ElementReader<Void>  // its only element wakes the task
+  let wakeups: ElementReader<Void>  // its only element wakes the task
   let value: Protected<UInt64>  // merged, and not returned by `next` yet
 
   /// Waits for the next value.
   struct AsyncIterator: AsyncIteratorProtocol {
-    let news: ElementReader<Void>
+    let wakeups: ElementReader<Void>
     let value: Protected<UInt64>
 
     /// Suspends the task until a value was merged. Returns the values merged since the previous call, never 0, or `nil` at the end.
     mutating func next() async -> UInt64? {
-      while (try? await news.buffer.next()) != nil {
+      while (try? await wakeups.buffer.next()) != nil {
         let taken = value.withLock { value in
           defer { value = 0 }
           return value
         }
-        if taken != 0 { return taken }
+        if taken != 0 { return taken }  // 0: the previous call took this wakeup's value
       }
       return nil
     }
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(news: news, value: value) }
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(wakeups: wakeups, value: value) }
 }
 
 /// Ends the sequence in its `deinit`. Only the event's handler retains this object, so it is released with the event.
 private final class EndOfValues: Sendable {
-  let news: ElementBuffer<Void>
-  init(_ news: ElementBuffer<Void>) { self.news = news }
-  deinit { news.end() }
+  let wakeups: ElementBuffer<Void>
+  init(_ wakeups: ElementBuffer<Void>) { self.wakeups = wakeups }
+  deinit { wakeups.end() }
 }

@@ -20,8 +20,8 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     case union
 
     func merged(_ value: UInt64, with other: UInt64) -> UInt64 {
-      let (sum, isOver) = value.addingReportingOverflow(other)
-      return self == .union ? value | other : isOver ? .max : sum
+      let (sum, hasOverflowed) = value.addingReportingOverflow(other)
+      return self == .union ? value | other : hasOverflowed ? .max : sum
     }
   }
 
@@ -29,11 +29,11 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0  // merged, and not delivered yet
     var isQueued = false  // an action that calls `deliver` waits or runs
-    /// Whether `deliver` is resubmitting itself. `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` must loop.
+    /// `isSubmitting`: `deliver` is resubmitting itself. `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` must loop.
     var isSubmitting = false, runsAgain = false
   }
 
-  private let counted = CountedDisposable()
+  private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let scheduler: any ImmediateSchedulerType
   private let rule: Rule
   private let state: Protected<State>
@@ -58,25 +58,26 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       guard state.handler != nil, value != 0 else { return false }
       state.value = rule.merged(state.value, with: value)
       defer { state.isQueued = true }
-      return !state.isQueued
+      return !state.isQueued  // a queued action delivers this value too
     }
     if submits { submit() }
   }
 
+  /// Submits an action that calls `deliver`. If the scheduler drops the action, drops the merged value too.
   private func submit() {
     _ = scheduler.schedule(
-      { self.deliver() }, isReported: false,  // a drop also discards the merged value
+      { self.deliver() }, isReported: false,  // a debug build prints a line for a refusal
       onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
   /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs the
   /// resubmission at once, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
   private func deliver() {
-    let isSubmitting = state.withLock { state in  // true in an inner call, inside the outer call's `submit`
+    let isInner = state.withLock { state in  // true: called inside the outer call's `submit`
       if state.isSubmitting { state.runsAgain = true }
       return state.isSubmitting
     }
-    while !isSubmitting {
+    while !isInner {
       let (handler, value) = state.withLock { state in
         defer { state.value = 0 }
         return (state.handler, state.value)
@@ -101,10 +102,10 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
   public var isDisposed: Bool { state.withLock { $0.handler == nil } }
 
   public func dispose() {
-    let held = state.withLock { state in
+    let handler = state.withLock { state in
       state.value = 0
       return state.handler.take()
     }
-    _ = held  // released outside the lock
+    _ = handler  // released outside the lock
   }
 }

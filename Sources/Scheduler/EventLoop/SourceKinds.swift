@@ -1,8 +1,8 @@
 internal import CScheduler
 
 extension LoopSource {
-  /// Returns the Swift object of a C source, from the C source's `context`: called by the C callbacks.
-  fileprivate static func of(_ context: UnsafeMutableRawPointer) -> Self {
+  /// Returns the Swift object to which the `context` of a C source points. The loop retains that object while the C source is added.
+  fileprivate static func from(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }
 }
@@ -11,6 +11,7 @@ extension LoopSource {
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
+  // descriptor: the caller's; the C source may use a copy of it
   private let descriptor: Int32, events: csched_fd_events
 
   init(
@@ -21,17 +22,18 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
     self.events = events
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_fd_source_init(
-      source, descriptor, events.rawValue, { source, _ in DescriptorSource.of(source!.pointee.context).tell(()) },
+      source, descriptor, events.rawValue, { source, _ in DescriptorSource.from(source!.pointee.context).tell(()) },
       Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in
-      let ended = DescriptorSource.of(source!.pointee.context)
-      csched_swift_end_fd_(source, ended.descriptor)  // closes the source's copy, if it has one
+    source.pointee.dropped = { source, error in  // the loop was closed, or the descriptor was
+      let ended = DescriptorSource.from(source!.pointee.context)
+      csched_swift_close_fd_copy_(source, ended.descriptor)  // closes the source's copy, if it has one
       ended.removedByCore(error)
     }
   }
 
   deinit { source.deallocate() }
 
+  // Copies the descriptor if another source of the loop waits for it; the removal closes the copy.
   override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
 
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, source) }
@@ -49,9 +51,9 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
     self.signal = signal
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_signal_source_init(
-      source, signal, { source, count in SignalSource.of(source!.pointee.context).tell(Int(count)) },
+      source, signal, { source, count in SignalSource.from(source!.pointee.context).tell(Int(count)) },
       Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in SignalSource.of(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in SignalSource.from(source!.pointee.context).removedByCore(error) }
   }
 
   deinit { source.deallocate() }
@@ -74,8 +76,8 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_child_source_init(
       source, process,
-      { source, end, status in
-        let ended = ChildSource.of(source!.pointee.context)
+      { source, end, status in  // status: the exit status, or the signal's number
+        let ended = ChildSource.from(source!.pointee.context)
         switch end {
         case CSCHED_CHILD_EXITED: ended.tell(.exited(status: status))
         case CSCHED_CHILD_SIGNALED: ended.tell(.terminated(signal: status))
@@ -83,13 +85,14 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
         }
         ended.removedByCore(nil)  // the C core has already removed the source
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in ChildSource.of(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in ChildSource.from(source!.pointee.context).removedByCore(error) }
   }
 
   deinit { source.deallocate() }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_child(loop, source) }
 
+  // fd: the inner source
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
@@ -99,23 +102,23 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
 final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
-  private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds
+  private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds  // path: a C string for the C source
 
   init(
     _ path: String, _ changes: FileChange.Kinds, on scheduler: SchedulerTarget, onDrop: OnDrop?,
     _ handler: @escaping Handler
   ) {
-    self.path = .allocate(capacity: path.utf8.count + 1)
+    self.path = .allocate(capacity: path.utf8.count + 1)  // with the final zero
     _ = self.path.initialize(from: path.utf8CString)
     self.changes = changes
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_file_source_init(
       source, self.path.baseAddress, changes.rawValue,
-      { source, changes, name in
-        FileSource.of(source!.pointee.context).tell(
+      { source, changes, name in  // name: the directory entry; NULL: the path itself
+        FileSource.from(source!.pointee.context).tell(
           FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in FileSource.of(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in FileSource.from(source!.pointee.context).removedByCore(error) }
   }
 
   deinit {
@@ -125,19 +128,20 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_file(loop, source) }
 
+  // fd: the inner source
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
 }
 
-/// A hook before the loop sleeps, or after it wakes.
+/// A hook before the loop sleeps, or after it wakes. It needs no `silence`: it is not registered with the system.
 final class HookSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let hook = UnsafeMutablePointer<csched_loop_hook>.allocate(capacity: 1)
-  private let isBefore: Bool
+  private let isBeforeSleep: Bool  // called before the sleep; false: after the wake
 
-  init(isBefore: Bool, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
-    self.isBefore = isBefore
+  init(isBeforeSleep: Bool, on scheduler: SchedulerTarget, onDrop: OnDrop?, _ handler: @escaping Handler) {
+    self.isBeforeSleep = isBeforeSleep
     super.init(on: scheduler, onDrop: onDrop, handler)
   }
 
@@ -146,11 +150,11 @@ final class HookSource: LoopSource<Void>, @unchecked Sendable {
   override func add(to loop: OpaquePointer) -> Int32 {
     hook.initialize(to: csched_loop_hook())
     hook.pointee.context = Unmanaged.passUnretained(self).toOpaque()
-    hook.pointee.dropped = { HookSource.of($0!.pointee.context).removedByCore($1) }
-    let tell: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = {
-      HookSource.of($0!.pointee.context).tell(())
+    hook.pointee.dropped = { HookSource.from($0!.pointee.context).removedByCore($1) }
+    let callHandler: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = {
+      HookSource.from($0!.pointee.context).tell(())
     }
-    if isBefore { hook.pointee.before_sleep = tell } else { hook.pointee.after_wake = tell }
+    if isBeforeSleep { hook.pointee.before_sleep = callHandler } else { hook.pointee.after_wake = callHandler }
     return csched_loop_add_hook(loop, hook)
   }
 

@@ -1,9 +1,9 @@
 internal import CScheduler
 
 /// Counters of live objects, for `Diagnostics`.
-/// The two `Counted…` types below have no size. A field of such a type counts its object from `init` to `deinit`, without other code.
+/// The types `CountedDisposable` and `CountedClosure` below have no size. A field of such a type counts its owner from `init` to `deinit`.
 package enum Counted {
-  /// Whether objects are counted. It never changes, so each increment has its decrement.
+  /// Whether objects are counted. Constant while the process runs, so that each increment has its decrement.
   @inline(__always) static var isOn: Bool {
     #if DEBUG
       true
@@ -21,6 +21,7 @@ package enum Counted {
   /// Adds `change` to the number of disposables.
   @inline(__always) package static func disposables(_ change: Int) { count(CSCHED_COUNTED_DISPOSABLES_, change) }
 
+  /// Adds `change` to the counter of `kind`, if objects are counted.
   @inline(__always) private static func count(_ kind: csched_counted_, _ change: Int) {
     if isOn { csched_count_(kind, Int64(change)) }
   }
@@ -38,7 +39,7 @@ struct CountedClosure: ~Copyable {
   @inline(__always) deinit { Counted.closures(-1) }
 }
 
-/// A user closure, counted while it is held.
+/// A user closure that is counted as long as this value exists.
 struct HeldClosure: ~Copyable {
   let call: @Sendable () -> Void
   private let counted = CountedClosure()

@@ -1,7 +1,7 @@
-/// A first-in, first-out list whose elements can also be removed out of order. Operations take amortised constant time.
+/// A first-in, first-out list whose elements can also be removed by their keys. Operations take amortised constant time.
 struct FairList<Element> {
-  private var elements: [Int: Element] = [:]
-  private var first = 0  // no smaller key is in use
+  private var elements: [Int: Element] = [:]  // by key; keys increase in the order of `append`
+  private var first = 0  // no key in use is smaller
   private var next = 0  // the key of the next element
 
   /// Appends `element`, and returns its key for `remove`.
@@ -11,9 +11,10 @@ struct FairList<Element> {
     return next
   }
 
-  /// Removes the element with the key `entry`, if it is in the list.
-  mutating func remove(_ entry: Int) { elements[entry] = nil }
+  /// Removes the element with `key`, if it is in the list.
+  mutating func remove(_ key: Int) { elements[key] = nil }
 
+  /// Removes and returns the oldest element; nil if the list is empty.
   mutating func popFirst() -> Element? {
     guard !elements.isEmpty else { return nil }
     while true {  // skips keys of removed elements

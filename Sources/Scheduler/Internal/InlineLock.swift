@@ -1,18 +1,19 @@
-// Imported publicly, because `Protected`'s fast path is inlined into its callers (benchmark row MN2). No C type is in a public signature.
+// Imported publicly, because the fast path of `Protected` is inlined into other modules (benchmark row MN2). No C type is in a public signature.
 public import CScheduler
 public import Synchronization
 
 /// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
 /// `Atomic` is only storage here: its address never changes, as the lock requires.
-/// Inlined, because `Protected.withLock` is benchmark row MN2. For the figures see Documentation/Internals/Lock.md, "Swift over the lock".
+/// Its functions are inlined for benchmark row MN2, `Protected.withLock`. Figures: Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline
 struct InlineLock: ~Copyable, Sendable {
-  @usableFromInline let word = Atomic<UInt32>(0)
+  @usableFromInline let word = Atomic<UInt32>(0)  // 0: unlocked
 
   @inlinable
   init() {}
 
+  /// The C core's view of `word`.
   @inlinable
   var pointer: UnsafeMutablePointer<csched_lock> {
     @inline(__always) get {

@@ -2,7 +2,7 @@ internal import CScheduler
 internal import Synchronization
 
 /// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here: its address never changes, as the C core
-/// requires. The storage consists of words, because a larger alignment would make the object's allocation slower.
+/// requires. The storage consists of 8-byte words, because a larger alignment would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
@@ -11,11 +11,13 @@ struct JobStorage: ~Copyable {
     if MemoryLayout<csched_job>.size > MemoryLayout<FourWords>.size { misuse("JobStorage.init", "add words") }
   }
 
+  /// The C core's view of the storage.
   var job: UnsafeMutablePointer<csched_job> {
     withUnsafePointer(to: words) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: csched_job.self) }
   }
 }
 
+/// Room for a `csched_job`.
 private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }
@@ -27,19 +29,20 @@ struct JobType: @unchecked Sendable {
 
   /// - Parameters:
   ///   - type: the contents of the table.
-  ///   - closure: the offset in a job of the user's closure, which observers name; `nil` if a job has none.
+  ///   - closure: where a job stores the user's closure, as a byte offset, so that dumps and traces can name it; `nil` if a job has none.
   init(_ type: csched_job_type, closureAt closure: Int? = nil) {
     pointer = constantTable(type)
     if let closure { csched_swift_observe_(pointer, closure) }
   }
 }
 
-/// A one-word struct of the C core, stored inline in the class that owns it. Initially all zero.
+/// A struct of the C core that fits in one `Word`, stored inline in the class that owns it. Initially all zero.
 /// `Atomic` is only storage here: its address never changes, as the C core requires.
 struct InlineStruct<Struct, Word: AtomicRepresentable & FixedWidthInteger>: ~Copyable, @unchecked Sendable {
   // Unchecked: any thread may call the C core's functions on the struct.
   private let word = Atomic<Word>(0)
 
+  /// The C core's view of `word`.
   var pointer: UnsafeMutablePointer<Struct> {
     withUnsafePointer(to: word) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: Struct.self) }
   }

@@ -1,8 +1,8 @@
-// A recurring event that threads wait for. The event's owner has a lock that guards the waiters' condition.
+// A recurring event that threads wait for, as a condition variable does. The event's owner has a lock, which guards the condition of the waiters.
 // States of `count`: how often the event has happened.
 // Invariants
-//   OC1  No lost wakeup. A waiter checks its condition and reads `mark` under the owner's lock. A thread that changes the condition does so under the
-//        lock, then increments the count, then wakes. So a waiter reads a count other than its mark and does not sleep, or it is woken.
+//   OC1  No lost wakeup. A waiter checks its condition and reads `mark` under the owner's lock. A thread changes the condition under the lock, then
+//        increments the count, then wakes. So a waiter with an old mark finds another count and does not sleep, or it is woken.
 // Orderings: those of the owner's lock, under which the waiter checks its condition again.
 // Assumes: fewer than 2^32 events between the check and the sleep.
 // Checked by: "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
@@ -16,19 +16,20 @@ struct Occurrence: ~Copyable {
   private let count = Atomic<UInt32>(0)
 
   /// The number of events so far. Requires: the caller holds the owner's lock.
-  var mark: UInt32 { count.load(ordering: .relaxed) }  // OC1: under the lock
+  // OC1: the caller holds the lock, so a later change increments the count after this
+  var mark: UInt32 { count.load(ordering: .relaxed) }
 
-  /// Sleeps until an event follows the events counted in `mark`. May return early.
+  /// Sleeps until an event follows the events that `mark` counts. May return early: the caller checks its condition again.
   func wait(since mark: UInt32) { sleep(while: mark, in: count) }
 
-  /// Counts an event, and wakes all waiters.
+  /// Counts an event, and wakes all waiters. Requires: the caller has changed the waiters' condition, under the owner's lock.
   func happen() {
-    count.add(1, ordering: .relaxed)  // OC1: after the change under the lock
+    count.add(1, ordering: .relaxed)  // OC1: the caller has changed the condition under the lock before
     wake(count)
   }
 }
 
-/// Sleeps while `word` is `value`. May return early. While a pool thread sleeps, another thread replaces it in the pool.
+/// Sleeps while `word` is `value`, until `wake(word)`. May return early. While a pool thread sleeps, another thread replaces it in the pool.
 func sleep(while value: UInt32, in word: borrowing Atomic<UInt32>) {
   csched_pool_blocking_begin()
   defer { csched_pool_blocking_end() }

@@ -9,7 +9,7 @@ extension ActionTiming {
   /// }
   /// ```
   ///
-  /// A periodic action is a chain of delays. A thread of this module waits for instants of other clocks, and then submits the action.
+  /// A periodic action is a chain of delays. A thread of this module waits for instants of the boot and the wall clock, and then submits the action.
   ///
   /// - Parameters:
   ///   - scheduler: the scheduler that owns the timer.
@@ -19,7 +19,7 @@ extension ActionTiming {
     on scheduler: some SchedulerType, _ action: @escaping @Sendable () -> Void,
     by submit: (_ delay: Duration, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
   ) -> any Disposable {
-    if repetition != nil { return PeriodicTicks.started(self, on: scheduler, action) }
+    if repetition != nil { return PeriodicTicks.started(self, on: scheduler, action) }  // schedules one tick at a time
     switch start {
     case .after(let delay): return submit(delay, tolerance, action)
     case .at(let instant): return submit(max(.zero, scheduler.now.duration(to: instant)), tolerance, action)
@@ -30,7 +30,7 @@ extension ActionTiming {
     }
   }
 
-  /// Submits `action` at the instant: this module's thread for the boot clock and the wall clock calls `scheduler.schedule`.
+  /// Submits `action` to `scheduler` at an instant of `clock`: this module's thread for the boot clock and the wall clock calls `scheduler.schedule`.
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler

@@ -9,14 +9,14 @@ extension ConcurrentScheduler {
   /// scheduler.concurrentPerform(iterations: image.rows, grain: 16) { row in image.brighten(row) }
   /// ```
   ///
-  /// 1. The calling thread takes part, and it does not wait for another thread to start. So the call ends on one processor, in an action of any
-  ///    scheduler, nested, and on a scheduler that was shut down. Inside an action of the pool the caller runs other forked jobs while it waits.
+  /// 1. The calling thread takes part, and does not wait for another thread to start. So the call ends also on one processor, in an action of any
+  ///    scheduler, when nested, and on a scheduler that was shut down. In an action of the pool, a waiting caller runs other forked jobs.
   /// 2. On a scheduler with a limit, the other threads count toward the limit. The calling thread does not.
   /// 3. ``Schedulers/current`` is this scheduler in each call.
   /// 4. A thread claims many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
   ///
-  /// It corresponds to Dispatch's `concurrentPerform`. In a child of `fork` the call continues alone. If other threads had started, it stops the
-  /// process with a message.
+  /// It corresponds to Dispatch's `concurrentPerform`. If `body` calls `fork`, the caller makes the remaining calls alone in the child. If other
+  /// threads had started calls, the child stops with a message.
   ///
   /// - Parameters:
   ///   - iterations: the number of calls. 0 calls nothing; a negative number stops the process with a message.
@@ -30,7 +30,7 @@ extension ConcurrentScheduler {
     if grain < 1 { misuse("ConcurrentScheduler.concurrentPerform", of: name, "a grain of \(grain): give 1 or more.") }
     withoutActuallyEscaping(body) { body in
       var numbers = Numbers(body: body, target: (marker ?? core).target)
-      withUnsafeMutablePointer(to: &numbers) {
+      withUnsafeMutablePointer(to: &numbers) {  // valid until csched_apply returns: then all calls have returned
         csched_apply(core.target, threadsToPerform, iterations, grain, Numbers.perform, $0)
       }
     }
@@ -41,17 +41,17 @@ extension ConcurrentScheduler {
     let body: @Sendable (Int) -> Void
     let target: UnsafeMutablePointer<csched_target>  // current during each call of `body`
 
+    /// The callback of csched_apply: calls `body` with the numbers `from..<to`.
     static let perform: @convention(c) (UnsafeMutableRawPointer?, Int, Int) -> Void = { context, from, to in
       let numbers = context!.assumingMemoryBound(to: Numbers.self).pointee
       TargetCore.run({ for iteration in from..<to { numbers.body(iteration) } }, inside: numbers.target)
     }
   }
 
-  /// How many threads may take part, the caller included. Without a limit: the number of the pool's threads. With a limit: the caller, and as many
-  /// other threads as the limit allows.
+  /// How many threads may take part: the pool's number of threads, or with a limit the caller and as many other threads as the limit allows.
   private var threadsToPerform: Int {
     let limit = core as? LimitCore
-    let workers = ((limit?.base ?? core) as? PoolCore)?.workers ?? 1
+    let workers = ((limit?.base ?? core) as? PoolCore)?.workers ?? 1  // 1: in virtual time
     return limit.map { min($0.most, workers - 1) + 1 } ?? workers
   }
 }

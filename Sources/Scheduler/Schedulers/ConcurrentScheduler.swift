@@ -25,10 +25,10 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - priority: the priority of the actions among all work on the pool.
   public init(name: String = "", priority: SchedulerPriority = .default) {
     self.name = name
-    let virtual = SharedPool.replacement
+    let virtual = SharedPool.replacement  // nil outside of virtual time
     owner = virtual
     let core = virtual?.core ?? PoolCore.shared(priority)
-    // The marker makes `Schedulers.current` return this scheduler: all schedulers of one priority share a core.
+    // All schedulers of one priority share a core. The marker makes `Schedulers.current` return this scheduler in its actions.
     let marker = SchedulerMarker(madeBy: { ConcurrentScheduler(name: name, core: core, marker: $0) })
     super.init(core: core, marker: marker)
   }
@@ -43,7 +43,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// The limit counts actions, and jobs of tasks from one suspension to the next. A suspended async function does not count.
   ///
   /// A blocked action counts. So do delayed and periodic actions, jobs of tasks, and queues that target this scheduler. An action that waits for
-  /// other actions of this scheduler counts while it waits. At a limit of 1, such a wait never ends.
+  /// other actions of this scheduler counts during the wait. At a limit of 1, such a wait never ends.
   ///
   /// - Parameters:
   ///   - name: the value of ``name``, of any length.
@@ -51,7 +51,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///   - limit: how many actions run at a time. Less than 1 stops the process with a message. More than the pool has threads has no effect.
   public init(name: String = "", priority: SchedulerPriority = .default, limit: Int) {
     self.name = name
-    let virtual = SharedPool.replacement
+    let virtual = SharedPool.replacement  // nil outside of virtual time
     owner = virtual
     super.init(core: LimitCore(name: name, on: virtual?.core ?? PoolCore.shared(priority), to: limit))
   }
@@ -67,7 +67,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   ///
   /// 1. Barriers run one at a time, in the order of submission. The effects of a barrier are visible to all later actions. A delayed action is a
   ///    barrier from its instant on. Each tick of a periodic action is a barrier.
-  /// 2. A barrier that is disposed while it waits blocks other actions only until the next action is scheduled or ends.
+  /// 2. A barrier that is disposed while it waits still blocks other actions, but only until the next action is scheduled or ends.
   /// 3. Do not wait for a barrier inside an action of the scheduler, or for an action inside a barrier: the wait would never end. A queue whose
   ///    target is this scheduler detects this: see ``SerialScheduler/sync(_:)``.
   /// 4. ``Schedulers/current`` is this scheduler in a barrier.
@@ -83,7 +83,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     return limit.barrier
   }
 
-  /// Creates a scheduler on a pool that may have ended. In that case the scheduler refuses all actions.
+  /// Creates a scheduler on an existing core, whose target `owner` owns. If the core's pool has ended, the scheduler refuses all actions.
   init(name: String = "", on owner: AnyObject? = nil, core: TargetCore, marker: SchedulerMarker? = nil) {
     self.name = name
     self.owner = owner
@@ -92,13 +92,13 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Starts the pool's first thread if it does not run yet, or throws the reason why it cannot start. A later attempt may succeed.
   ///
-  /// Without this call, the first scheduler that needs the pool starts it. Without a thread for a second, the process stops with a message.
+  /// Without this call, the first scheduler that needs the pool starts it. If the system provides no thread for about a second, the process stops
+  /// with a message.
   public static func prepare() throws(SchedulerError) { try PoolCore.prepare() }
 
   /// Calls `body`, which is about to block, on this thread. If this is a thread of the pool, another thread replaces it meanwhile.
   ///
-  /// Without this call, the pool detects a blocked thread after some milliseconds. This function does not wait for async functions: see
-  /// ``runAndWait(timeout:needing:_:)``.
+  /// Without this call, the pool detects a blocked thread after some milliseconds. For async functions see ``runAndWait(timeout:needing:_:)``.
   ///
   /// ```swift
   /// let line = ConcurrentScheduler.withReplacementThread { readLine() }
@@ -115,11 +115,11 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
 }
 
 extension ConcurrentScheduler {
-  /// Returns a scheduler for work of another priority. ``Schedulers/current`` in its actions is this scheduler. A scheduler with a limit does not
-  /// change its priority: it returns itself.
+  /// Returns a scheduler for work of `priority` on the same pool. ``Schedulers/current`` in its actions is this scheduler. Returns this scheduler if
+  /// it has this priority already, has a limit, or is in virtual time.
   package func prioritized(_ priority: SchedulerPriority) -> ConcurrentScheduler {
     guard let pool = core as? PoolCore, pool.priority != priority else { return self }
-    return ConcurrentScheduler(
+    return ConcurrentScheduler(  // the same marker, so that `Schedulers.current` returns this scheduler
       name: name, on: owner, core: pool.sibling(priority), marker: marker as? SchedulerMarker)
   }
 }

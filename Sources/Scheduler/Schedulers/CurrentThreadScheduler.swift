@@ -18,6 +18,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The shared instance. It acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
 
+  /// Makes this scheduler the current one in its actions.
   let core = SchedulerMarker(madeBy: { _ in CurrentThreadScheduler.instance })
 
   private init() { core.publish(self) }
@@ -29,7 +30,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Self.isScheduleRequired {
       core.run {
-        _ = csched_trampoline_enter()
+        _ = csched_trampoline_enter()  // returns true: no action of this scheduler runs on this thread
         defer { csched_trampoline_leave() }  // runs the actions that were scheduled meanwhile
         action()
       }
@@ -40,14 +41,15 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     return waiting
   }
 
-  /// Schedules an action that returns a disposable. Allocates nothing if the action runs at once and returns a disposable without effect.
+  /// Schedules an action that receives `state` and returns a disposable. The result disposes the action, or the disposable that it has returned.
+  /// Allocates nothing if the action runs at once and returns a disposable without effect.
   package func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     if Self.isScheduleRequired {
       let returned = core.run {
         _ = csched_trampoline_enter()
-        defer { csched_trampoline_leave() }
+        defer { csched_trampoline_leave() }  // runs the actions that were scheduled meanwhile
         return action(state)
       }
       return EndedAction.leading(to: returned)

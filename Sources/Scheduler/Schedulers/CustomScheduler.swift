@@ -17,7 +17,7 @@ public final class CustomScheduler: SchedulerTarget, @unchecked Sendable {
   /// The scheduler's name.
   public let name: String
 
-  /// Creates a scheduler that passes its work to `enqueue`.
+  /// Creates a scheduler that passes each piece of work to `enqueue`.
   ///
   /// - Parameters:
   ///   - name: the value of ``name``, of any length.

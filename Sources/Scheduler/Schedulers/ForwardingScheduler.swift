@@ -35,8 +35,7 @@ extension SchedulerType {
 
   /// Returns a scheduler that runs each action on this scheduler, with the value that `local` had where the action was scheduled.
   ///
-  /// An action is not a task, so it inherits no task-local values. With this scheduler it inherits one, as `Task { }` does. For several values, call
-  /// this method several times.
+  /// An action is not a task, and inherits no task-local values. Here it inherits one, as `Task { }` does. For several, call this several times.
   ///
   /// ```swift
   /// enum Request {
@@ -55,18 +54,19 @@ extension SchedulerType {
   }
 }
 
-/// Forwards each action to another scheduler through a closure.
+/// Forwards each action to a base scheduler. The closure `admit` may wrap the action before.
 final class ForwardingScheduler: SchedulerType {
-  /// Calls `submit` once, with a closure that runs `action`. If `repeats`, the base scheduler calls that closure many times.
+  /// The type of `admit`. Calls `submit` once, with a closure that runs `action`, and returns the result of `submit`. `submit` schedules this closure
+  /// on the base scheduler, which calls it many times if `repeats`.
   typealias Admission =
     @Sendable (
       _ action: @escaping @Sendable () -> Void, _ repeats: Bool,
       _ submit: (@escaping @Sendable () -> Void) -> any Disposable
     ) -> any Disposable
 
-  fileprivate let base: any SchedulerType
+  fileprivate let base: any SchedulerType  // runs the actions
   private let admit: Admission
-  private let counted = CountedClosure()  // for the diagnostic count of closures
+  private let counted = CountedClosure()  // counts `admit` in the diagnostic number of closures
 
   init(to base: any SchedulerType, admit: @escaping Admission) {
     self.base = base
@@ -91,9 +91,9 @@ extension ForwardingScheduler: CustomDebugStringConvertible {
 }
 
 extension ImmediateSchedulerType {
-  /// Whether the time of this scheduler, without the wrappers of this module, is virtual.
+  /// Whether this scheduler, or the one that its wrappers (`ForwardingScheduler`) forward to, is in virtual time.
   package var isVirtual: Bool { (unwrapped as? SchedulerTarget)?.core.timeline != nil }
 
-  /// The innermost scheduler, without the wrappers of this module.
+  /// The scheduler to which wrappers of this module (`ForwardingScheduler`) forward; this scheduler if it is no wrapper.
   var unwrapped: any ImmediateSchedulerType { (self as? ForwardingScheduler)?.base.unwrapped ?? self }
 }

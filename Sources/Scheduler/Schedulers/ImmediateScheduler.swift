@@ -2,13 +2,14 @@ internal import CScheduler
 
 /// Runs each action at once, on the thread that schedules it, before `schedule` returns.
 ///
-/// 1. For a delayed action the caller sleeps until its time, and then runs it.
+/// 1. For a delayed action the caller sleeps until the action is due, and then runs it.
 /// 2. Recursive scheduling uses a loop: see ``ImmediateSchedulerType/scheduleRecursive(_:action:)``.
 /// 3. A periodic action would never return to the caller. Scheduling one stops the process with a message.
 public final class ImmediateScheduler: SchedulerType {
   /// The shared instance. It has no state.
   public static let instance = ImmediateScheduler()
 
+  /// Makes this scheduler the current one in its actions.
   private let core = SchedulerMarker(madeBy: { _ in ImmediateScheduler.instance })
 
   private init() { core.publish(self) }
@@ -37,16 +38,17 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Sleeps until an instant of `clock`. A delayed action of the pool wakes the caller, because the pool notices when the clock is set.
+  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. A delayed action of the pool wakes the caller. So a change of the
+  /// wall clock during the wait is respected.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
-    while csched_clock_now(clock) < nanoseconds {  // the action may also end early, by a drop
+    while csched_clock_now(clock) < nanoseconds {  // again if the action was dropped, and so woke the caller early
       let sleep = ClockSleep()
       let waking = withoutRefusalLine {
         PoolCore.shared(.high).submit(
           { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
           tolerance: tolerance, inside: nil)
       }
-      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {  // refused
+      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {  // the pool has refused the action
         misuse(
           "ImmediateScheduler.schedule(.at)",
           "the system has no thread or descriptor to keep that clock with. Raise its limits, or use a delay.")
@@ -56,22 +58,24 @@ public final class ImmediateScheduler: SchedulerType {
   }
 }
 
-/// The state of one sleep, which `Alarm` ends.
+/// The state of one sleep of a thread, which `Alarm` ends.
 private final class ClockSleep: Sendable {
   private let isOver = Protected(false)
-  private let ends = Occurrence()  // wakes the sleeping thread
+  private let endEvent = Occurrence()  // wakes the sleeping thread
 
+  /// Blocks the caller until ``end()``.
   func wait() {
-    while let mark = isOver.withLock({ $0 ? nil : ends.mark }) { ends.wait(since: mark) }
+    // The mark is read under the lock of `isOver`, so that an `end` after it is noticed.
+    while let mark = isOver.withLock({ $0 ? nil : endEvent.mark }) { endEvent.wait(since: mark) }
   }
 
   func end() {
     isOver.write(true)
-    ends.happen()
+    endEvent.happen()  // counts the event, and wakes the thread in `wait`
   }
 }
 
-/// Its deinit ends the sleep. Only the pool's action captures this object, so deinit runs when the action has run or was dropped.
+/// Ends a sleep by its deinit. Only the action on the pool captures this object, so deinit runs when the action has run or was dropped.
 private final class Alarm: Sendable {
   private let sleep: ClockSleep
   init(_ sleep: ClockSleep) { self.sleep = sleep }

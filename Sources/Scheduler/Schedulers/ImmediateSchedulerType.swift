@@ -16,13 +16,13 @@ public protocol ImmediateSchedulerType: Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// This scheduler, if it is a ``SchedulerTarget``. A dynamic cast would allocate, and take a quarter of the time of a submission. The result is
-  /// unmanaged: schedulers have weak references, which make a retain slow. The caller must retain the scheduler.
+  /// This scheduler, if it is a ``SchedulerTarget``; otherwise nil. Not a dynamic cast, which would allocate, and take a quarter of the time of a
+  /// submission. Unmanaged, because weak references make a retain of a scheduler slow. Requires: the caller retains the scheduler.
   @inline(__always)
   package var target: Unmanaged<SchedulerTarget>? {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil
   }
 }
 
-/// A scheduler that drops its waiting actions when it is released. Waiting actions must not retain it.
-protocol EndsByItself: ImmediateSchedulerType, AnyObject {}
+/// A scheduler that drops its waiting actions when it is released: a virtual-time scheduler. Its waiting actions must not retain it.
+protocol DropsWhenReleased: ImmediateSchedulerType, AnyObject {}

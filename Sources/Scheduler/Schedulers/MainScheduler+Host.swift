@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// Runs the main scheduler in another library's main loop, through a descriptor. Dispatch's main queue uses the module `SchedulerMainLoop` instead.
+/// Runs the main scheduler in another library's main loop, through a descriptor. For Dispatch's main queue use the module `SchedulerMainLoop`.
 extension MainScheduler {
   /// Lets another library's main loop run the main scheduler, in place of ``run()``: GLib's, libuv's, or a loop around `poll`.
   ///
@@ -22,7 +22,7 @@ extension MainScheduler {
       misuse(
         "MainScheduler.hostedDescriptor", "Dispatch's main queue runs the main scheduler already. Give it to one host.")
     }
-    let (descriptor, error) = hostDescriptor()
+    let (descriptor, error) = hostDescriptor()  // error: an errno value, or 0
     if error != 0 { throw SchedulerError.system(error) }
     return descriptor
   }
@@ -30,14 +30,15 @@ extension MainScheduler {
   /// Runs the ready actions, and returns. The host calls it when the descriptor is readable. A call runs at most 256 actions, so that the host can
   /// run its own work. If actions remain, the descriptor stays readable. On the main thread only.
   ///
-  /// - Returns: whether the host continues its loop. False once for a ``stop()`` that no nested ``run()`` consumed. Always false after
-  ///   ``Schedulers/shutdown(_:)``.
+  /// - Returns: whether the host continues its loop. False once for a ``stop()`` that no nested ``run()`` consumed; false after a shutdown.
   public static func runReady() -> Bool {
     MainCore.shared.requireMain("runReady")
     let loop = MainCore.shared.loop
     csched_loop_run_ready(loop, 256)
-    let result = csched_loop_run_until(loop, 0)  // runs nothing, and consumes a stop request
-    if result == CSCHED_RUN_CLOSED { MainCore.endIfClosed() }
+    // A run with a past deadline runs nothing. It returns ENDED, and consumes the request, if `stop` was called; TIMED_OUT if not.
+    let result = csched_loop_run_until(loop, 0)
+    // late jobs of the closed loop may now run on the pool
+    if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }
     return result == CSCHED_RUN_TIMED_OUT
   }
 }

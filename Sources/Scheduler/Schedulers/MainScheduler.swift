@@ -9,8 +9,7 @@ internal import CScheduler
 /// ```
 ///
 /// 1. ``instance`` runs an action at once if it is scheduled on the main thread and no work waits or runs there. Otherwise it queues the action.
-///    All work of the main thread counts: actions of both instances, delayed and periodic actions, queues on them, and C jobs. ``asyncInstance``
-///    always queues.
+///    All work of the main thread counts: actions of both instances, delayed ones, ticks, queues on them, C jobs. ``asyncInstance`` always queues.
 /// 2. Both instances, and all submitters, share one order: no action overtakes an earlier one. A queue on the main scheduler takes one position in
 ///    this order. It runs several of its actions there.
 /// 3. The main thread must run the actions: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or Foundation's main loop, after
@@ -19,8 +18,8 @@ internal import CScheduler
 /// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says how many actions never ran.
 ///    The number counts queued actions; a queue on the main scheduler counts as one. If the loop never ran, delayed actions count too.
 ///    ``Schedulers/onDrop(_:)`` reports each of these actions as ``SchedulerError/stopped``. Their closures are not released.
-/// 5. There is no such line if the process ends inside a run, after a run that ``stop()`` has ended, after ``Schedulers/shutdown(_:)``, while a
-///    host runs the loop, or by `_exit`, `abort` or a signal.
+/// 5. The line of guarantee 4 is not printed if the process ends inside a run, after a run that ``stop()`` has ended, after
+///    ``Schedulers/shutdown(_:)``, while a host runs the loop, or by `_exit`, `abort` or a signal.
 public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The instance that runs an action at once if possible, and otherwise when the main thread runs the main loop.
@@ -35,15 +34,15 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   /// Counts this instance's actions that wait or run, for `runsAtOnce`; `nil`: all work on the main thread counts.
   private let ownWork: OwnWork?
 
+  /// `marker`: makes `Schedulers.current` return this instance; nil: the instance of the core itself.
   private init(marker: SchedulerMarker?, ownWork: OwnWork? = nil) {
     self.ownWork = ownWork
     super.init(core: MainCore.shared, marker: marker)
   }
 
-  /// For the module with RxSwift's names: creates a scheduler that runs an action at once if none of its own actions waits or runs. Other work on
-  /// the main thread does not count.
+  /// For the module with RxSwift's names: runs an action at once if none of this scheduler's own actions waits or runs. Other work does not count.
   package convenience init(countsOwnWork: Void) {
-    _ = MainScheduler.instance  // `Schedulers.current` returns the first scheduler created on a core
+    _ = MainScheduler.instance  // first, so that `Schedulers.current` returns it: the first scheduler created on a core
     self.init(marker: nil, ownWork: OwnWork())
   }
 
@@ -51,9 +50,9 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let entry = ownWork?.enter()
+    let entry = ownWork?.enter()  // counts the action until it has run or was dropped
     guard runsAtOnce(entry) else {
-      guard let entry else { return super.schedule(action) }
+      guard let entry else { return super.schedule(action) }  // queues the action
       return super.schedule { withExtendedLifetime(entry, action) }
     }
     withExtendedLifetime(entry) { core.run(action) }
@@ -61,7 +60,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   }
 
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    let entry = ownWork?.enter()
+    let entry = ownWork?.enter()  // counts the action until it has run or was dropped
     if runsAtOnce(entry) {
       withExtendedLifetime(entry) { core.run(work) }
     } else if let entry {
@@ -71,10 +70,10 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     }
   }
 
-  /// Whether an action that is scheduled now runs at once, on this thread.
+  /// Whether an action that is scheduled now runs at once, on this thread. `entry`: the action's entry in `ownWork`.
   private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
     if let entry { return entry.isFirst && MainCore.isHere }
-    return marker == nil && MainCore.isFree
+    return marker == nil && MainCore.isFree  // `asyncInstance` has a marker
   }
 
   // MARK: running
@@ -86,7 +85,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   public static func run() {
     MainCore.shared.requireMain("run")
     csched_loop_run(MainCore.shared.loop)
-    MainCore.endIfClosed()
+    MainCore.endExclusionIfClosed()  // late jobs of a closed loop may now run on the pool
   }
 
   /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
@@ -94,7 +93,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   public static func run(until instant: MonotonicTime) -> Bool {
     MainCore.shared.requireMain("run(until:)")
     let result = csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds)
-    if result == CSCHED_RUN_CLOSED { MainCore.endIfClosed() }
+    if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }
     return result == CSCHED_RUN_ENDED
   }
 
@@ -103,8 +102,9 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   public static func runUntilIdle() -> Int {
     MainCore.shared.requireMain("runUntilIdle")
     var count = 0
+    // Each call runs at most 1 024 actions; repeated until no action is ready.
     while case let more = csched_loop_run_ready(MainCore.shared.loop, 1_024), more > 0 { count += more }
-    MainCore.endIfClosed()
+    MainCore.endExclusionIfClosed()
     return count
   }
 
@@ -119,9 +119,9 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     MainCore.shared.enter(host)
   }
 
-  /// For `SchedulerMainLoop`: returns a descriptor that is readable when ``runDueInHost()`` must be called. On the host's main thread.
+  /// For `SchedulerMainLoop`: returns a descriptor, and 0 or an errno value. When it is readable, call ``runDueInHost()``. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
-    MainCore.shared.inHost {
+    MainCore.shared.withLoopAttached {
       var descriptor: Int32 = -1
       let error = csched_loop_fd($0, &descriptor)
       return (descriptor, error)
@@ -129,17 +129,17 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   }
 
   /// For `SchedulerMainLoop`: runs the delayed actions that are due. On the host's main thread.
-  package static func runDueInHost() { MainCore.shared.runDue() }
+  package static func runDueInHost() { MainCore.shared.runDueTimers() }
 }
 
 /// Counts the actions of one scheduler that wait or run.
 private final class OwnWork: Sendable {
   private let count = Protected(0)
 
-  /// One counted action. `isFirst`: no other counted action waited or ran at its start. Its deinit decrements the count.
+  /// One counted action: from `init` to `deinit`.
   final class Entry: Sendable {
     private let work: OwnWork
-    let isFirst: Bool
+    let isFirst: Bool  // no other counted action waited or ran when this one was scheduled
 
     fileprivate init(_ work: OwnWork) {
       self.work = work
@@ -152,5 +152,6 @@ private final class OwnWork: Sendable {
     deinit { work.count.withLock { $0 -= 1 } }
   }
 
+  /// Counts an action as long as the result exists.
   func enter() -> Entry { Entry(self) }
 }

@@ -1,21 +1,20 @@
 internal import CScheduler
 
-/// The base class of schedulers that have their own target. They support delayed and periodic actions, and can be the target of a
-/// ``SerialScheduler``.
+/// The base class of schedulers that have their own target. They support delayed and periodic actions, and a ``SerialScheduler`` can target them.
 ///
 /// The subclasses are ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
 /// ``CustomScheduler``. ``CustomScheduler`` makes a scheduler from anything that accepts a closure.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
-  // Unchecked, because a class with subclasses cannot be checked. Apart from `executorOfActors`, all stored properties are constant and Sendable.
+  // Unchecked, because a class with subclasses cannot be checked. All stored properties are constant and Sendable, except `executorOfActors`.
   /// The core to which actions are submitted.
   let core: TargetCore
-  /// Identifies this scheduler if several schedulers share the core; otherwise nil.
+  /// Identifies this scheduler in `Schedulers.current` if several schedulers share the core; otherwise nil.
   let marker: TargetCore?
 
-  /// Created at first use under the core's lock. A job enqueued through this executor reads the property without the lock.
+  /// The value of `actorExecutor`; nil before its first use. Set under the core's lock. A job enqueued through the executor reads it without a lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
 
-  /// The executor for actors, created on demand.
+  /// The executor for actors on this scheduler, created at first use.
   final var actorExecutor: ActorExecutor {
     core.lock.withLock {
       if let executorOfActors { return executorOfActors }
@@ -25,10 +24,10 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     }
   }
 
-  /// The C job types of its task jobs.
+  /// The C core's function tables for jobs of tasks and actors on this scheduler.
   final let jobTypes = JobTypes()
 
-  /// Creates a scheduler, and publishes it as the current one in its actions.
+  /// Creates a scheduler on `core`. Makes it the value of `Schedulers.current` in its actions, unless the core has a scheduler already.
   init(core: TargetCore, marker: TargetCore? = nil) {
     self.core = core
     self.marker = marker
@@ -52,12 +51,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, after: delay, inside: marker)
   }
 
-  /// Schedules `work`, which stores the disposable that it returns in `returning`.
+  /// Schedules `work`, which calls the user's action, and stores the disposable that the action returns in `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, inside: marker, of: returning)
   }
 
-  /// Schedules `work` for `delay` from now. It stores the disposable that it returns in `returning`.
+  /// As `submit(_:of:)`, for `delay` from now.
   package final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
   ) {
@@ -65,14 +64,14 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 }
 
-/// A target that can be current, but receives no work. It identifies the scheduler of an action if several schedulers share a core, or if actions
-/// run on the caller's stack.
+/// A target that receives no work. It identifies the current scheduler if several schedulers share a core, or if actions run on the caller's stack.
 final class SchedulerMarker: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
+  /// Makes a scheduler that the given marker identifies.
   typealias Maker = @Sendable (SchedulerMarker) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
-  /// Creates a marker. `make` makes a new scheduler if the first one was released. Without `make`, the scheduler must outlive its actions.
+  /// Creates a marker. If an action reads `Schedulers.current` after its scheduler's release, `make` makes a new one; nil: it outlives its actions.
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
@@ -85,27 +84,29 @@ final class SchedulerMarker: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { make?(self) ?? super.makeScheduler() }
 }
 
-/// A scheduler marker for schedulers in other modules of this package.
+/// A scheduler marker for schedulers in other modules of this package, which run closures inside it.
 package struct CurrentScope: Sendable {
   private let marker = SchedulerMarker()
 
   package init() {}
 
-  /// Makes `scheduler` the value of ``Schedulers/current`` in closures that run here.
+  /// Makes `scheduler` the value of ``Schedulers/current`` in closures that ``run(_:)`` calls.
   package func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) { marker.publish(scheduler) }
 
+  /// Calls `body` with the published scheduler as the current one.
   package func run(_ body: () -> Void) { marker.run(body) }
 }
 
-/// The replacement of the shared pool for schedulers that are created in virtual time. The module `SchedulerVirtualTime` sets it.
+/// The target that replaces the shared pool for schedulers created in virtual time. The module `SchedulerVirtualTime` sets it.
 package enum SharedPool {
-  private static let find = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
+  private static let findReplacement = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
 
-  /// Sets `find`, which returns the target for schedulers that the calling thread or task creates; `nil`: the shared pool.
-  package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { self.find.write(find) }
+  /// Stores `find`, which returns the target for schedulers that the calling thread or task creates; `nil` outside of virtual time.
+  package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { findReplacement.write(find) }
 
-  static var replacement: SchedulerTarget? { find.read()?() }
+  /// The target for a scheduler that the caller creates; `nil`: the shared pool.
+  static var replacement: SchedulerTarget? { findReplacement.read()?() }
 }
 
-/// A function table without entries, because no job is submitted to a marker.
+/// The C core's function table of a marker. All entries are NULL, because no job is submitted to a marker.
 private nonisolated(unsafe) let markerType = constantTable(csched_target_type())

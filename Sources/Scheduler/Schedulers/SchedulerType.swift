@@ -2,7 +2,7 @@
 ///
 /// 6. Nothing runs early. Time is that of the monotonic clock, which ignores changes of the wall clock, unless you give an instant of another clock.
 /// 7. Work for the same instant runs in the order of submission.
-/// 8. A zero or negative delay is a plain submission. Work whose delay exceeds the end of time never runs.
+/// 8. A zero or negative delay is a plain submission. Work whose delay exceeds the range of the clock never runs.
 /// 9. A tolerance lets work run later by up to that much, so that one wakeup serves several timers. A scheduler may ignore it; virtual time does.
 ///
 /// To conform, forward each requirement to another scheduler, or call ``ActionTiming/schedule(on:_:by:)`` with your own timer.

@@ -10,10 +10,10 @@ extension Schedulers {
   /// 1. ``SchedulerError`` lists what counts as a drop. Each handler receives each drop once; handlers are called in the order in which they were
   ///    added. They run on the thread that drops or submits, outside all locks of this library, after the release of the action's closure.
   /// 2. The scheduler argument is the one on which the action was scheduled, without wrappers. It is `nil` if the scheduler has been released.
-  /// 3. A handler may schedule. If that drops an action on the same thread, the other handlers receive this drop; this handler does not.
+  /// 3. A handler may schedule. If that drops an action on the same thread, the other handlers receive this second drop; this handler does not.
   /// 4. An error that ``ThreadScheduler/trySchedule(_:)`` throws is not reported here.
   /// 5. A disposed handler is not called again. A call that has started on another thread continues.
-  /// 6. Without handlers, a drop and a submission check one additional word. A run has no additional cost.
+  /// 6. Without handlers, each drop and each submission only check one additional word. A run has no additional cost.
   ///
   /// - Parameter handler: receives the scheduler, if it has an identity, and the reason.
   public static func onDrop(
@@ -54,21 +54,22 @@ extension ImmediateSchedulerType {
     }
   }
 
-  /// Calls `submit` with an object that runs the action. If the object is released without a run, `onDrop` is called.
+  /// Calls `submit` to schedule an action that reports its drop. `submit` receives an object that runs the action. If the object is released without
+  /// a run or a disposal, `onDrop` is called. Returns a disposable that cancels the action.
   fileprivate func reporting(
     _ onDrop: @escaping @Sendable (SchedulerError) -> Void, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
-    // the scheduler has released the object: the action was refused, or has run
+    // Only this frame has a reference to the object if the scheduler has released it: the action was refused, or has run.
     if isKnownUniquelyReferenced(&action) {
-      // drops that `onDrop` causes are deferred until the end call
+      // Drops that `onDrop` causes on this thread are deferred until `…_end_outermost_`, as inside a drop.
       let isOutermost = csched_swift_discards_begin_if_outermost_()
-      action = nil
+      action = nil  // calls `onDrop` if the action was refused
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {
-      outcome.endSubmission()
+      outcome.endSubmission()  // now a drop counts as a stop, not as a refusal
       action = nil
     }
     return ReportingDisposable(token, outcome)
@@ -76,8 +77,7 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` for `delay` from now. If the action is dropped, calls `onDrop` once instead: see
-  /// ``ImmediateSchedulerType/schedule(_:onDrop:)``.
+  /// Schedules `action` for `delay` from now. If it is dropped, calls `onDrop` once instead: see ``ImmediateSchedulerType/schedule(_:onDrop:)``.
   ///
   /// - Parameters:
   ///   - delay: the time from now. Zero or less is a plain submission. With more than the clock can hold, the action never runs.

@@ -36,10 +36,10 @@ extension Schedulers {
         "called after GlobalExecutors.install: all tasks and the main actor run here, and could end no more. Leave the call out."
       )
     }
-    SubscriptionScheduler.instance.letGo()
+    SubscriptionScheduler.instance.releaseBackground()  // the next use makes a queue on the next pool
     PoolCore.shutDown(policy.core)
-    csched_shutdown(policy.core)
-    if MainCore.isHere { MainCore.endIfClosed() }
+    csched_shutdown(policy.core)  // ends the clocks' thread, closes the main loop, frees cached memory
+    if MainCore.isHere { MainCore.endExclusionIfClosed() }  // late jobs of the closed main loop may now run on a pool
     PoolCore.shutDown(policy.core)  // again: actions that csched_shutdown ran may have started another pool
   }
 

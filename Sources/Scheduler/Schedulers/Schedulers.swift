@@ -16,8 +16,8 @@ public enum Schedulers {
     return scheduler(of: owner)
   }
 
-  /// The innermost scheduler around the caller that has a thread, a queue or a clock: work can be scheduled there to continue later. It is
-  /// ``MainScheduler/instance`` on the main thread outside any action, and otherwise `nil`.
+  /// The innermost scheduler around the caller that has a thread, a queue or a clock: work can be scheduled there to continue later. If there is
+  /// none, it is ``MainScheduler/instance`` on the main thread, and `nil` on other threads.
   ///
   /// ``ImmediateScheduler`` and ``CurrentThreadScheduler`` run their actions on the caller's thread, so they are skipped.
   ///
@@ -27,11 +27,12 @@ public enum Schedulers {
   /// }
   /// ```
   public static var enclosing: (any SchedulerType & AnyObject)? {
-    var next = csched_swift_innermost_()
-    while let inside = next {
-      let found = inside.pointee.target?.pointee.owner.map { scheduler(of: $0) }
+    var next = csched_swift_innermost_frame_()  // walks this thread's context frames, from the innermost one outwards
+    while let frame = next {
+      let found = frame.pointee.target?.pointee.owner.map { scheduler(of: $0) }
+      // `CurrentThreadScheduler` is no `SchedulerType`.
       if let found = found as? any SchedulerType & AnyObject, !(found is ImmediateScheduler) { return found }
-      next = inside.pointee.outer
+      next = frame.pointee.outer
     }
     return MainCore.isHere ? MainScheduler.instance : nil
   }
@@ -39,6 +40,7 @@ public enum Schedulers {
   /// Whether a scheduler is current. Cheaper than ``current``.
   static var hasCurrent: Bool { csched_target_current()?.pointee.owner != nil }
 
+  /// Returns the public scheduler of `owner`, which is the `TargetCore` of a C target.
   private static func scheduler(of owner: UnsafeMutableRawPointer) -> any ImmediateSchedulerType & AnyObject {
     Unmanaged<TargetCore>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.scheduler }
   }
@@ -55,6 +57,7 @@ extension Schedulers {
     /// Actions that have not started are dropped.
     case dropOutstanding
 
+    /// The C core's constant.
     var core: csched_stop_policy { self == .runOutstanding ? CSCHED_STOP_RUN : CSCHED_STOP_DROP }
   }
 }
@@ -66,6 +69,7 @@ public enum SchedulerPriority: Hashable, Sendable, CaseIterable {
   case low
   case background
 
+  /// The C core's constant.
   var core: csched_priority {
     switch self {
     case .high: CSCHED_PRIORITY_HIGH

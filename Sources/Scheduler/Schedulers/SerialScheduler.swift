@@ -16,8 +16,8 @@ internal import Synchronization
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore
-  private let base: SchedulerTarget?  // retained and not used otherwise: a virtual-time target; nil on any other target
-  private let suspensions = Atomic<Int>(0)  // calls of `suspend` without a `resume`
+  private let base: SchedulerTarget?  // only retained: the target if it is in virtual time; otherwise nil
+  private let suspensions = Atomic<Int>(0)  // calls of `suspend` without a `resume`; relaxed: it only counts
 
   /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared pool.
   ///
@@ -29,11 +29,12 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
   ) {
+    // in virtual time, its target replaces the shared pool
     let base: TargetCore, target = target ?? SharedPool.replacement
     if let target, priority == nil || !(target.core is PoolCore) {
       base = target.core
     } else {
-      base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
+      base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)  // of a pool
     }
     // Queued actions must not retain a virtual-time scheduler, which drops them when it is released. So this object retains it.
     let isVirtual = base.timeline != nil
@@ -48,7 +49,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    // so that queued actions run
+    // Ends all suspensions, so that queued actions run.
     for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }
   }
 
@@ -57,7 +58,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: waiting
 
-  /// Why a closure could not be called.
+  /// Why `perform` did not call a closure.
   private enum Refusal {
     case deadlock, stopped
 
@@ -76,7 +77,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
   /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. The wait could never end if the caller
-  /// is an action of this queue, or of a queue that waits for this queue: then the process stops with a message, and ``trySync(_:)`` throws.
+  /// is an action of this queue, or of a queue that waits for this queue: then the process stops with a message, and ``trySync(_:)`` throws. The
+  /// same happens if the target has been stopped.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one.
   // Inlinable, so that it is specialised in the caller's module: without that, the benchmark's row P3s took 247 ns. Rejected: a C callback that runs
@@ -86,16 +88,16 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     var inside = InlineEntry()
     let result = withUnsafeMutablePointer(to: &inside) { inside in
-      guard tryEnter(inside) else { return nil as Result<Value, Failure>? }
+      guard tryEnter(inside) else { return nil as Result<Value, Failure>? }  // the queue is busy, or on another thread
       defer { leave(inside) }
       do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
     }
-    return try (result ?? inLine(body)).get()
+    return try (result ?? callInTurn(body)).get()
   }
 
-  /// The slow path of `sync`, for a busy queue: the caller waits until the queue has called `body`.
+  /// The slow path of `sync`: waits until the queue has called `body`. If the queue refuses the call, stops the process with a message.
   @usableFromInline
-  func inLine<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
+  func callInTurn<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
     var result: Result<Value, Failure>?
     let refusal = perform {
       do throws(Failure) { result = .success(try body()) } catch { result = .failure(error) }
@@ -104,7 +106,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return result!
   }
 
-  /// Calls `body` as ``sync(_:)`` does. Throws ``SchedulerError/deadlock``, or ``SchedulerError/stopped`` if the target has been stopped.
+  /// Calls `body` as ``sync(_:)`` does, but throws where `sync` stops the process: ``SchedulerError/deadlock`` if the wait could never end, or
+  /// ``SchedulerError/stopped`` if the target has been stopped. Rethrows the error of `body`.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
@@ -124,14 +127,14 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     @usableFromInline init() {}
   }
 
-  /// Makes this thread the queue's owner, if the queue is idle. Returns whether it did; each success needs one `leave`.
+  /// If the queue is idle and may run on this thread, makes this thread its owner. Returns whether it did; each success needs one `leave`.
   @usableFromInline
   func tryEnter(_ entry: UnsafeMutablePointer<InlineEntry>) -> Bool {
     csched_serial_try_enter(
       queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
   }
 
-  /// Ends the ownership that `tryEnter` began: waiting actions of the queue may run.
+  /// Ends the ownership that `tryEnter` began. Actions submitted meanwhile may then run.
   @usableFromInline
   func leave(_ entry: UnsafeMutablePointer<InlineEntry>) {
     csched_serial_leave(queue.serial, UnsafeMutableRawPointer(entry).assumingMemoryBound(to: csched_target_inside.self))
@@ -139,13 +142,13 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Waits until the queue has called `body`. Returns nil, or why `body` was not called.
   private func perform(_ body: () -> Void) -> Refusal? {
-    let code = withoutActuallyEscaping(body) { body in
+    let code = withoutActuallyEscaping(body) { body in  // 0, or an errno value: EDEADLK or ECANCELED
       var call = body
-      return withUnsafeMutablePointer(to: &call) { call in
+      return withUnsafeMutablePointer(to: &call) { call in  // the C core calls the closure through this pointer
         csched_serial_sync(queue.serial, { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)
       }
     }
-    return code == 0 ? nil : csched_swift_is_deadlock_(code) ? .deadlock : .stopped
+    return code == 0 ? nil : csched_swift_is_deadlock_error_(code) ? .deadlock : .stopped
   }
 
   // MARK: suspending

@@ -9,11 +9,12 @@ public final class SubscriptionScheduler: SchedulerType {
   /// The shared instance.
   public static let instance = SubscriptionScheduler()
 
-  let queue = Protected<SerialScheduler?>(nil)  // made at first use
+  let queue = Protected<SerialScheduler?>(nil)  // the value of `background`; nil before its first use
 
   /// Creates a scheduler with its own background queue.
   public init() {}
 
+  /// The private serial queue, made at first use.
   private var background: SerialScheduler {
     queue.withLock { queue in
       let found = queue ?? SerialScheduler(name: "subscription")
@@ -23,7 +24,7 @@ public final class SubscriptionScheduler: SchedulerType {
   }
 
   /// Releases the background queue, which still runs its submitted actions. The next use makes a new queue.
-  func letGo() { queue.write(nil) }
+  func releaseBackground() { queue.write(nil) }
 
   /// The scheduler that receives delayed actions.
   private var timed: any SchedulerType {

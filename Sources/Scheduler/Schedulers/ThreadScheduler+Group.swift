@@ -22,7 +22,7 @@ extension ThreadScheduler {
 
     /// The schedulers, in a constant order.
     public let schedulers: [ThreadScheduler]
-    private let nextIndex = Atomic(0)
+    private let nextIndex = Atomic(0)  // the number of calls of `next`; it may wrap around
 
     /// Starts the threads, and returns when all are ready. If a thread cannot start, those started before it end.
     ///
@@ -30,8 +30,7 @@ extension ThreadScheduler {
     ///   - count: the number of threads, from 1 to ``most``. Another number stops the process with a message.
     ///   - name: the threads' name, to which a number from 0 on is added. The system keeps 15 bytes, so the name is cut in front of the number.
     ///   - stackSize: the size of each stack in bytes; 0 is the system's default.
-    ///   - processors: the processors of thread 0, of thread 1, and so on, repeated from the start. `(0..<8).map { [$0] }` binds each thread to
-    ///     one. If empty, no thread is bound.
+    ///   - processors: those of thread 0, of thread 1 …, repeated from the start. `(0..<8).map { [$0] }`: one for each thread. Empty: none is bound.
     ///   - priority: how the system schedules the threads.
     /// - Throws: ``SchedulerError/system(_:)`` if a thread cannot be created, or cannot have its processors or this priority.
     public init(
@@ -43,7 +42,7 @@ extension ThreadScheduler {
       }
       var started: [ThreadScheduler] = []
       for number in 0..<count {
-        let own = processors.isEmpty ? [] : processors[number % processors.count]
+        let own = processors.isEmpty ? [] : processors[number % processors.count]  // of this thread; empty: not bound
         started.append(
           try ThreadScheduler(
             name: Self.name(name, number), stackSize: stackSize, processors: own, priority: priority))
@@ -61,7 +60,7 @@ extension ThreadScheduler {
 
     /// Returns the next scheduler, in round-robin order. Thread: any.
     public func next() -> ThreadScheduler {
-      let count = nextIndex.wrappingAdd(1, ordering: .relaxed).oldValue
+      let count = nextIndex.wrappingAdd(1, ordering: .relaxed).oldValue  // relaxed: only the number matters
       return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]
     }
 

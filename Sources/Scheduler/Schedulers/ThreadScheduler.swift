@@ -39,20 +39,20 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   init(core: ThreadCore) {
     thread = core
-    core.use()
+    core.use()  // counts this scheduler as a user of the thread
     super.init(core: core)
   }
 
-  deinit { thread.letGo() }
+  deinit { thread.letGo() }  // without users (schedulers, delayed actions) the thread stops
 
   // MARK: scheduling
 
-  /// Schedules `action`, or throws if the thread has been stopped.
+  /// Schedules `action`, or throws ``SchedulerError/stopped`` if the thread has been stopped.
   ///
   /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
-    // `isReported`: the error reports a refusal to the caller, so a debug build does not print one.
+    // `isReported`: the thrown error reports a refusal, so a debug build prints no line about it.
     let (action, isAccepted) = core.submit(action, isReported: true)
     guard isAccepted else { throw SchedulerError.stopped }
     return action
@@ -75,6 +75,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
   public func join() { joinBlocking() }
 
+  /// As ``join()``, for async functions that know that the wait is short.
   func joinBlocking() {
     if thread.isHere || csched_thread_join(thread.thread) != 0 {  // EDEADLK, its only error: on the thread itself
       misuse(
@@ -99,8 +100,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 extension ThreadScheduler {
   /// How the system schedules the thread of a ``ThreadScheduler``: ``ThreadScheduler/init(name:stackSize:lateJobs:processors:priority:)``.
   ///
-  /// If the process may not have the priority, the initializer throws ``SchedulerError/system(_:)``, and no thread remains. Darwin refuses all but
-  /// ``inherited``.
+  /// If the process may not have the priority, `init` throws ``SchedulerError/system(_:)``; no thread remains. Darwin refuses all but ``inherited``.
   public enum Priority: Hashable, Sendable {
     /// The priority of the thread that creates the scheduler.
     case inherited

@@ -6,11 +6,11 @@
 /// ```
 ///
 /// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
-/// reading copies the value out of the lock. A property wrapper cannot be limited to some value types, so this is a separate type. Its shape is that
-/// of `Synchronization.Mutex`, in a class. The rules for code under the lock are those of ``Protected``.
-@_fixed_layout  // as Protected
+/// reading copies the value out of the lock. This is a separate type, because a property wrapper cannot be limited to some value types. It is
+/// `Synchronization.Mutex` as a class. The rules for code under the lock are those of ``Protected``.
+@_fixed_layout  // lets callers specialise the initialiser, also with library evolution
 public final class Guarded<Value: ~Copyable> {
-  @usableFromInline let lock = InlineLock()
+  @usableFromInline let lock = InlineLock()  // guards `value`
 
   // The lock ensures exclusive access, so the runtime need not check each access.
   @exclusivity(unchecked)
@@ -53,10 +53,10 @@ public final class Guarded<Value: ~Copyable> {
   public func exchange(_ newValue: consuming sending Value) -> sending Value {
     lock.lock()
     defer { lock.unlock() }
-    swap(&value, &newValue)
+    swap(&value, &newValue)  // `newValue` now holds the old value
     return newValue
   }
 }
 
-// Unchecked: the compiler cannot see that `lock` guards `value`. Unconditional, because the value is sent in, and only sent results leave.
+// Unchecked: the compiler cannot see that `lock` guards `value`. For every `Value`: it is passed in, and results are passed out, as `sending`.
 extension Guarded: @unchecked Sendable where Value: ~Copyable {}

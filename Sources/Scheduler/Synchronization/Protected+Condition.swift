@@ -51,7 +51,7 @@ extension Protected {
     try withLock(on: condition, deadline: deadline.nanoseconds, when: isReady, body)
   }
 
-  /// Waits until the value is ready, at most until `deadline`. Returns nil if the value is not ready by then.
+  /// Waits until the value is ready, then runs `body` on it. Returns nil if the value is not ready at `deadline`; `csched_time.max`: no deadline.
   private func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, deadline: csched_time, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result
@@ -60,7 +60,7 @@ extension Protected {
     defer { lock.unlock() }
     while !isReady(value) {
       if deadline != csched_time.max, csched_now() >= deadline { return nil }
-      // discarded: the loop checks the value and the time again
+      // Discarded: whether a signal woke the thread. The loop checks the value and the time again.
       _ = condition.wait(with: lock.pointer, until: deadline)
     }
     return try body(&value)

@@ -13,7 +13,7 @@ extension Protected {
   ///   - isAllowed: checks the current value, under the lock.
   @inlinable
   public func transition(to new: Value, if isAllowed: (Value) -> Bool) -> Bool {
-    var other = new
+    var other = new  // after the swap: the old value
     return withLock { value in
       guard isAllowed(value) else { return false }
       swap(&value, &other)
@@ -35,7 +35,7 @@ extension Protected where Value: RangeReplaceableCollection {
   }
 }
 
-/// For an optional collection, such as a `Data?` that is `nil` until a response begins. No import is needed.
+/// For an optional collection, such as a `Data?` that is `nil` until a response begins.
 extension Protected {
   /// Appends `other`, in one critical section. If the value is `nil`, it becomes a copy of `other`.
   @inlinable
@@ -45,8 +45,8 @@ extension Protected {
     }
   }
 
-  /// Appends `elements`, in one critical section. If the value is `nil`, it becomes a collection of them. The sequence is iterated before the
-  /// lock is taken.
+  /// Appends `elements`, in one critical section. If the value is `nil`, it becomes a collection of them. The sequence is iterated before the lock is
+  /// acquired.
   @inlinable
   public func append<Wrapped: RangeReplaceableCollection>(
     contentsOf elements: some Sequence<Wrapped.Element>

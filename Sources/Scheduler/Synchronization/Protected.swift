@@ -1,7 +1,7 @@
 /// A value guarded by a lock: every access acquires the lock once, and every mutation is one critical section.
 ///
-/// As a property wrapper, `x += 1` is atomic, and `$x` has the methods. A guard without the wrapper, `let hits = Protected(0)`, has the methods
-/// and no operators: `hits.withLock { $0 += 1 }`.
+/// With the property wrapper, `@Protected var x`, the statement `x += 1` is atomic, and the methods are called on `$x`. A guard without the wrapper,
+/// `let hits = Protected(0)`, has the methods and no operators: `hits.withLock { $0 += 1 }`.
 ///
 /// ```swift
 /// @Protected var hits = 0
@@ -28,7 +28,7 @@
 @dynamicMemberLookup
 @_fixed_layout  // lets callers specialise the initialiser, also with library evolution
 public final class Protected<Value> {
-  @usableFromInline let lock = InlineLock()
+  @usableFromInline let lock = InlineLock()  // guards `value`
 
   // The lock ensures exclusive access, so the runtime need not check each access.
   @exclusivity(unchecked)
@@ -127,7 +127,7 @@ public final class Protected<Value> {
   /// - Parameter newValue: the new value.
   @inlinable
   public func exchange(_ newValue: Value) -> Value {
-    var other = newValue
+    var other = newValue  // after the swap: the old value
     withLock { swap(&$0, &other) }
     return other
   }
@@ -158,7 +158,7 @@ public final class Protected<Value> {
   @inlinable
   @discardableResult
   func exchange<Member>(_ newMember: Member, at path: WritableKeyPath<Value, Member>) -> Member {
-    var other = newMember
+    var other = newMember  // after the swap: the old member
     withLock { swap(&$0[keyPath: path], &other) }
     return other
   }

@@ -15,7 +15,7 @@ internal import CScheduler
 ///
 /// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {
-  private let inline = InlineStruct<csched_rwlock, UInt64>()
+  private let inline = InlineStruct<csched_rwlock, UInt64>()  // the C struct, all zero, stored in this object
 
   /// Creates an unlocked lock.
   public init() {}

@@ -8,13 +8,14 @@ internal import CScheduler
 /// defer { slots.signal() }
 /// ```
 ///
-/// While a thread waits, each new unit goes to the first waiter, and no other thread can acquire it. The thread that gets a unit sees all effects
-/// before the signal. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the main
-/// thread, the wait blocks the scheduler: another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
+/// While a thread waits, each new unit goes to the first waiter, and no other thread can acquire it. The thread that gets a unit sees all writes made
+/// before the signal. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the
+/// main thread, the wait blocks the scheduler: another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
 ///
-/// A number outside the range, and more than 2^31 - 1 free units, stop the process with a message. A child of fork has the units and no waiters.
+/// A number of units outside 0 to 2^31 - 1, or more free units, stops the process with a message. In a child of fork, the free units stay, and there
+/// are no waiters.
 public final class Semaphore: Sendable {
-  private let inline = InlineStruct<csched_semaphore, UInt32>()
+  private let inline = InlineStruct<csched_semaphore, UInt32>()  // the C struct, all zero, stored in this object
 
   /// Creates a semaphore with `units` free units.
   ///

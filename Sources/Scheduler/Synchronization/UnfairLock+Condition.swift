@@ -27,9 +27,9 @@ extension UnfairLock {
   ///    scheduler's actions meanwhile, wait with ``RunLoopLock``.
   /// 5. A wait without the lock, or with another lock than the current waiters use, stops the process with a message.
   ///
-  /// A child of fork has no waiters.
+  /// In a child of fork, the condition has no waiters.
   public final class Condition: Sendable {
-    private let inline = InlineStruct<csched_cond, UInt>()
+    private let inline = InlineStruct<csched_cond, UInt>()  // the C struct, all zero, stored in this object
 
     /// Creates a condition without waiters.
     public init() {}
@@ -66,6 +66,7 @@ extension UnfairLock {
     /// Wakes all current waiters, one after the other. Call it with or without the lock.
     public func broadcast() { csched_cond_broadcast(inline.pointer) }
 
+    /// As `wait(with:until:)`, with the C lock. A deadline of `csched_time.max` never comes.
     func wait(with lock: UnsafeMutablePointer<csched_lock>, until deadline: csched_time) -> Bool {
       csched_cond_wait_until(inline.pointer, lock, deadline)
     }

@@ -2,8 +2,8 @@ internal import CScheduler
 
 /// A lock of 4 bytes: unfair, not recursive, owned by a thread.
 ///
-/// A thread that finds that another thread owns the lock spins briefly and then sleeps. Locking again on the owning thread, and unlocking
-/// on another, stop the process with a message. To guard a value, prefer ``Protected``.
+/// A thread that finds the lock owned by another thread spins briefly and then sleeps. Locking again on the owning thread, and unlocking on another
+/// thread, stop the process with a message. To guard a value, prefer ``Protected``.
 ///
 /// ```swift
 /// let lock = UnfairLock()
@@ -11,7 +11,7 @@ internal import CScheduler
 /// lock.withLock { total += 1 }
 /// ```
 public final class UnfairLock: Sendable {
-  @usableFromInline let inline = InlineLock()
+  @usableFromInline let inline = InlineLock()  // stored in this object; its calls are inlined
 
   /// Creates an unlocked lock.
   public init() {}

@@ -8,13 +8,13 @@ internal import CScheduler
 /// scheduler.schedule(.every(.seconds(5), after: .zero)) { poll() }
 /// ```
 ///
-/// An action never runs early. With a start in the past it is submitted at once; a start at the end of a clock never comes. A tolerance lets
-/// one wakeup serve several timers: the action may run up to that much later. Virtual time ignores the tolerance.
+/// An action never runs early. With a start in the past it is submitted at once; with a start at the end of a clock's range it never runs. With a
+/// tolerance the action may run up to that much later, so that one wakeup serves several timers. Virtual time ignores the tolerance.
 public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
-  /// How the time of the next tick is computed, and what happens to ticks whose time has passed before the action can run.
+  /// How the time of the next tick of a periodic action is computed, and what happens to late ticks: those whose time has passed before they start.
   ///
-  /// The table shows the first ticks of a period of 10 ms. In the first column the tick of 20 ms was delivered late, at 45 ms. In the second
-  /// it was delivered in time, but ran until 45 ms:
+  /// The table shows when the first ticks of a period of 10 ms start, in ms. In the first column the tick of 20 ms was delivered late, at 45 ms. In
+  /// the second column that tick was delivered in time, but ran until 45 ms. Late starts are bold:
   ///
   /// | | delivered at 45 | ended at 45 |
   /// |---|---|---|
@@ -23,8 +23,8 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// | `skipping` | 10, **45**, 50, 60 | 10, 20, 50, 60 |
   /// | `fixedDelay` | 10, **45**, 55 | 10, 20, 55 |
   public enum Pace: Hashable, Sendable {
-    /// Ticks lie on a grid that does not drift. One tick replaces all ticks whose time has passed when it starts. The next tick is the first
-    /// grid point after that start.
+    /// Ticks lie on a grid that does not drift: the first tick, and multiples of the period after it. One tick replaces all ticks whose time has
+    /// passed when it starts. The next tick is the first grid point after that start.
     case coalescing
     /// Ticks lie on a grid that does not drift. All late ticks run at once, one after the other.
     case catchingUp
@@ -38,7 +38,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   enum Start: Hashable, Sendable {
     case after(Duration)
     case at(MonotonicTime)
-    /// Nanoseconds of the clock that counts the system's sleep.
+    /// Nanoseconds on the C core's boot clock, which continues while the system sleeps.
     case continuous(UInt64)
     case wall(WallTime)
   }
@@ -49,9 +49,10 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     let pace: Pace
     let jitter: Duration
 
-    /// Returns the tick after `last`, in units of any clock. `step`: the period in these units. See ``ActionTiming/next(after:begunAt:endedAt:)``.
+    /// Returns when the next tick is due, or nil: see ``ActionTiming/next(after:begunAt:endedAt:)``. All times are in the same unit, nanoseconds or
+    /// virtual ticks. `step` is the period in this unit.
     func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
-      if last == .max { return nil }
+      if last == .max { return nil }  // the end of the clock
       var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
       return csched_timing_next(&timing, last, begin, end)
     }
@@ -59,7 +60,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     /// The period in nanoseconds.
     var step: UInt64 { UInt64(max(0, period.saturatedNanoseconds)) }
 
-    /// Returns `due` plus a random jitter. The address `ticks` identifies the action, so that actions with the same `due` get different jitters.
+    /// Returns `due` plus a random time up to `jitter`. The address `ticks` identifies the action, so actions with the same `due` get different ones.
     func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
       jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
     }
@@ -68,7 +69,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   let start: Start
   /// How much later than due the action may run, so that fewer wakeups serve more timers.
   public let tolerance: Duration
-  let repetition: Repetition?
+  let repetition: Repetition?  // nil for an action that runs once
 
   init(_ start: Start, tolerance: Duration = .zero, repetition: Repetition? = nil) {
     (self.start, self.tolerance, self.repetition) = (start, tolerance, repetition)
@@ -77,7 +78,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// Once, `delay` from now.
   ///
   /// - Parameters:
-  ///   - delay: how long from the submission. With zero or less, the action is submitted at once; more than the clock can hold never comes.
+  ///   - delay: how long from the submission. With zero or less, the action is submitted at once; beyond the clock's range it never runs.
   ///   - tolerance: how much later it may run.
   public static func after(_ delay: Duration, tolerance: Duration = .zero) -> Self {
     Self(.after(delay), tolerance: tolerance)
@@ -93,7 +94,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Once, at an instant of the wall clock. The action follows changes of the clock: if the clock is set back, the action waits longer; if it is set
-  /// past the instant, the action runs at once. The rest is as in ``at(continuous:tolerance:)``.
+  /// past the instant, the action runs at once. For virtual time, lack of threads and stopped schedulers see ``at(continuous:tolerance:)``.
   ///
   /// - Parameters:
   ///   - instant: when to run. With an instant in the past, the action is submitted at once.
@@ -104,16 +105,16 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
 
   /// Repeatedly, until the action is disposed. Two ticks never run concurrently.
   ///
-  /// With a period of zero or less, the next tick is due as soon as the previous one ends. Each tick queues behind the scheduler's other work, and
-  /// the pace makes no difference. In virtual time such an action has one tick only: it does not advance the time, so its ticks would never end.
+  /// With a period of zero or less, the next tick is due as soon as the previous one ends, whatever the pace, and queues behind the scheduler's other
+  /// work. In virtual time such an action has one tick only: its ticks would never end, because the clock would not move.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick.
   ///   - delay: the time until the first tick; by default a period.
   ///   - tolerance: how much later than due a tick may run.
   ///   - pace: how the time of the next tick is computed, and what happens to late ticks.
-  ///   - jitter: the maximum of a random delay that each tick gets, also the first one. So many timers of one period do not fire together. The grid
-  ///     does not move; with a jitter of a period or more, several ticks may be due together. Virtual time has no jitter.
+  ///   - jitter: each tick, also the first one, is delayed by a random time up to this, so that timers of one period do not fire together. The grid
+  ///     does not move. With a jitter of a period or more, several ticks may be due together. Virtual time has no jitter.
   public static func every(
     _ period: Duration, after delay: Duration? = nil, tolerance: Duration = .zero, pace: Pace = .coalescing,
     jitter: Duration = .zero
@@ -128,9 +129,9 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// The time from tick to tick; nil for an action that runs once.
   public var period: Duration? { repetition?.period }
 
-  /// The time until the action, or its first tick, is due; negative if that has passed.
+  /// Returns the time until the action, or its first tick, is due; negative if that time has passed.
   ///
-  /// - Parameter now: the scheduler's present time. An instant of another clock is compared with that clock's present time.
+  /// - Parameter now: the scheduler's present time. If the start is on the wall clock or the boot clock, that clock is read instead.
   public func delay(from now: MonotonicTime) -> Duration {
     switch start {
     case .after(let delay): delay
@@ -140,8 +141,8 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The instant of the next tick, without its jitter. If it has passed, the tick should run at once. Nil if there is no next tick: the action runs
-  /// once, or the clock has reached its end.
+  /// Returns when the next tick is due, without its jitter. If that has passed, the tick should run at once. Returns nil if there is no next tick:
+  /// the action runs once, or `last` is the end of the clock.
   ///
   /// - Parameters:
   ///   - last: when the previous tick was due.
@@ -157,7 +158,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     .map(MonotonicTime.init(nanoseconds:))
   }
 
-  /// Returns when the action, or its first tick, is due, if it is submitted at `now`.
+  /// Returns when the action, or its first tick, is due on the scheduler's clock, if it is submitted at `now`.
   func first(from now: MonotonicTime) -> MonotonicTime {
     if case .at(let instant) = start { return instant }
     return now.advanced(by: max(.zero, delay(from: now)))
@@ -177,7 +178,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ActionTiming.Pace {
-  fileprivate var core: csched_pace {
+  fileprivate var core: csched_pace {  // the C core's name
     switch self {
     case .coalescing: CSCHED_PACE_COALESCE
     case .catchingUp: CSCHED_PACE_CATCH_UP

@@ -1,11 +1,11 @@
 internal import CScheduler
 
-/// An instant on the monotonic clock, in nanoseconds since an arbitrary start. The clock does not advance while the system sleeps.
+/// An instant on the monotonic clock, in nanoseconds since an arbitrary start. The clock does not advance while the system sleeps (suspend).
 public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since the clock's start.
   public let nanoseconds: UInt64
 
-  /// Creates the instant that many nanoseconds after the clock's start.
+  /// Creates an instant.
   ///
   /// - Parameter nanoseconds: the time since the clock's start.
   public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
@@ -24,7 +24,7 @@ public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
   public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-// Arithmetic of instants and durations, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
+// Operators for instants and durations, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
 
 extension MonotonicTime {
   public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }

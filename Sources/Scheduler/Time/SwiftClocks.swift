@@ -1,10 +1,10 @@
 internal import CScheduler
 
-// Swift's clocks are the system's: `ContinuousClock` advances while the system sleeps; `SuspendingClock`, like `MonotonicTime`, does not.
-// Their instants differ from `MonotonicTime` in their origin and in their resolution, an attosecond.
+// Converts instants of Swift's clocks. `ContinuousClock` is the C core's boot clock, which advances while the system sleeps. `SuspendingClock` is the
+// clock of `MonotonicTime`, which does not. Instants of Swift's clocks have another origin, and a resolution of an attosecond.
 
 extension ContinuousClock.Instant {
-  /// The instant on the C core's clock, rounded up to nanoseconds and clamped to the range of that clock.
+  /// This instant on the C core's boot clock, rounded up to nanoseconds and clamped to the range of that clock.
   package var nanoseconds: UInt64 {
     UInt64(0).nanoseconds(advancedBy: ContinuousClock.epoch.duration(to: self))
   }
@@ -14,8 +14,8 @@ extension ActionTiming {
   /// Once, at an instant of the clock that continues while the system sleeps. A scheduler in virtual time also uses the
   /// real clock: when that clock reaches the instant, the action becomes due at the present virtual time.
   ///
-  /// If the system has no thread or descriptor for this clock, the action is dropped. A stopped scheduler drops the action at its instant, not
-  /// before.
+  /// If the system has no thread or descriptor for this clock, the action is dropped. A stopped scheduler drops a waiting action when it is due, not
+  /// at the stop.
   ///
   /// - Parameters:
   ///   - instant: when to run. With an instant in the past, the action is submitted at once.
@@ -26,18 +26,18 @@ extension ActionTiming {
 }
 
 extension MonotonicTime {
-  /// Creates the first instant that is not before `instant`: less than a nanosecond later, and clamped to the range of the clock.
+  /// Creates the same instant, rounded up to nanoseconds and clamped to the range of the clock.
   public init(_ instant: SuspendingClock.Instant) {
     self = MonotonicTime(nanoseconds: 0).advanced(by: SuspendingClock.epoch.duration(to: instant))
   }
 }
 
 extension SuspendingClock.Instant {
-  /// Creates the same instant. `UInt64.max` nanoseconds, which never come, become an instant in 584 years.
+  /// Creates the same instant. The end of the clock, `UInt64.max` nanoseconds, becomes an instant 584 years after its start.
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// The start of each clock. Compilers before Swift 6.3 have no `systemEpoch`: it is measured once, and is late by the time of one clock read.
+// `epoch`: the start of each clock. Before Swift 6.3 there is no `systemEpoch`: `epoch` is measured once, and late by the time of one clock read.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }

@@ -9,22 +9,22 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since 1970 began.
   public let nanosecondsSince1970: UInt64
 
-  /// Creates the instant that many nanoseconds after 1970 began; `UInt64.max` never comes.
+  /// Creates an instant. `UInt64.max` is ``never``.
   ///
   /// - Parameter nanosecondsSince1970: the time since the beginning of 1970, UTC.
   public init(nanosecondsSince1970: UInt64) { self.nanosecondsSince1970 = nanosecondsSince1970 }
 
-  /// Creates the instant that many seconds after 1970 began, rounded up to nanoseconds, so that no timer is early.
+  /// Creates an instant, rounded up to nanoseconds, so that no timer is early.
   ///
   /// A time before 1970 becomes the beginning of 1970. A time beyond the range, or a NaN, becomes ``never``.
   ///
   /// - Parameter seconds: the time since the beginning of 1970, UTC.
   public init(secondsSince1970 seconds: Double) {
     let whole = seconds.rounded(.down)
-    let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)
+    let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)  // the fraction; may be 1e9
     if seconds < 0 {
       nanosecondsSince1970 = 0
-    } else if whole < 18_446_744_073 {  // false for a NaN
+    } else if whole < 18_446_744_073 {  // UInt64.max nanoseconds, in seconds; false for a NaN
       nanosecondsSince1970 = UInt64(whole) * 1_000_000_000 + UInt64(nanoseconds)
     } else {
       nanosecondsSince1970 = .max
@@ -37,7 +37,7 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// The end of the clock's range, which never comes.
   public static var never: WallTime { WallTime(nanosecondsSince1970: .max) }
 
-  /// Seconds since 1970 began, as close as a `Double` can be: a quarter of a microsecond today.
+  /// Seconds since 1970 began, rounded to a `Double`, whose precision today is a quarter of a microsecond.
   public var secondsSince1970: Double { Double(nanosecondsSince1970) / 1e9 }
 
   /// Returns the instant `duration` later, or earlier if it is negative, clamped to the range from 1970 to ``never``.

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-/// A timeline whose ticks represent instants of the type `Time`.
-/// One tick may represent several instants. So the timeline also stores the exact present, and the exact goal of the advance in progress.
+/// A virtual clock that converts instants of the type `Time` to the ticks of its superclass, and back.
+/// One tick may represent several instants. So it also stores the exact present instant, and the exact goal of the advance in progress.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// An exact instant and its tick. `version`: how often `replace` has stored one.
+  /// An exact instant and its tick. `version`: how often `replace` has changed this variable.
   private struct ExactInstant {
     var tick: csched_time
     var time: Time
@@ -12,17 +12,17 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   }
 
   private let scale: any VirtualTimeScale<Time>
-  private let present: Protected<ExactInstant>  // the current time
-  private let goal: Protected<ExactInstant>  // of the advance in progress, or of the previous one
+  private let present: Protected<ExactInstant>  // the most recent instant that the clock reached exactly
+  private let goal: Protected<ExactInstant>  // the goal of the advance in progress, or of the previous one
 
   init(start: Time, scale: any VirtualTimeScale<Time>, actionLimit: Int) {
-    let known = ExactInstant(tick: scale.tick(of: start), time: start)
+    let known = ExactInstant(tick: scale.tick(of: start), time: start)  // both the present and the goal
     self.scale = scale
     (present, goal) = (Protected(known), Protected(known))
     super.init(start: known.tick, actionLimit: actionLimit)
   }
 
-  /// The present instant: the exact one if the clock is at an action or a goal, otherwise the first instant of the tick.
+  /// The present instant: the exact one if the clock is at the time of an action or at a goal, otherwise the first instant of its tick.
   var time: Time {
     let tick = tick, present = present.read()
     if present.tick == tick { return present.time }
@@ -30,6 +30,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return goal.tick == tick ? goal.time : scale.instant(at: tick)
   }
 
+  /// The present as real time, which `SchedulerType.now` reports.
   override var now: MonotonicTime { scale.realTime(of: time) }
 
   func tick(of time: Time) -> csched_time { scale.tick(of: time) }
@@ -37,12 +38,13 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   /// Returns the tick of `time`, and a closure that stores `time` as the present when the clock reaches the tick.
   func instant(of time: Time) -> Instant {
     let tick = tick(of: time)
-    if scale.isExact { return (tick, nil) }
-    return (tick, { [unowned self] in arrive(at: time, tick) })
+    if scale.isExact { return (tick, nil) }  // the tick is the instant: nothing to store
+    return (tick, { [unowned self] in arrive(at: time, tick) })  // unowned: called by this clock only, so it exists
   }
 
+  /// Returns the instant `delay` after the present; the present if `delay` is not positive.
   override func instant(after delay: Duration) -> Instant {
-    guard delay > .zero else { return (tick, nil) }  // the present
+    guard delay > .zero else { return (tick, nil) }
     if delay.saturatedNanoseconds == .max { return (.max, nil) }  // never reached
     return instant(of: time(after: delay))
   }
@@ -55,25 +57,26 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   override func ticks(in period: Duration, from tick: csched_time) -> UInt64 {
     guard period > .zero else { return 0 }
     let from = scale.instant(at: tick), next = scale.instant(period, after: from)
-    guard from < next else { return 0 }
+    guard from < next else { return 0 }  // `period` is below the resolution of `Time`, or `from` is its end
     let end = self.tick(of: next)
     return end > tick ? end - tick : 1
   }
 
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Stores `time` as the clock's goal if `time` is in the future, and returns its tick. Otherwise returns 0.
-  func head(for time: Time) -> csched_time {
+  /// Called before the clock moves to `time`. Stores `time` as the goal, and returns its tick; if `time` has passed, only returns 0, a past tick.
+  func setGoal(_ time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
     replace(goal, by: time, tick)
     return tick
   }
 
-  /// Stores `time` as the present if its tick is the present one.
+  /// Called when the clock may have reached `tick`, the tick of `time`. If it has, stores `time` as the present, unless a later instant is stored.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Replaces `known` if `time` is later. Compares and releases instants outside the lock, because both run user code.
+  /// Replaces the instant in `known` (`present` or `goal`) if `time` is later. Compares and releases instants outside the lock, because both run user
+  /// code. So it repeats if `version` shows that another thread has replaced the instant meanwhile.
   private func replace(_ known: Protected<ExactInstant>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()
@@ -81,7 +84,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
       var other = ExactInstant(tick: tick, time: time, version: seen.version + 1)
       let isReplaced = known.withLock { present in
         guard present.version == seen.version else { return false }
-        swap(&present, &other)  // `other` is released after unlocking
+        swap(&present, &other)  // the old instant, now in `other`, is released after the unlock
         return true
       }
       if isReplaced { return }

@@ -1,23 +1,24 @@
-/// Converts between instants and a virtual clock's 64-bit ticks.
-/// A later instant never has an earlier tick. `UInt64.max` is the end of time. No lock is held while an instant's own arithmetic and comparison run.
+/// Converts between a virtual clock's instants and its 64-bit ticks. A later instant never has an earlier tick. The tick `UInt64.max` is the end of
+/// time. Callers hold no lock, because arithmetic of instants is user code.
 package protocol VirtualTimeScale<Instant>: Sendable {
   associatedtype Instant: InstantProtocol<Duration>
 
   /// Whether each tick represents exactly one instant.
   var isExact: Bool { get }
 
+  /// Returns the tick that represents `instant`.
   func tick(of instant: Instant) -> UInt64
 
   /// Returns an instant whose tick is `tick`: the first one, if the scale can compute it.
   func instant(at tick: UInt64) -> Instant
 
-  /// Returns the instant `delay` after `instant`, rounded up.
+  /// Returns the instant `delay` after `instant`, rounded up to the resolution of `Instant`.
   func instant(_ delay: Duration, after instant: Instant) -> Instant
 
-  /// Returns the instant that corresponds to the real time `time`, rounded up.
+  /// Returns the instant that `realTime(of:)` shows as `time`, rounded up.
   func instant(of time: MonotonicTime) -> Instant
 
-  /// Returns `instant` as real time.
+  /// Returns `instant` as the scheduler's `now` shows it: in nanoseconds since the instant whose real time is 0.
   func realTime(of instant: Instant) -> MonotonicTime
 }
 
@@ -31,12 +32,12 @@ struct MonotonicScale: VirtualTimeScale {
   func realTime(of instant: MonotonicTime) -> MonotonicTime { instant }
 }
 
-/// Counts nanoseconds from `start`, whose tick is 2⁶³. Uses the instants' own arithmetic.
+/// Counts ticks in nanoseconds from `start`, whose tick is 2⁶³, so that earlier instants have ticks, too. Uses the instants' own arithmetic.
 struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   let start: Instant
-  /// The instant whose real time is 0.
+  /// The instant that the scheduler's `now` shows as 0.
   let origin: Instant
-  /// The final instant, if there is one: its tick is `UInt64.max`.
+  /// The final instant; nil if there is none. Its tick is `UInt64.max`.
   let end: Instant?
 
   var isExact: Bool { false }
@@ -61,13 +62,14 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
 }
 
 extension UInt64 {
-  /// Returns the tick that is `span` after the start's tick; at most the tick before the end of time. `^ 1 << 63` adds 2⁶³ to the signed span.
+  /// Returns the tick that is `span` after the start's tick, 2⁶³; at most `.max - 1`, before the end of time. `^ 1 << 63` adds 2⁶³ to the signed
+  /// span.
   package static func tick(afterStart span: Duration) -> UInt64 {
     Swift.min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
   }
 }
 
 extension Duration {
-  /// Returns the time from the start's tick to `tick`.
+  /// Returns the time from the start's tick, 2⁶³, to `tick`: the inverse of `UInt64.tick(afterStart:)`.
   package static func fromStart(toTick tick: UInt64) -> Duration { .nanoseconds(Int64(bitPattern: tick ^ 1 << 63)) }
 }

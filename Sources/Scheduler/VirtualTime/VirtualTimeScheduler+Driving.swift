@@ -7,7 +7,7 @@ extension VirtualTimeScheduler {
   ///
   /// The interval starts at the present, also inside an action. If it is not positive, only the actions that are already due run.
   ///
-  /// - Parameter interval: the distance from the present.
+  /// - Parameter interval: how far, from the present.
   public func advance(by interval: Duration) {
     advance(to: timeline.time(after: interval))
   }
@@ -18,29 +18,30 @@ extension VirtualTimeScheduler {
   ///
   /// - Parameter time: the new time. A time in the past means the present: the clock does not move, and due actions run.
   public func advance(to time: Instant) {
-    let tick = timeline.head(for: time)
+    let tick = timeline.setGoal(time)
     drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
-    timeline.arrive(at: time, tick)
+    timeline.arrive(at: time, tick)  // nothing, if `stop` ended the drive before `time`
   }
 
   /// Runs the due actions in order, and actions that they schedule for the same instant. The clock does not move.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all actions, and moves the clock to each. Returns when only work at the end of time and periodic actions that have ticked once remain.
+  /// Runs all actions, and moves the clock to the time of each. Returns when only work at the end of time, and periodic actions that have ticked,
+  /// remain.
   ///
-  /// Periodic actions tick meanwhile, but only their first ticks keep the run going: otherwise it would never end. Sleeping tasks are woken. They
-  /// continue on their own threads, and the run does not wait for them.
+  /// Periodic actions tick while other work remains; after their first tick they do not prolong the run, because it would never end. Sleeping tasks
+  /// are woken. They continue on their own threads, and the run does not wait for them.
   public func run() { run(includingPeriodic: false) }
 
-  /// Runs as ``run()``. With `includingPeriodic`, periodic actions keep the run going too. Periodic actions that are never disposed reach
-  /// ``actionLimit``, which stops the process.
+  /// Runs as ``run()``. If `includingPeriodic` is true, the run also lasts until all periodic actions are disposed. If one is never disposed, the run
+  /// reaches ``actionLimit``, which stops the process.
   ///
-  /// - Parameter includingPeriodic: whether periodic actions keep the run going.
+  /// - Parameter includingPeriodic: whether periodic actions prolong the run.
   public func run(includingPeriodic: Bool) {
     drive(includingPeriodic ? CSCHED_VIRTUAL_RUN_ALL : CSCHED_VIRTUAL_RUN, 0, "run")
   }
 
-  /// Runs the next `count` actions, and moves the clock to each. Runs fewer if there are no more, and none if `count` is not positive.
+  /// Runs the next `count` actions, and moves the clock to the time of each. Runs fewer if there are no more, and none if `count` is not positive.
   ///
   /// Disposed actions do not count. A tick of a periodic action counts, and so does waking a task. Work at the end of time does not run.
   ///
@@ -49,34 +50,35 @@ extension VirtualTimeScheduler {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
 
-  /// Ends the current `advance`, `run` or `step` after the running action, including calls made inside it. Does nothing if none is in progress.
+  /// Ends the `advance`, `run` or `step` in progress after the running action, with all calls that extended it. Does nothing if none is in progress.
   ///
   /// The clock stays at that action, and the remaining actions stay scheduled. Later calls work as usual, also calls by the same action.
   public func stop() { csched_virtual_end_run(timeline.pointer) }
 
-  /// Moves the clock to `time` and runs nothing. Actions that have become due run, late, at the next advance, run or step.
+  /// Moves the clock to `time` and runs nothing. Actions that are then due run, late, in the next `advance`, `run` or `step`.
   ///
   /// - Parameter time: the new time. A time in the past does nothing.
   public func sleep(to time: Instant) {
-    let tick = timeline.head(for: time)
+    let tick = timeline.setGoal(time)
     csched_virtual_skip_to(timeline.pointer, tick)
     timeline.arrive(at: time, tick)
   }
 
   /// Moves the clock forward by `interval` and runs nothing: see ``sleep(to:)``.
   ///
-  /// - Parameter interval: the distance from the present.
+  /// - Parameter interval: how far, from the present.
   public func sleep(by interval: Duration) {
     sleep(to: timeline.time(after: interval))
   }
 
-  /// Drops all waiting work, and refuses work from now on.
+  /// Closes the scheduler: drops all waiting work, and refuses work from now on.
   package func close() { csched_virtual_close(timeline.pointer) }
 
-  /// Makes `request`, or adds it to the call in progress. `amount`: a tick, or a number of steps. More than `actionLimit` actions stop the process.
+  /// Runs actions as `request` says; if a call is in progress, extends it instead. `amount`: the goal's tick (ADVANCE), the number of actions (STEP),
+  /// or 0. More than `actionLimit` actions stop the process, with a message that names `function`.
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
     var scope = csched_scope()
-    if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }
+    if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }  // false: the limit was exceeded
     misuse(
       "VirtualTimeScheduler.\(function)",
       """

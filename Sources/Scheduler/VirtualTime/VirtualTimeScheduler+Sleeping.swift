@@ -1,21 +1,22 @@
 extension VirtualTimeScheduler {
   /// Suspends the task until the clock reaches `deadline`. Returns at once if it has already reached `deadline`.
   ///
-  /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. Before
-  /// you move the clock again, ``awaitSleepers(count:isolation:)`` waits until the task sleeps again.
+  /// The thread that moves the clock resumes the task, in its order among the actions. The task then continues on its actor or executor. If it is
+  /// going to sleep again, call ``awaitSleepers(count:isolation:)`` before you move the clock again.
   ///
-  /// - Throws: `CancellationError`, at once, if the task is cancelled. The task no longer sleeps on the scheduler then.
+  /// - Throws: `CancellationError`, at once, if the task is cancelled. The task then no longer counts as a sleeper.
   public func sleep(
     until deadline: Instant, isolation: isolated (any Actor)? = #isolation
   ) async throws {
     try Task.checkCancellation()
     guard virtualTime < deadline else { return }
+    // suspends the task until `wake`, an action at `deadline`, has run
     try await asleep(isolation: isolation, isDue: { virtualTime >= deadline }) { wake in
       schedule(at: deadline, wake)
     }
   }
 
-  /// Cancels all present and future sleeps. Called when the clock will not move again.
+  /// Cancels all present and future sleeps on this scheduler. Called when its clock will not move again.
   package func endSleeps() { sleepers.end() }
 
   /// Suspends the task for `interval` of virtual time: see ``sleep(until:isolation:)``. Returns at once if the interval is not positive.
@@ -25,7 +26,7 @@ extension VirtualTimeScheduler {
     try await sleep(until: timeline.time(after: interval))
   }
 
-  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. If you then move the clock, it wakes those that are due.
+  /// Suspends the calling task until at least `count` tasks sleep on this scheduler. Call it before you move the clock past their deadlines.
   ///
   /// Returns true, or false if the calling task was cancelled first. Does not poll.
   ///
@@ -41,7 +42,7 @@ extension VirtualTimeScheduler {
     let outcome = try? await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) { sleepers.watch(resumption, until: count) }
     } onCancel: {
-      resumption.finish(.success(false))
+      resumption.finish(.success(false))  // before `unwatch`, so that `watch` does not add it afterwards
       sleepers.unwatch(resumption)
     }
     return outcome ?? false

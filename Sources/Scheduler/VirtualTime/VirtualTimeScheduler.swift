@@ -2,27 +2,28 @@ internal import CScheduler
 
 /// A scheduler with its own clock, which moves only in your calls. The thread that moves the clock runs the actions that become due.
 ///
-/// Hours of virtual time run at once, and always in the same way. `Instant` is the type of virtual time, such as that of your own clock.
-/// ``TestScheduler`` uses ``MonotonicTime``.
+/// Hours of virtual time take no real time, and actions run in the same order each time. `Instant` is the type of its instants, such as that of your
+/// own clock. ``TestScheduler`` uses ``MonotonicTime``.
 ///
 /// 1. *Order.* Actions run in the order of their times. Actions for the same time run in the order in which they were scheduled.
-/// 2. *Time never moves back.* An action scheduled for the past is scheduled for the present. If `sleep(to:)` moved the clock past an action, it
-///    runs at the present, in order.
-/// 3. *One call drives at a time.* A call of `advance`, `run` or `step` while another one is in progress does not nest and does not wait. It
+/// 2. *Time never moves back.* An action scheduled for the past is scheduled for the present. If `sleep(to:)` moved the clock past an action, that
+///    action runs at the present, in the order of its time.
+/// 3. *One call moves the clock at a time.* A call of `advance`, `run` or `step` while another one is in progress does not nest and does not wait. It
 ///    extends the call in progress, and returns. Actions and other threads may make such calls. The call in progress does all the work, after the
 ///    running action has returned. So an advance inside an action uses no stack, and cannot hang.
-/// 4. *All calls end.* ``run()`` continues for the first tick of a periodic action only. A period that is not positive has one tick. No call runs
-///    more than `actionLimit` actions: more stops the process with a message.
+/// 4. *All calls end.* ``run()`` waits for the first tick of a periodic action only. A period that is not positive has one tick. If a call runs more
+///    than `actionLimit` actions, the process stops with a message.
 /// 5. *Cancellation.* After `dispose` has returned, an action that had not started never starts, and its closure and captures are released.
-/// 6. *Current.* In its actions, on any thread, ``Schedulers/current`` is this scheduler.
+/// 6. *Current.* Inside its actions, on any thread, ``Schedulers/current`` is this scheduler.
 /// 7. *Any thread* may call any function at any time. No user code, comparisons of instants included, runs under a lock.
 /// 8. *Release.* When the last reference to the scheduler is released, waiting actions are released, and never run. A waiting action that captures
 ///    the scheduler is such a reference: dispose of it, or capture the scheduler `unowned`.
-/// 9. *Ticks.* The clock counts nanoseconds in 64 bits. Actions with the same tick run in the order of insertion. Instants more than 292 years from
-///    the initial clock have the first tick, or the final one before the end of time. Periodic actions tick as on every other scheduler: at a fixed
-///    rate unless their ``ActionTiming`` says otherwise. If `sleep(to:)` moved the clock past a tick, that tick is late.
-/// 10. A ``SerialScheduler`` can target it, with delayed and periodic actions in virtual time. While `sync` on a busy queue
-///     waits, it runs due actions as soon as they arrive, unless another call drives the clock.
+/// 9. *Ticks.* The clock counts nanoseconds in 64 bits. Actions with the same count run in the order of submission. Instants more than 292 years
+///    before the initial clock have the first count, those more than 292 years after it the last count before the end of time.
+/// 10. *Periodic actions* run as on every other scheduler: at a fixed rate unless their ``ActionTiming`` says otherwise. If `sleep(to:)` moved the
+///    clock past a tick, that tick is late.
+/// 11. *Queues.* It can be the target of a ``SerialScheduler``, whose delayed and periodic actions then run in virtual time. While a `sync` on a busy
+///     queue waits, it runs due actions as soon as they are submitted, unless another call is moving the clock.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -32,8 +33,8 @@ internal import CScheduler
 /// ```
 public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  let timeline: InstantTimeline<Instant>
-  var sleepers: Sleepers { timeline.sleepers }
+  let timeline: InstantTimeline<Instant>  // the clock
+  var sleepers: Sleepers { timeline.sleepers }  // the tasks that sleep on this scheduler
 
   /// How many actions one call of `advance`, `run` or `step` may run. A call that exceeds the limit counts as endless, and stops the process.
   public let actionLimit: Int
@@ -53,22 +54,22 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
     self.init(initialClock: initialClock, scale: scale, actionLimit: actionLimit)
   }
 
-  /// Creates a scheduler that counts time by `scale`.
+  /// Creates a scheduler whose `scale` converts instants to ticks.
   package init(initialClock: Instant, scale: any VirtualTimeScale<Instant>, actionLimit: Int) {
     self.actionLimit = max(1, actionLimit)
     timeline = InstantTimeline(start: initialClock, scale: scale, actionLimit: self.actionLimit)
-    // No marker or `makeScheduler` is needed: actions run only in calls on this scheduler, so it is alive.
+    // No `makeScheduler` for `Schedulers.current`: actions run only in calls on this scheduler, so it exists then. No marker: one scheduler per core.
     super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
 
-  deinit { csched_virtual_close(timeline.pointer) }
+  deinit { csched_virtual_close(timeline.pointer) }  // drops waiting actions; queues may still retain the timeline
 
   // MARK: state
 
   /// The present virtual time; inside an action, the action's time.
   public var virtualTime: Instant { timeline.time }
 
-  /// How many actions wait, without disposed ones. A serial queue that has work counts as one. Constant time, unless such queues wait.
+  /// How many actions and sleeps wait, without disposed ones. A serial queue that has work counts as one. Constant time, unless such queues wait.
   public var pendingCount: Int { csched_virtual_pending(timeline.pointer) }
 
   /// How many tasks sleep on this scheduler. Constant time.
@@ -81,13 +82,14 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
     schedule(after: .zero, action)
   }
 
+  /// Schedules `work` for the present. It stores the disposable that it returns in `returning`.
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, after: .zero, inside: marker, of: returning)
   }
 
   // MARK: scheduling for a time
 
-  /// Schedules `work`, which reports its result to `returning`.
+  /// Schedules `work` for `time`. It stores the disposable that it returns in `returning`.
   package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
     core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
   }
@@ -99,7 +101,7 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   }
 }
 
-extension VirtualTimeScheduler: EndsByItself {}
+extension VirtualTimeScheduler: DropsWhenReleased {}
 
 /// A scheduler with virtual time in nanoseconds. Use it to test code that takes a ``SchedulerType``, without delays and with repeatable results.
 ///

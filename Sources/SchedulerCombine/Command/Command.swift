@@ -25,14 +25,14 @@
   /// save.execute(field.text)
   /// ```
   ///
-  /// 1. The calling thread decides at once whether an execution may start. Without concurrent execution, one of several simultaneous calls wins.
+  /// 1. A call decides at once whether an execution may start. Without concurrent execution, only one of several simultaneous calls starts one.
   ///    A call while the command is not enabled fails with ``CommandError/notEnabled``.
   /// 2. The command creates the work and subscribes to it on its scheduler, by default the main one, after the change of ``isExecuting``.
   ///    The same scheduler delivers everything that the command publishes, one call at a time, in the order of the events.
   /// 3. An execution is over when the scheduler delivers its completion, or when it is cancelled. The next execution may start inside that call.
   /// 4. Releasing the command does not stop a running execution. The command's four publishers complete when no execution runs any more.
   public final class Command<Input, Output, Failure: Error> {
-    private let core: CommandCore<Output, Failure>
+    private let core: CommandCore<Output, Failure>  // the state, shared with the running executions
     /// Returns a publisher that calls the user's closure at each subscription.
     private let work: (Input) -> OperatorPublisher<Output, Failure>
     private let enabling: AnyCancellable  // the subscription to `enabledIf`
@@ -52,7 +52,7 @@
       let core = CommandCore<Output, Failure>(scheduler, allowsConcurrentExecution)
       self.core = core
       self.work = { input in OperatorPublisher { work(input).subscribe($0) } }
-      self.enabling = enabling.sink { isAllowed in core.change { $0.isAllowed = isAllowed } }
+      self.enabling = enabling.sink { isAllowed in core.change { $0.isAllowed = isAllowed } }  // publishes `isEnabled`
     }
 
     /// Creates a command that is enabled whenever an execution may start.
@@ -61,11 +61,11 @@
       on scheduler: CombineScheduler = SchedulerCombine.MainScheduler.instance.combine,
       _ work: @escaping (Input) -> Work
     ) {
-      self.init(
+      self.init(  // Empty: no value, so executions are always allowed
         enabledIf: Empty(), allowsConcurrentExecution: allowsConcurrentExecution, on: scheduler, work)
     }
 
-    deinit { core.change { $0.isReleased = true } }
+    deinit { core.change { $0.isReleased = true } }  // completes the publishers once no execution runs
 
     // MARK: executing
 
@@ -83,7 +83,7 @@
     /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the work, and cancelling the
     /// subscription ends the execution.
     public func apply(_ input: Input) -> OperatorPublisher<Output, CommandError<Failure>> {
-      OperatorPublisher { [core, work] downstream in
+      OperatorPublisher { [core, work] downstream in  // place: the command's scheduler
         guard core.begin() else {
           return Fail(error: .notEnabled).receive(on: core.place).receive(subscriber: downstream)
         }
@@ -94,13 +94,14 @@
 
     /// Whether an execution may start while another one runs. It may be changed on any thread.
     public var allowsConcurrentExecution: Bool {
-      get { core.change { $0.allowsConcurrentExecution } }
+      get { core.change { $0.allowsConcurrentExecution } }  // changes nothing: reads under the lock
       set { core.change { $0.allowsConcurrentExecution = newValue } }
     }
 
     // MARK: observing
 
     /// Whether an execution may start: publishes the current value, then each change.
+    // place: the scheduler
     public var isEnabled: OperatorPublisher<Bool, Never> { core.isEnabled.receive(on: core.place) }
 
     /// Whether an execution is running: publishes the current value, then each change.
@@ -137,17 +138,17 @@
     override func receive(_ input: Output) -> Subscribers.Demand {
       core.values.send(input)
       send(input)
-      return .none
+      return .none  // the subscriber's demand is requested separately
     }
 
     override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {  // the upstream has ended
-      if case .failure(.failed(let error)) = completion { core.errors.send(error) }
+      if case .failure(.failed(let error)) = completion { core.errors.send(error) }  // not for `.notEnabled`
       super.completed(completion)
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
-      core.change { $0.executing -= 1 }
+      core.change { $0.executing -= 1 }  // the next execution may start now
     }
   }
 #endif

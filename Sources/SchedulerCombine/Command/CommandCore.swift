@@ -17,11 +17,12 @@
 
       var isEnabled: Bool { isAllowed && (executing == 0 || allowsConcurrentExecution) }
       var isExecuting: Bool { executing > 0 }
-      var isOver: Bool { isReleased && !isExecuting }  // then the four publishers complete
+      var isOver: Bool { isReleased && !isExecuting }  // no execution can start any more: the four publishers complete
     }
 
-    /// The scheduler that delivers all events.
+    /// The scheduler that starts the work and delivers all events.
     let place: CombineScheduler
+    // Capacity 1: a new subscriber gets the current value. Capacity 0: it gets later values only.
     let isEnabled = ReplaySubject<Bool, Never>(capacity: 1)
     let isExecuting = ReplaySubject<Bool, Never>(capacity: 1)
     let values = ReplaySubject<Output, Never>(capacity: 0)
@@ -45,17 +46,19 @@
       }
     }
 
-    /// Changes the state, and publishes the new values of `isExecuting` and `isEnabled`, in the order of the changes.
+    /// Changes the state by `body`, publishes `isExecuting` and `isEnabled` if they changed, and returns the result of `body`. Concurrent changes are
+    /// published in their order.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()
       let old = state, result = body(&state), new = state
-      let lines = [  // queued under the lock, so that subscribers get the values in the order of the changes
+      // Under the lock, `line(up:)` appends the new value to the subscribers' queues, so that the values keep the order of the changes.
+      let lines = [
         new.isExecuting == old.isExecuting ? nil : isExecuting.line(up: new.isExecuting),
         new.isEnabled == old.isEnabled ? nil : isEnabled.line(up: new.isEnabled),
       ]
       lock.unlock()
-      for line in lines { line?.deliver() }
+      for line in lines { line?.deliver() }  // calls the subscribers, without the lock
       if new.isOver, !old.isOver { end() }
       return result
     }

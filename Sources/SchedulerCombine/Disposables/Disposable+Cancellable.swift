@@ -41,7 +41,7 @@
     }
   }
 
-  /// A cancellable over a disposable, for uses of Combine's protocol where a release must not cancel.
+  /// A cancellable that disposes `disposable`. Unlike an `AnyCancellable`, its release does not cancel.
   struct DisposingCancellable: Cancellable {
     let disposable: any Disposable
     func cancel() { disposable.dispose() }

@@ -41,33 +41,32 @@
   private final class CollectByTime<Input, Failure: Error>: ScheduledStage<Input, [Input], Failure>, @unchecked Sendable
   {
     // Unchecked, as its superclass is.
-    private let time: Instant.Stride
-    private let most: Int?  // the number of values in a full group; nil: no limit
+    private let time: Instant.Stride  // from a group's first value to its delivery
+    private let maxCount: Int?  // the number of values in a full group; nil: no limit
     // Under the lock:
     private var group: [Input] = []  // the open group
-    private var end: Instant?  // when the open group is due; nil: the group is empty
+    private var groupDue: Instant?  // when the open group is delivered at the latest; nil: the group is empty
     private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
-      _ downstream: any Subscriber<[Input], Failure>, _ time: Instant.Stride, _ most: Int?, on place: CombineScheduler,
-      _ options: CombineScheduler.SchedulerOptions?
+      _ downstream: any Subscriber<[Input], Failure>, _ time: Instant.Stride, _ maxCount: Int?,
+      on place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.time = time
-      self.most = most
+      self.maxCount = maxCount
       super.init(downstream, on: place, options)
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more groups
 
     /// Requests as many values as fit the requested groups, without the values already requested.
     private func requestMissing() {
       let lacking = lock.withLock { () -> Subscribers.Demand in
         guard isLive, outstanding != .unlimited else { return .none }
         var lacking = Subscribers.Demand.unlimited
-        if let most, let groups = demand.max {
-          let (all, isBeyond) = Swift.max(0, groups - waiting).multipliedReportingOverflow(by: most)
-          // isBeyond: overflow
-          if !isBeyond { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
+        if let maxCount, let groups = demand.max {  // waiting: groups that are queued for the subscriber
+          let (all, hasOverflowed) = Swift.max(0, groups - waiting).multipliedReportingOverflow(by: maxCount)
+          if !hasOverflowed { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
         } else if demand == .none {
           return .none
         }
@@ -78,21 +77,22 @@
     }
 
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      let now = place.now
+      let now = place.now  // the scheduler's time
       // Append a full group in the same critical section as its final value: the timer, values and the completion come from several threads.
-      let (isFull, first) = lock.withLock { () -> (Bool, Instant?) in
+      // firstDue: of a group that begins with `input`
+      let (isFull, firstDue) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
         group.append(input)
         outstanding -= 1
-        if group.count == most {
+        if group.count == maxCount {
           append(closeGroup())
           return (true, nil)
         }
         guard group.count == 1 else { return (false, nil) }
-        end = now.advanced(by: time)
-        return (false, end)
+        groupDue = now.advanced(by: time)
+        return (false, groupDue)
       }
-      if let first { wake(at: first) }
+      if let firstDue { wake(at: firstDue) }  // arms the timer, which calls `due`
       if isFull {
         if timer.isArmed { timer.disarm() }  // it was armed for the group that is now full
         deliver()
@@ -103,15 +103,15 @@
 
     /// Under the lock: returns the open group, and starts an empty one.
     private func closeGroup() -> [Input] {
-      end = nil
+      groupDue = nil
       defer { group = [] }
       return group
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
       let (next, ready) = lock.withLock { () -> (Instant?, [Input]?) in
-        guard let end else { return (nil, nil) }  // the group was full before its time
-        if end > instant { return (end, nil) }  // a newer group, which is due later
+        guard let groupDue else { return (nil, nil) }  // no open group: the group was full before its time
+        if groupDue > instant { return (groupDue, nil) }  // a newer group, which is due later
         let ready = closeGroup()
         append(ready)
         return (nil, ready)
@@ -125,7 +125,7 @@
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       let rest = lock.withLock { () -> [Input] in
         let rest = closeGroup()
-        if case .finished = completion, !rest.isEmpty { append(rest) }
+        if case .finished = completion, !rest.isEmpty { append(rest) }  // a failure drops the open group
         appendEnd(completion)
         return rest
       }
@@ -133,7 +133,8 @@
       deliver()
     }
 
-    override func demanded() { deliver() }
+    /// Delivers a waiting group on the thread that requests it.
+    override func deliverRequested() { deliver() }
 
     override func ended() {  // at the completion or a cancel, without the lock
       super.ended()

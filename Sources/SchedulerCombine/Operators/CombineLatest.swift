@@ -42,9 +42,8 @@
     // Unchecked, as its superclass is.
     /// The state of one of the two upstreams, under the lock.
     private struct Side<Value> {
-      var latest: Value?
-      /// How many requested values have not arrived.
-      var outstanding: Subscribers.Demand = .none
+      var latest: Value?  // nil: it has sent no value
+      var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
       var hasEnded = false
     }
 
@@ -53,45 +52,47 @@
     private let leftUpstream = Upstream()
     private let rightUpstream = Upstream()
 
+    /// Sends the subscriber its subscription, then subscribes to both upstreams with the two closures.
     func attach(
       _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
     ) {
       start()
       left(Inlet(leftUpstream, onValue: { self.receiveValue($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
-      guard lock.withLock({ isLive }) else { return }
+      guard lock.withLock({ isLive }) else { return }  // the subscriber has cancelled, or `left` has ended the operator
       right(
         Inlet(rightUpstream, onValue: { self.receiveValue($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
     }
 
+    /// Stores `value` as the latest of its side, and delivers a pair if both sides have a value.
     private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest
       self[keyPath: side].latest = isLive ? value : nil
       self[keyPath: side].outstanding -= 1
       let pair = left.latest.flatMap { left in right.latest.map { (left, $0) } }
-      // Append in the same critical section, so that pairs are queued in the order of the changes.
-      if let pair { append(pair) }
+      if let pair { append(pair) }  // under the same lock, so that pairs are queued in the order of the changes
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock
-      guard pair != nil else { return }
+      guard pair != nil else { return }  // no request: see `requestMissing`
       deliver()
       requestMissing()
     }
 
+    /// Records that one side has ended, and ends the operator if no pair can follow, or at a failure.
     private func end<Value>(
       _ completion: Subscribers.Completion<Failure>, of side: ReferenceWritableKeyPath<Latest, Side<Value>>
     ) {
       let isOver = lock.withLock {
         self[keyPath: side].hasEnded = true
-        return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)  // nil: no pair can follow
+        return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)
       }
       if case .failure = completion { finish(completion) } else if isOver { finish(.finished) }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
 
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that arrives before the first pair: such
-    /// a value satisfies no demand, so each would be requested again, and one upstream would be drained before the other has sent a value.
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that arrives before the first pair. Such a
+    /// value satisfies no demand. If it were requested again, one upstream would be drained before the other has sent a value.
     private func requestMissing() {
       let wanted = lock.withLock {
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))

@@ -40,7 +40,7 @@
   /// Stores the newest delayed value, and queues it when no newer value has arrived in time.
   private final class Debounce<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let dueTime: Instant.Stride
+    private let dueTime: Instant.Stride  // the quiet time that must follow a delayed value
     // Under the lock:
     private var latest: (value: Input, due: Instant)?  // the delayed value
     private var predicate: ((Input) -> Bool)?  // returns whether a value is delayed; nil: every value is
@@ -55,24 +55,24 @@
     }
 
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      if let predicate = lock.withLock({ predicate }), !predicate(input) {
-        replaceLatest(nil) { append(input) }  // drops the delayed value
+      if let predicate = lock.withLock({ predicate }), !predicate(input) {  // false: `input` is not delayed
+        replaceLatest(nil) { append(input) }  // drops the delayed value, and queues `input`
         scheduleDelivery()
         return .none
       }
-      let due = place.now.advanced(by: dueTime)
+      let due = place.now.advanced(by: dueTime)  // by the scheduler's clock
       replaceLatest((input, due))
-      wake(at: due)
+      wake(at: due)  // arms the timer, unless it is armed for an older value
       return .none
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
-      // Append in the same critical section, because other events may arrive at the same time.
-      // when to wake again; values to release
+      // Append in the same critical section, because other events may arrive at the same time. `next`: when to wake again. `old`: values to release.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }
-        if latest.due > instant { return (latest.due, nil) }
+        if latest.due > instant { return (latest.due, nil) }  // a newer value, which is due later
         self.latest = nil
+        // debounce: replaces a due value that waits for demand. throttle(valuesPassing:): appends to the due values.
         if predicate == nil { return (nil, (latest.value, replaceQueue(latest.value))) }
         append(latest.value)
         return (nil, (latest.value, nil))
@@ -84,7 +84,7 @@
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       replaceLatest(nil) {
-        if case .finished = completion, predicate != nil, let latest { append(latest.value) }
+        if case .finished = completion, predicate != nil, let latest { append(latest.value) }  // debounce drops it
         appendEnd(completion)
       }
       scheduleDelivery()

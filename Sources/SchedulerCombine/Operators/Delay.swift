@@ -35,8 +35,7 @@
 
     private let interval: Instant.Stride
     private let tolerance: Instant.Stride
-    // Under the lock: the events that are not due yet.
-    private var held = Fifo<(due: Instant, event: Event)>()
+    private var delayed = Fifo<(due: Instant, event: Event)>()  // the events that are not due yet; under the lock
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, _ tolerance: Instant.Stride,
@@ -54,20 +53,25 @@
 
     override func completed(_ completion: Subscribers.Completion<Failure>) { enqueue(.end(completion)) }
 
+    /// Stores `event` until `interval` from now, and arms the timer.
     private func enqueue(_ event: Event) {
       let due = place.now.advanced(by: interval)
       lock.lock()
-      if isLive { held.append((due, event)) }
+      if isLive { delayed.append((due, event)) }
       lock.unlock()
       wakeForFirst()
     }
 
+    /// Arms the timer for the first delayed event, if there is one and the timer is not armed.
     private func wakeForFirst() {
-      if let first = lock.withLock({ held.first?.due }) { wake(at: first, tolerance: tolerance) }
+      if let first = lock.withLock({ delayed.first?.due }) { wake(at: first, tolerance: tolerance) }
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
-      while let event = lock.withLock({ held.first.map { $0.due <= instant } == true ? held.popFirst()?.event : nil }) {
+      // Moves each due event to the queue of the subscriber, without calling the subscriber.
+      while let event = lock.withLock({
+        delayed.first.map { $0.due <= instant } == true ? delayed.popFirst()?.event : nil
+      }) {
         switch event {
         case .value(let value): push(value)
         case .end(let completion): pushEnd(completion)
@@ -80,10 +84,10 @@
     override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       lock.lock()
-      let held = held
-      self.held = Fifo()
+      let delayed = delayed
+      self.delayed = Fifo()
       lock.unlock()
-      withExtendedLifetime(held) {}  // values are released outside the lock
+      withExtendedLifetime(delayed) {}  // values are released outside the lock
     }
   }
 #endif

@@ -23,13 +23,13 @@
       let timing = ActionTiming.every(period.duration, tolerance: tolerance.duration)
       return OperatorPublisher { downstream in
         let ticks = Ticks(downstream)
-        ticks.start()
+        ticks.start()  // sends the subscription; the subscriber may request and cancel in this call
         ticks.begin { target(options).schedule(timing) { ticks.tick() } }
       }
     }
   }
 
-  /// The ticks of one subscription.
+  /// The ticks of one subscription. A periodic action calls `tick`.
   private final class Ticks: Outlet<Int, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let token = SerialDisposable()  // holds the disposable of the periodic action
@@ -38,6 +38,7 @@
     /// Starts the periodic action, unless the subscription was cancelled.
     func begin(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
 
+    /// Sends the next number if there is demand. Counts the tick in either case.
     func tick() {
       let number = lock.withLock { () -> Int? in
         defer { count += 1 }
@@ -46,9 +47,9 @@
       if let number { send(number) }
     }
 
-    override func ended() { token.dispose() }
+    override func ended() { token.dispose() }  // at a cancel: ends the periodic action
 
-    /// Does nothing: no tick waits for demand, and only the scheduler's thread may deliver a tick.
-    override func demanded() {}
+    /// Called at a request. Does nothing: no tick waits for demand, and only the scheduler's thread may deliver a tick.
+    override func deliverRequested() {}
   }
 #endif

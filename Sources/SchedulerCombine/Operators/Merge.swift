@@ -26,7 +26,7 @@
       merged([attaching(), second.attaching(), third.attaching(), fourth.attaching()])
     }
 
-    /// Returns a closure that subscribes its argument.
+    /// Returns a closure that subscribes its argument to this publisher. So publishers of different types fit into one array.
     fileprivate func attaching() -> (any Subscriber<Output, Failure>) -> Void { { self.receive(subscriber: $0) } }
   }
 
@@ -52,6 +52,7 @@
     }
   }
 
+  /// Returns a publisher that merges `sources`, which are closures that subscribe their argument.
   private func merged<Output, Failure>(_ sources: [(any Subscriber<Output, Failure>) -> Void])
     -> OperatorPublisher<Output, Failure>
   {
@@ -75,16 +76,17 @@
       super.init(downstream)
     }
 
+    /// Sends the subscriber its subscription, then subscribes to all sources, until the merge ends.
     func attach(_ sources: [(any Subscriber<Output, Failure>) -> Void]) {
       start()
       for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {
         source(Inlet(upstreams[index], onValue: { self.receiveValue($0, from: index) }, onEnd: receiveCompletion))
       }
-      if sources.isEmpty { finish(.finished) }
+      if sources.isEmpty { finish(.finished) }  // there is no upstream to complete the merge
     }
 
     private func receiveValue(_ value: Output, from index: Int) {
-      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }
+      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }  // `delivered` reads `origins`
       deliver()
     }
 
@@ -97,25 +99,25 @@
     }
 
     override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
-      let asked = lock.withLock { () -> [Int] in  // the upstreams from which to request
-        if isUnlimited { return [] }
+      let requested = lock.withLock { () -> [Int] in  // the upstreams from which to request
+        if isUnlimited { return [] }  // all upstreams send without limit already
         isUnlimited = demand == .unlimited
-        let asked = hasRequest.indices.filter { isUnlimited || !hasRequest[$0] }
-        for index in asked { hasRequest[index] = true }
-        return asked
+        let requested = hasRequest.indices.filter { isUnlimited || !hasRequest[$0] }
+        for index in requested { hasRequest[index] = true }
+        return requested
       }
-      for index in asked { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
+      for index in requested { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
     }
 
     override func delivered() {  // after each value that the subscriber received
       let next = lock.withLock { () -> Int? in  // the value's upstream, if there is more demand
         guard !isUnlimited, let index = origins.popFirst() else { return nil }
-        hasRequest[index] = demand > waiting
+        hasRequest[index] = demand > waiting  // more demand than queued values
         return hasRequest[index] ? index : nil
       }
       if let next { upstreams[next].request(.max(1)) }
     }
 
-    override func ended() { for upstream in upstreams { upstream.cancel() } }
+    override func ended() { for upstream in upstreams { upstream.cancel() } }  // at the completion or a cancel
   }
 #endif

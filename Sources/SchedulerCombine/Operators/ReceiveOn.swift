@@ -26,12 +26,12 @@
     }
   }
 
-  /// Delivers all events on the scheduler.
+  /// Queues all events, and delivers them in actions of the scheduler. ``ScheduledStage`` does the same with the completion.
   class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      if push(input) { scheduleDelivery() }
-      return .none
+      if push(input) { scheduleDelivery() }  // false: the stage has ended
+      return .none  // the subscriber's requests are sent upstream separately
     }
   }
 #endif

@@ -27,10 +27,11 @@
     public static func exponential(
       first: Duration, factor: Double = 2, limit: Duration = .seconds(60), jitter: Double = 0
     ) -> Backoff {
+      // In seconds, as Double: a Duration would trap at an overflow. The comparisons are false for NaN, which gives the default.
       let longest = limit / .seconds(1), start = first / .seconds(1), factor = factor > 1 ? factor : 1
       let share = jitter > 0 ? min(jitter, 1) : 0
       return Backoff { attempt in
-        var seconds = min(start, longest), further = factor > 1 ? attempt - 1 : 0
+        var seconds = min(start, longest), further = factor > 1 ? attempt - 1 : 0  // further: multiplications to do
         while further > 0, seconds < longest { (seconds, further) = (min(seconds * factor, longest), further - 1) }
         return .seconds(seconds * (1 - share * Double.random(in: 0...1)))
       }
@@ -55,7 +56,7 @@
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
         let repeating = Repeating(attempts, backoff, downstream, on: scheduler, options) { subscribe($0) }
-        repeating.start()
+        repeating.start()  // sends the subscriber its subscription
         repeating.attempt()
       }
     }
@@ -73,22 +74,22 @@
       _ times: Int = .max, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
-        let repeating = Repeating(times, nil, downstream, on: scheduler, options) { subscribe($0) }
-        repeating.start()
+        let repeating = Repeating(times, nil, downstream, on: scheduler, options) { subscribe($0) }  // nil: `repeat`
+        repeating.start()  // sends the subscriber its subscription
         repeating.attempt()
       }
     }
   }
 
-  /// Subscribes again. With a backoff: after a failure and a pause. Without a backoff: after a completion.
+  /// Subscribes to the source repeatedly. With a backoff (`retry`): after a failure and a pause. Without one (`repeat`): after a completion.
   private final class Repeating<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is; one attempt at a time subscribes to the source.
     typealias Source = (Inlet<Output, Failure>) -> Void
 
-    private let attempts: Int
-    private let backoff: Backoff?
-    private let place: CombineScheduler  // the scheduler of the actions
-    private let activation: Activation
+    private let attempts: Int  // the largest number of repetitions
+    private let backoff: Backoff?  // nil: repeats after a completion
+    private let place: CombineScheduler  // the scheduler of the pauses
+    private let activation: Activation  // the action that calls `attempt`
     // Under the lock:
     private var source: Source?  // subscribes to the source; nil after the end
     private var count = 0  // repetitions so far
@@ -108,7 +109,7 @@
     func attempt() {
       let next = Upstream()
       lock.lock()
-      let source = isLive ? source : nil
+      let source = isLive ? source : nil  // nil: the subscriber has cancelled
       upstream = next
       outstanding = .none
       lock.unlock()
@@ -122,20 +123,23 @@
       send(value)
     }
 
+    /// Subscribes again after a pause, or sends the subscriber the completion.
     private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let hasFailed = if case .failure = completion { true } else { false }
       let number = lock.withLock { () -> Int? in
-        guard hasFailed == (backoff != nil), count < attempts else { return nil }  // nil: no repetition
+        // nil: no repetition. A backoff repeats after failures only, and its absence after completions only.
+        guard hasFailed == (backoff != nil), count < attempts else { return nil }
         count += 1
         return count
       }
       guard let number else { return finish(completion) }
       let pause = backoff.map { CombineScheduler.SchedulerTimeType.Stride($0.delay(beforeAttempt: number)) }
-      activation.arm(at: pause.map { place.now.advanced(by: $0) }) { [self] _ in attempt() }
+      activation.arm(at: pause.map { place.now.advanced(by: $0) }) { [self] _ in attempt() }  // no pause: at once
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }
+    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
 
+    /// Requests the demand that the present attempt has not been asked for.
     private func requestMissing() {
       let (upstream, lacking) = lock.withLock {
         let lacking = self.lacking(beyond: outstanding)

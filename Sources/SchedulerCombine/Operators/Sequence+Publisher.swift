@@ -18,7 +18,7 @@
       OperatorPublisher { downstream in
         var iterator = makeIterator()
         let iteration = Iteration(downstream, on: scheduler, options) { iterator.next() }
-        iteration.start()
+        iteration.start()  // sends the subscription; a request in this call starts no step
         iteration.open()
       }
     }
@@ -34,7 +34,7 @@
       var hasBegun = false
     }
 
-    private let activation: Activation
+    private let activation: Activation  // the action that runs a step
     private var progress: Progress?  // under the lock; nil during a step and after the end
     private var isOpen = false  // under the lock; whether requests may start a step
 
@@ -47,22 +47,23 @@
       super.init(downstream)
     }
 
-    /// Starts the first step. Called after the subscriber has received its subscription.
+    /// Submits the first step, and lets later requests submit steps. Called after the subscriber has received its subscription.
     func open() {
       lock.withLock { isOpen = true }
-      begin()
+      begin()  // also without demand: an empty sequence completes
     }
 
+    /// Submits a step, unless one waits already.
     private func begin() { activation.arm { [self] _ in step() } }
 
-    override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { begin() } }
+    override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { begin() } }  // at a request
 
-    /// Does nothing: no value waits for demand. A delivery by the requesting thread could overlap with the next fetch.
-    override func demanded() {}
+    /// Called after a request. Does nothing: a step delivers. A delivery by the requesting thread could overlap with the next fetch.
+    override func deliverRequested() {}
 
-    /// Delivers one element, fetches the next, and arms another step if there is demand.
+    /// Delivers one element, fetches the next, and submits another step if there is demand.
     private func step() {
-      guard var progress = lock.withLock({ progress.take() }) else { return }
+      guard var progress = lock.withLock({ progress.take() }) else { return }  // nil: the iteration has ended
       if !progress.hasBegun {
         progress.hasBegun = true
         fetchNext(&progress)
@@ -78,6 +79,7 @@
       if isWanted { begin() }
     }
 
+    /// Fetches the next element, without the lock. Completes at the end of the sequence.
     private func fetchNext(_ progress: inout Progress) {
       guard lock.withLock({ isLive }) else { return }
       progress.fetched = progress.next()

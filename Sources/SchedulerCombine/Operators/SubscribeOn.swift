@@ -16,7 +16,7 @@
     {
       OperatorPublisher { downstream in
         let stage = SubscribeOn(downstream, on: scheduler, options)
-        stage.start()
+        stage.start()  // sends the subscriber its subscription at once
         stage.begin { subscribe(stage) }
       }
     }
@@ -40,17 +40,20 @@
       super.init(downstream)
     }
 
+    /// Submits the action that subscribes upstream, unless the subscriber cancels before.
     func begin(_ subscribe: @escaping () -> Void) {
       nonisolated(unsafe) let subscribe = subscribe  // called once, in the action
       subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
-    override func subscribed() { upstream.requestEarly() }  // `start` was called before
+    /// Sends the stored requests upstream. Not `super`: the subscriber has its subscription already.
+    override func subscribed() { upstream.requestStored() }
 
     override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
-      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }  // not accepted: only stored
+      // Without an upstream subscription, `request` only stores the demand. In an action of the scheduler no other action is needed.
+      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }
       lock.withLock { pendingDemand += demand }
-      requests.arm { [self] _ in
+      requests.arm { [self] _ in  // one action requests the sum of several requests
         upstream.request(
           lock.withLock {
             defer { pendingDemand = .none }

@@ -27,12 +27,12 @@
   /// Stores one value until the interval since the most recent delivery has passed.
   private final class Throttle<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let interval: Instant.Stride
-    private let isLatest: Bool
+    private let interval: Instant.Stride  // from one delivery to the next
+    private let isLatest: Bool  // delivers the newest value of an interval; false: the first
     // Under the lock:
     private var pending: Input?  // the value to deliver at the next due time
-    private var end: Subscribers.Completion<Failure>?  // the completion to deliver after `pending`
-    private var last: Instant?  // the time of the most recent delivery
+    private var pendingEnd: Subscribers.Completion<Failure>?  // the completion to deliver after `pending`
+    private var lastDelivery: Instant?  // the time of the most recent delivery; nil: none yet
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler, latest: Bool
@@ -44,25 +44,25 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       lock.lock()
-      let old = pending, last = last
+      let old = pending, lastDelivery = lastDelivery
       if isLive, old == nil || isLatest { pending = input }
       lock.unlock()
-      if old == nil { wake(at: next(after: last)) }  // otherwise the timer is armed already
+      if old == nil { wake(at: next(after: lastDelivery)) }  // otherwise the timer is armed already
       return .none
     }
 
-    /// Returns when the next value may be delivered, if the most recent delivery was at `last`.
+    /// Returns when the next value may be delivered, if the most recent delivery was at `last`; nil: there was none.
     private func next(after last: Instant?) -> Instant {
-      let now = place.now
+      let now = place.now  // the scheduler's time
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
       // Append the value in the same critical section, because a completion may arrive at the same time.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
-        defer { if let end = end.take() { appendEnd(end) } }
+        defer { if let end = pendingEnd.take() { appendEnd(end) } }  // after the value
         guard let value = pending.take() else { return nil }
-        last = instant
+        lastDelivery = instant
         if isLatest { return (value, replaceQueue(value)) }  // replaces a value that waits for demand
         if waiting == 0 { append(value) }  // otherwise a value waits for demand, and the new value is dropped
         return (value, nil)
@@ -73,7 +73,7 @@
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       let waitsForValue = lock.withLock {
-        if pending != nil { end = completion } else { appendEnd(completion) }
+        if pending != nil { pendingEnd = completion } else { appendEnd(completion) }
         return pending != nil
       }
       if !waitsForValue { scheduleDelivery() }
@@ -82,7 +82,7 @@
     override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
       lock.lock()
-      let old = (pending.take(), end.take())
+      let old = (pending.take(), pendingEnd.take())
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock
     }

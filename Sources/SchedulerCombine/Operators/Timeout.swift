@@ -26,14 +26,14 @@
     }
   }
 
-  /// Delivers events on the scheduler. Its timer ends the publisher at `end`.
+  /// Delivers events on the scheduler, as ``ReceiveOn`` does. Its timer ends the publisher at `timeoutTime`.
   private final class Timeout<Input, Failure: Error>: ReceiveOn<Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let interval: Instant.Stride
+    private let interval: Instant.Stride  // the longest time without a value
     // Under the lock:
-    private var makeError: (() -> Failure)?
-    private var end: Instant?  // when the publisher times out if no value arrives before
-    private var hasRequested = false
+    private var makeError: (() -> Failure)?  // nil: the timeout is a normal completion
+    private var timeoutTime: Instant?  // when the publisher times out if no value arrives before
+    private var hasRequested = false  // the subscriber has requested values
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler,
@@ -44,9 +44,9 @@
       super.init(downstream, on: place, options)
     }
 
-    override func subscribed() {
+    override func subscribed() {  // the upstream has sent its subscription
       super.subscribed()
-      wake(at: extendDeadline())
+      wake(at: extendDeadline())  // arms the timer
     }
 
     override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
@@ -67,12 +67,12 @@
     @discardableResult
     private func extendDeadline() -> Instant {
       let new = place.now.advanced(by: interval)
-      lock.withLock { end = new }
+      lock.withLock { timeoutTime = new }
       return new
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`
-      if let end = lock.withLock({ end }), end > instant { return wake(at: end) }
+      if let later = lock.withLock({ timeoutTime }), later > instant { return wake(at: later) }
       upstream.cancel()
       let makeError = lock.withLock { self.makeError.take() }
       pushEnd(makeError.map { .failure($0()) } ?? .finished)
@@ -80,7 +80,7 @@
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
-      timer.dispose()
+      timer.dispose()  // queued events wait for demand without a timeout
       super.completed(completion)
     }
 

@@ -28,7 +28,7 @@
   extension CombineScheduler.SchedulerTimeType {
     /// A length of time, in nanoseconds. A literal counts seconds, like that of Dispatch's stride.
     ///
-    /// Arithmetic does not overflow: lengths are clamped at 292 years. The longest leads to the end of the clock, which is never due.
+    /// Arithmetic does not overflow: lengths are clamped at 292 years. An action after the longest length never runs.
     public struct Stride: Comparable, Hashable, Sendable, SignedNumeric, SchedulerTimeIntervalConvertible {
       /// The length in nanoseconds.
       public let nanoseconds: Int64
@@ -52,11 +52,12 @@
 
       /// Returns `s` seconds, rounded up to nanoseconds. NaN gives the longest length, which never ends.
       public static func seconds(_ s: Double) -> Self {
-        let nanoseconds = (s * 1e9).rounded(.up)
+        let nanoseconds = (s * 1e9).rounded(.up)  // from -2^63 to below 2^63, Int64 can hold it
         if nanoseconds < -0x1p63 { return Self(nanoseconds: .min) }
         return Self(nanoseconds: nanoseconds < 0x1p63 ? Int64(nanoseconds) : .max)
       }
 
+      /// Creates a length of `count` units of `unit` nanoseconds, clamped.
       private init(_ count: Int, _ unit: Int64) { nanoseconds = Int64(count).times(unit) }
     }
   }
@@ -77,18 +78,19 @@
     public var magnitude: Self { Self(nanoseconds: nanoseconds == .min ? .max : abs(nanoseconds)) }
 
     public static func + (left: Self, right: Self) -> Self {
-      let (sum, isBeyond) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
-      return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .min : .max) : sum)
+      let (sum, hasOverflowed) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
+      return Self(nanoseconds: hasOverflowed ? (right.nanoseconds < 0 ? .min : .max) : sum)
     }
 
     public static func - (left: Self, right: Self) -> Self {
-      let (difference, isBeyond) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
-      return Self(nanoseconds: isBeyond ? (right.nanoseconds < 0 ? .max : .min) : difference)
+      let (difference, hasOverflowed) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+      return Self(nanoseconds: hasOverflowed ? (right.nanoseconds < 0 ? .max : .min) : difference)
     }
 
     /// Returns the product of the two lengths in seconds.
     public static func * (left: Self, right: Self) -> Self {
       let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
+      // Divides the 128-bit product by the unit. If the high word is below half the unit, the quotient fits in Int64.
       guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
       return Self(nanoseconds: unit.dividingFullWidth(product).quotient)
     }
@@ -97,12 +99,12 @@
   }
 
   extension FixedWidthInteger where Self: SignedInteger {
-    /// This number, or `.min + 1` for `.min`, which has no magnitude.
+    /// This number, or `.min + 1` for `.min`, for which `abs` would trap.
     fileprivate var clamped: Self { Swift.max(self, .min + 1) }
-    /// Returns the product with `factor`, clamped.
+    /// Returns the product with `factor`, which is positive, clamped.
     fileprivate func times(_ factor: Self) -> Self {
-      let (product, isBeyond) = multipliedReportingOverflow(by: factor)
-      return isBeyond ? (self < 0 ? .min : .max) : product
+      let (product, hasOverflowed) = multipliedReportingOverflow(by: factor)
+      return hasOverflowed ? (self < 0 ? .min : .max) : product
     }
   }
 #endif

@@ -93,14 +93,14 @@
       target(options).schedule(.at(date.time, tolerance: tolerance.duration), action)
     }
 
-    /// Whether the caller runs in an action of the scheduler.
+    /// Whether the caller runs in an action of the scheduler, which may be wrapped in a ``WaitingScheduler``.
     var isCurrent: Bool {
       guard let current = Schedulers.current else { return false }
       if let waiting = base as? WaitingScheduler { return waiting.base as AnyObject === current }
       return base as AnyObject === current
     }
 
-    /// Returns the scheduler that runs actions with `options`.
+    /// Returns the scheduler that runs actions with `options`: `base`, or a view of it with the given priority.
     func target(_ options: SchedulerOptions?) -> any SchedulerType {
       guard let priority = options?.priority else { return base }
       return (base as? ConcurrentScheduler)?.prioritized(priority) ?? base
@@ -117,7 +117,7 @@
     }
   }
 
-  /// Adds delays to a scheduler without timers: the caller sleeps.
+  /// Adds delays to a scheduler without timers: the caller sleeps until the action is due, and then submits it.
   final class WaitingScheduler: SchedulerType {
     let base: any ImmediateSchedulerType
 
@@ -130,6 +130,7 @@
 
     @discardableResult
     func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+      // blocks the caller; stops the process if periodic
       SchedulerCombine.ImmediateScheduler.instance.schedule(timing) {}
       return base.schedule(action)
     }

@@ -45,6 +45,7 @@
       Self.publisher(body).startLazily(on: self)
     }
 
+    /// Returns a publisher that calls `body`, with a new subject, for each subscription.
     private static func publisher<Output, Failure>(_ body: @escaping (PassthroughSubject<Output, Failure>) -> Void)
       -> OperatorPublisher<Output, Failure>
     {
@@ -63,11 +64,11 @@
   /// 3. Cancelling a subscriber ends only that subscriber. ``cancel()`` ends the work; releasing this object does not.
   /// 4. When this object is released, no new subscriber can arrive, and the values buffered for new subscribers are released.
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
-    private let replay = ReplaySubject<Output, Failure>()
-    private let upstream = Upstream()
-    private let place: CombineScheduler?  // the scheduler of the actions
+    private let replay = ReplaySubject<Output, Failure>()  // buffers all values for later subscribers
+    private let upstream = Upstream()  // the one subscription to the source
+    private let place: CombineScheduler?  // the scheduler that delivers; nil: the threads that send or request
     private let lock = UnfairLock()
-    // Subscribes to the source; nil after the subscription or a cancel. Under the lock.
+    // subscribes to the source; nil once it was called or cancelled; under the lock
     private var begin: ((Inlet<Output, Failure>) -> Void)?
 
     /// Creates a publisher that shares `source`. If `place` is given, that scheduler delivers all events.
@@ -76,12 +77,12 @@
       begin = { source.subscribe($0) }
     }
 
-    deinit { replay.forget() }
+    deinit { replay.forget() }  // no new subscriber can arrive
 
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Failure {
       if let place { replay.receive(on: place).subscribe(subscriber) } else { replay.subscribe(subscriber) }
-      connect()
+      connect()  // at the first subscriber
     }
 
     /// Subscribes to the source, unless it has subscribed or was cancelled before.
@@ -92,7 +93,7 @@
         Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
     }
 
-    /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay available. Any thread.
+    /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay available. On any thread.
     public func cancel() {
       let begin = lock.withLock { self.begin.take() }
       upstream.cancel()

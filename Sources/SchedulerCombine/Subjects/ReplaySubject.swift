@@ -15,12 +15,12 @@
   public final class ReplaySubject<Output, Failure: Error>: Subject {
     private struct State {
       var capacity: Int
-      var kept = Fifo<Output>()  // the buffered values
-      var end: Subscribers.Completion<Failure>?  // set once
-      var subscriptions: [Replay<Output, Failure>] = []
+      var buffer = Fifo<Output>()  // the buffered values
+      var end: Subscribers.Completion<Failure>?  // the subject's completion, set once
+      var subscriptions: [Replay<Output, Failure>] = []  // empty after the completion
     }
 
-    private let forgetsAtEnd: Bool
+    private let forgetsAtEnd: Bool  // subscribers after the completion get no values
     private let lock = UnfairLock()
     private var state: State
 
@@ -34,26 +34,27 @@
     }
 
     /// The values that a new subscriber would get first.
-    public var values: [Output] { lock.withLock { state.kept.all } }
+    public var values: [Output] { lock.withLock { state.buffer.all } }
 
-    /// The result of `line(up:)`: the subscribers in whose queues the value is, and the old value that was removed from the buffer.
+    /// The result of `line(up:)`: the subscribers whose queues got the value, and the oldest value, if it was removed from the buffer.
     struct Line {
       fileprivate var reached: [Replay<Output, Failure>] = []
       fileprivate var old: Output?  // released with the line, outside the lock
 
+      /// Delivers as much as each subscriber has requested. Call it outside all locks.
       func deliver() { for subscription in reached { subscription.deliver() } }
     }
 
     public func send(_ value: Output) { line(up: value).deliver() }
 
-    /// Appends a value to the queue of each subscriber, without a delivery. The caller must call `deliver()` on the result, outside all locks. A
-    /// caller that appends under its own lock publishes its changes in order.
+    /// Appends `value` to the queue of each subscriber, without a delivery. The caller must call `deliver()` on the result, outside all locks. If
+    /// several threads call this under a common lock, the values keep the order of these calls.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
       if state.end == nil {
-        state.kept.append(value)
-        if state.kept.count > state.capacity { line.old = state.kept.popFirst() }
+        state.buffer.append(value)
+        if state.buffer.count > state.capacity { line.old = state.buffer.popFirst() }
         line.reached = state.subscriptions
         for subscription in line.reached { subscription.push(value) }
       }
@@ -64,8 +65,8 @@
     /// Releases the buffered values, and buffers no further values, because no new subscriber can arrive.
     func forget() {
       lock.lock()
-      let old = state.kept
-      state.kept = Fifo()
+      let old = state.buffer
+      state.buffer = Fifo()
       state.capacity = 0
       lock.unlock()
       withExtendedLifetime(old) {}  // values are released outside the lock
@@ -73,7 +74,7 @@
 
     public func send(completion: Subscribers.Completion<Failure>) {
       lock.lock()
-      var reached: [Replay<Output, Failure>] = []
+      var reached: [Replay<Output, Failure>] = []  // the subscribers at this time
       if state.end == nil {
         state.end = completion
         reached = state.subscriptions
@@ -84,18 +85,21 @@
       for subscription in reached { subscription.deliver() }
     }
 
+    /// Called by a publisher that sends to this subject. Requests without limit.
     public func send(subscription: any Subscription) { subscription.request(.unlimited) }
 
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Failure {
       let replay = Replay(subscriber, of: self)
       lock.lock()
-      if state.end == nil || !forgetsAtEnd { for value in state.kept.all { replay.push(value) } }
+      // Under the lock, so that each later value follows the buffered ones.
+      if state.end == nil || !forgetsAtEnd { for value in state.buffer.all { replay.push(value) } }
       if let end = state.end { replay.pushEnd(end) } else { state.subscriptions.append(replay) }
       lock.unlock()
-      replay.start()
+      replay.start()  // calls the subscriber, so without the lock
     }
 
+    /// Removes a subscription that was cancelled.
     fileprivate func remove(_ replay: Replay<Output, Failure>) {
       lock.withLock { state.subscriptions.removeAll { $0 === replay } }  // not released here: the caller retains it
     }
@@ -114,6 +118,6 @@
       super.init(downstream)
     }
 
-    override func ended() { subject?.remove(self) }
+    override func ended() { subject?.remove(self) }  // at the completion or a cancel
   }
 #endif

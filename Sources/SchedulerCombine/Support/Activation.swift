@@ -6,16 +6,16 @@
   #endif
   internal import Scheduler
 
-  /// An action that a stage submits repeatedly: each run is a step. One step runs at a time, even on a concurrent scheduler. The stack does not
-  /// grow, even on a scheduler that runs actions at once.
+  /// An action that an operator submits repeatedly, each time with a closure, a step. One step runs at a time, even on a concurrent scheduler. The
+  /// stack does not grow, even on a scheduler that runs actions at once.
   final class Activation: @unchecked Sendable {
     // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
 
     private struct State {
-      var isArmed = false
+      var isArmed = false  // a step is submitted, and has not started
       var isRunning = false
-      /// A step that became due while another one ran.
+      /// A step that became due while another one ran. The thread of the running step runs it.
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)?
     }
 
@@ -23,21 +23,21 @@
     private let options: CombineScheduler.SchedulerOptions?
     private let lock = UnfairLock()
     private var state = State()
-    private let token = SerialDisposable()
+    private let token = SerialDisposable()  // cancels the submitted step
 
     init(_ place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?) {
       self.place = place
       self.options = options
     }
 
-    /// Whether a step is waiting to start. That step sees everything that happened before this check.
+    /// Whether a step is waiting to start. That step sees all writes made before this check, so no other step is needed.
     var isArmed: Bool {
       lock.lock()
       defer { lock.unlock() }
       return state.isArmed
     }
 
-    /// Submits `step`, for `due` or at once, unless a step is waiting already. The step receives the instant at which it runs, never before `due`.
+    /// Submits `step`, for `due` or at once. Does nothing if a step is waiting already. The step receives the present time, never before `due`.
     func arm(
       at due: CombineScheduler.SchedulerTimeType? = nil, tolerance: CombineScheduler.SchedulerTimeType.Stride = .zero,
       _ step: @escaping Step
@@ -47,7 +47,7 @@
       state.isArmed = true
       lock.unlock()
       guard !wasArmed, !token.isDisposed else { return }
-      token.replace {  // if the step runs at once and arms a newer step, `token` holds the newer one
+      token.replace {  // if the step runs inside `submit` and arms a newer step, `token` keeps the newer one
         guard let due else { return place.submit(options) { [self] in runSteps(step, nil) } }
         return place.submit(at: due, tolerance: tolerance, options) { [self] in runSteps(step, due) }
       }
@@ -55,7 +55,7 @@
 
     /// Cancels the waiting step. Steps armed after this call, on any thread, are not affected.
     func disarm() {
-      token.replace { () -> (any Disposable)? in
+      token.replace { () -> (any Disposable)? in  // nil: only disposes the old step's disposable
         lock.lock()
         state.isArmed = false
         lock.unlock()
@@ -63,7 +63,7 @@
       }
     }
 
-    /// Runs `step`, and then a step that became due meanwhile. If another step is running, stores `step` in `next` for the thread that runs it.
+    /// Runs `step`, and then each step that became due meanwhile. If a step is running already, only stores `step` in `state.next`.
     private func runSteps(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
       lock.lock()
       state.isArmed = false

@@ -1,5 +1,5 @@
 #if Combine
-  /// A queue. Appending and removing take amortised constant time.
+  /// A first-in, first-out queue. Appending and removing take amortised constant time.
   struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0  // the index of the first element; the slots before it are nil
@@ -8,10 +8,12 @@
     var count: Int { elements.count - head }
     var first: Element? { isEmpty ? nil : elements[head] }
 
+    /// The elements, oldest first.
     var all: [Element] { elements[head...].map { $0! } }
 
     mutating func append(_ element: Element) { elements.append(element) }
 
+    /// Removes and returns the oldest element; nil if the queue is empty.
     mutating func popFirst() -> Element? {
       guard head < elements.count else { return nil }
       defer { compact() }
@@ -20,7 +22,7 @@
       return element
     }
 
-    /// Removes empty slots. Keeps the memory of a short queue, and frees that of a long queue.
+    /// Removes the empty slots, once all slots or more than half of over 64 are empty. Frees the memory if it had more than 64 slots.
     private mutating func compact() {
       if head == elements.count {
         elements.removeAll(keepingCapacity: elements.count <= 64)

@@ -14,11 +14,11 @@
   class Outlet<Output, Failure: Error>: Subscription, @unchecked Sendable {
     // Unchecked, because values and subscribers are not Sendable: only the lock's owner and the delivering thread access them.
     private struct State {
-      var downstream: (any Subscriber<Output, Failure>)?
-      var waiting = Fifo<Output>()
-      var completion: Subscribers.Completion<Failure>?
-      var demand: Subscribers.Demand = .none
-      var isDelivering = false
+      var downstream: (any Subscriber<Output, Failure>)?  // nil: the outlet has ended
+      var waiting = Fifo<Output>()  // queued values
+      var completion: Subscribers.Completion<Failure>?  // queued, behind all values
+      var demand: Subscribers.Demand = .none  // requested values that were not delivered
+      var isDelivering = false  // a thread is in `deliver`: only that thread calls the subscriber
       /// Whether the subscriber has received its subscription. Until then, a completion without values waits.
       var isStarted = false
     }
@@ -31,21 +31,21 @@
 
     // MARK: for subclasses
 
-    /// Called without the lock when the subscriber requests `demand` more values.
+    /// Called without the lock when the subscriber requests `demand` more values, before ``deliverRequested()``.
     func wanted(_ demand: Subscribers.Demand) {}
 
-    /// Called without the lock after each value.
+    /// Called without the lock after each value that the subscriber has received.
     func delivered() {}
 
     /// Called once, without the lock, before the subscriber gets its completion, or when it cancels.
     func ended() {}
 
-    /// Under the lock: whether the outlet has not ended.
+    /// Under the lock: whether the subscriber has neither cancelled nor been sent its completion.
     final var isLive: Bool { state.downstream != nil }
 
-    /// Under the lock: how many more values to request upstream, if `outstanding` requested ones have not arrived.
+    /// Under the lock: how many more values to request upstream to meet the demand, if `outstanding` requested ones have not arrived.
     final func lacking(beyond outstanding: Subscribers.Demand) -> Subscribers.Demand {
-      guard isLive, outstanding != .unlimited, let wanted = state.demand.max else {
+      guard isLive, outstanding != .unlimited, let wanted = state.demand.max else {  // max: nil if unlimited
         return isLive && outstanding != .unlimited ? .unlimited : .none
       }
       return .max(max(0, wanted - state.waiting.count - (outstanding.max ?? 0)))
@@ -55,14 +55,14 @@
     final var waiting: Int { state.waiting.count }
     final var demand: Subscribers.Demand { state.demand }
 
-    /// Sends the subscriber its subscription, then delivers a completion that arrived before.
+    /// Sends the subscriber its subscription. Then delivers a completion without values, if it arrived before.
     final func start() {
       lock.withLock { state.downstream }?.receive(subscription: self)
       let isReady = lock.withLock {
         state.isStarted = true
         return isDeliverable
       }
-      if isReady { demanded() }
+      if isReady { deliverRequested() }
     }
 
     /// Appends a value to the queue. Returns false if the outlet has ended or a completion is queued.
@@ -89,16 +89,16 @@
       if isLive, state.completion == nil { state.completion = completion }
     }
 
-    /// Appends a value, and delivers as far as the demand allows.
+    /// Appends a value, and calls the subscriber as far as the demand allows.
     final func send(_ value: Output) { if push(value) { deliver() } }
 
-    /// Appends the completion, and delivers as far as the demand allows.
+    /// Appends the completion, and calls the subscriber as far as the demand allows.
     final func finish(_ completion: Subscribers.Completion<Failure>) {
       pushEnd(completion)
       deliver()
     }
 
-    /// Under the lock: replaces all waiting values by `value`. Returns them, to be released outside the lock.
+    /// Under the lock: replaces all waiting values by `value`, unless a completion is queued. Returns the old values, to release outside the lock.
     final func replaceQueue(_ value: Output) -> Fifo<Output> {
       let old = state.waiting
       if isLive, state.completion == nil {
@@ -113,14 +113,15 @@
       isLive && (state.waiting.isEmpty ? state.completion != nil && state.isStarted : state.demand > .none)
     }
 
-    /// Delivers queued events within the demand, at most `limit`, unless another call is delivering. Returns whether more could be delivered.
+    /// Delivers queued events within the demand, at most `limit`. If another call is delivering, that call delivers them. Returns whether `limit` was
+    /// reached and more could be delivered.
     @discardableResult
     final func deliver(atMost limit: Int = .max) -> Bool {
-      let isMine = lock.withLock {
+      let isDeliverer = lock.withLock {
         defer { state.isDelivering = true }
         return !state.isDelivering
       }
-      guard isMine else { return false }
+      guard isDeliverer else { return false }
       var remaining = limit
       while remaining > 0, deliverNext() { remaining -= 1 }
       guard remaining == 0 else { return false }  // deliverNext has reset isDelivering
@@ -130,14 +131,14 @@
       }
     }
 
-    /// Delivers one event. Returns false once the delivery has ended. The subscriber and its values are released outside the lock.
+    /// Delivers one event. If there is none to deliver, or it was the completion, ends the delivery and returns false.
     private final func deliverNext() -> Bool {
       lock.lock()
       guard let downstream = state.downstream else { return endDelivery() }
       if state.demand > .none, let value = state.waiting.popFirst() {
         state.demand -= 1
         lock.unlock()
-        let more = downstream.receive(value)
+        let more = downstream.receive(value)  // the further demand
         if more > .none { request(more) }
         delivered()
         return true
@@ -145,14 +146,14 @@
       guard state.isStarted, state.waiting.isEmpty, let completion = state.completion.take() else {
         return endDelivery()
       }
-      state.downstream = nil
+      state.downstream = nil  // the outlet has ended
       _ = endDelivery()  // unlocks
       ended()
       downstream.receive(completion: completion)
       return false
     }
 
-    /// Ends the delivery, and unlocks. Returns false, the result of `deliverNext`.
+    /// Lets other threads deliver, and unlocks. Returns false, as the result of `deliverNext`.
     private final func endDelivery() -> Bool {
       state.isDelivering = false
       lock.unlock()
@@ -168,12 +169,12 @@
       if isLive { state.demand += demand }
       lock.unlock()
       guard isLive else { return }
-      wanted(demand)
-      demanded()
+      wanted(demand)  // usually requests upstream
+      deliverRequested()  // delivers waiting values
     }
 
     /// Called after each request. Delivers the waiting events, unless a subclass overrides it to deliver on another thread.
-    func demanded() { deliver() }
+    func deliverRequested() { deliver() }
 
     final func cancel() {
       lock.lock()

@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// A stage that delivers on a scheduler, and has a timer on it.
+  /// A stage that delivers in actions of a scheduler, and has a timer there. Subclasses queue events with `push`, and arm the timer with `wake`.
   class ScheduledStage<Input, Output, Failure: Error>: Stage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     typealias Instant = CombineScheduler.SchedulerTimeType
@@ -14,7 +14,7 @@
     final let place: CombineScheduler  // the scheduler that delivers
     final let timer: Activation  // calls `due`
     private final let delivery: Activation  // calls `deliverOnThisThread`
-    private final let batch = 64  // how many events are delivered before other work of the scheduler may run
+    private final let batch = 64  // how many events one action delivers, before other work of the scheduler may run
 
     init(
       _ downstream: any Subscriber<Output, Failure>, on place: CombineScheduler,
@@ -26,7 +26,7 @@
       super.init(downstream)
     }
 
-    /// Submits an action that delivers the queued events.
+    /// Submits an action that delivers the queued events, unless it waits already or the demand allows no delivery.
     final func scheduleDelivery() {
       if !delivery.isArmed, lock.withLock({ isDeliverable }) { delivery.arm { [self] _ in deliverOnThisThread() } }
     }
@@ -42,7 +42,8 @@
     /// Called in an action of the scheduler when the timer has reached `instant`.
     func due(_ instant: Instant) {}
 
-    override func demanded() { scheduleDelivery() }
+    /// Delivers waiting events after a request: on the scheduler, not on the requesting thread.
+    override func deliverRequested() { scheduleDelivery() }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
       pushEnd(completion)
@@ -64,6 +65,7 @@
       upstream.request(.unlimited)
     }
 
+    /// Called at a request. Sends nothing upstream, which sends without limit already.
     final override func wanted(_ demand: Subscribers.Demand) {}
   }
 #endif

@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// An operator with one upstream: sends demand upstream and events downstream. Subclasses override one or both.
+  /// An operator with one upstream: sends demand upstream, and events to the subscriber. Subclasses override one or both.
   class Stage<Input, Output, Failure: Error>: Outlet<Output, Failure>, Subscriber, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final let upstream = Upstream()
@@ -26,14 +26,14 @@
 
     final func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { completed(completion) } }
 
-    override func wanted(_ demand: Subscribers.Demand) { upstream.request(demand) }
+    override func wanted(_ demand: Subscribers.Demand) { upstream.request(demand) }  // at the subscriber's request
 
-    override func ended() { upstream.cancel() }
+    override func ended() { upstream.cancel() }  // at the completion or a cancel
   }
 
   /// A subscriber to one of several upstreams of an operator.
   ///
-  /// Its closures retain the operator; the operator retains only the ``Upstream``. The retain cycle lasts as long as the subscription.
+  /// Its closures retain the operator, which retains only the ``Upstream``, and so the subscription. The end of the subscription breaks this cycle.
   final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
     // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
     private let upstream: Upstream
@@ -49,7 +49,7 @@
       self.onEnd = onEnd
     }
 
-    func receive(subscription: any Subscription) { if upstream.accept(subscription) { upstream.requestEarly() } }
+    func receive(subscription: any Subscription) { if upstream.accept(subscription) { upstream.requestStored() } }
 
     func receive(_ input: Input) -> Subscribers.Demand {
       onValue(input)

@@ -31,11 +31,11 @@
       return true
     }
 
-    /// Whether a subscription was accepted, or the connection is over. From then on no request is stored.
+    /// Whether a subscription was accepted, or the connection is over. From then on, `request` stores nothing.
     var isAccepted: Bool { lock.withLock { state.subscription != nil || state.isOver } }
 
-    /// Sends the stored requests to the subscription.
-    func requestEarly() {
+    /// Sends the requests made before the subscription arrived. Call it after `accept`.
+    func requestStored() {
       let early = lock.withLock {
         defer { state.early = .none }
         return state.early
@@ -50,13 +50,13 @@
       let subscription = state.subscription
       if subscription == nil, !state.isOver { state.early += demand }
       lock.unlock()
-      subscription?.request(demand)
+      subscription?.request(demand)  // without the lock: it may send values at once
     }
 
     /// Records the completion. Returns false if the connection was over already.
     func complete() -> Bool {
       lock.lock()
-      let wasOver = state.isOver, subscription = state.subscription.take()
+      let wasOver = state.isOver, subscription = state.subscription.take()  // taken: released below
       state.isOver = true
       lock.unlock()
       withExtendedLifetime(subscription) {}  // released outside the lock

@@ -5,11 +5,13 @@
   internal import Dispatch
   internal import Scheduler
 
+  /// The executors that replace Swift's own: the runtime reads the two static properties in `_createExecutors`.
   enum Executors: ExecutorFactory {
     static let areAvailable = true
     static let mainExecutor: any MainExecutor = MainLoopExecutor()
     static let defaultExecutor: any TaskExecutor = PoolExecutor()
 
+    /// Replaces Swift's own executors, and makes the main loop run Dispatch's main queue. Stops the process if the system has no descriptor.
     static func install() {
       _createExecutors(factory: Executors.self)
       let error = csched_executors_serve_main_queue_()
@@ -20,7 +22,7 @@
       )
     }
 
-    /// Whether the process has not created a task yet. Each call creates one.
+    /// Whether the process had not created a task before this call. Creates one, which runs before this returns, and checks its number.
     static var noTaskWasMade: Bool {
       let numbering = Numbering()
       Task(executorPreference: numbering) {}
@@ -28,7 +30,7 @@
     }
   }
 
-  /// Runs a task, and stores the description of its job. The runtime numbers tasks from 1.
+  /// Runs a task inside `enqueue`, and stores the description of its job. The runtime numbers the tasks of a process from 1.
   private final class Numbering: TaskExecutor {
     let text = Protected("")
 
@@ -42,7 +44,7 @@
   /// reference counting.
   private final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
-      let priority = job.priority.rawValue
+      let priority = job.priority.rawValue  // read first: the next line consumes `job`
       GlobalJobs.enqueue(UnownedJob(job), priority: priority)
     }
 
@@ -64,7 +66,7 @@
     ) { enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock) }
   }
 
-  /// Runs the main actor.
+  /// Runs the main actor on the main loop.
   private final class MainLoopExecutor: MainExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) { GlobalJobs.enqueueOnMain(UnownedJob(job)) }
 
@@ -90,13 +92,14 @@
       if GlobalJobs.isHosted { dispatchPrecondition(condition: .onQueue(.main)) } else { GlobalJobs.requireMain() }
     }
 
-    /// Off the main thread, a host's block may be isolated: the result is nil (unknown), and the runtime calls `checkIsolated`.
+    /// Returns whether the caller is isolated to the main actor; nil: unknown, so the runtime calls `checkIsolated`. If Dispatch hosts the main loop,
+    /// its main queue may run on another thread than the main one.
     func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain ? true : GlobalJobs.isHosted ? nil : false }
 
     // MARK: The loop of a program with an async main
 
     func run() throws {
-      if GlobalJobs.isHosted { dispatchMain() }
+      if GlobalJobs.isHosted { dispatchMain() }  // never returns; Dispatch's main queue runs the main loop
       GlobalJobs.runMain()
     }
 
@@ -106,10 +109,10 @@
   }
 
   extension Executor {
-    /// Enqueues `job` after a sleep of `clock`: for clocks other than Swift's own, which the timers of this library do not know.
+    /// Enqueues `job` after a sleep of `clock`: for a clock other than Swift's own, for which this library has no timers.
     fileprivate func enqueue<C: Clock>(_ job: UnownedJob, afterSleepOf clock: C, until instant: C.Instant) {
       Task {
-        try? await clock.sleep(until: instant, tolerance: nil)
+        try? await clock.sleep(until: instant, tolerance: nil)  // the job must run, also if the sleep fails
         enqueue(job)
       }
     }

@@ -37,8 +37,8 @@ extension EventSource {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take: see `BlockingObservable`.
-  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that same
-  ///     queue then fails at once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that scheduler then fails at once
+  ///     with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
   @inlinable
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
@@ -46,7 +46,7 @@ extension EventSource {
     BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
       subscribe { event in
         switch event {
-        // discarded: the wait disposes the subscription when it has enough elements
+        // Discarded: whether the wait needs more elements. If not, it disposes the subscription.
         case .next(let element): _ = next(element)
         case .error(let error): end(error)
         case .completed: end(nil)
@@ -70,7 +70,7 @@ extension BlockingObservable {
   /// Returns the elements received and how the source ended. A timeout is a failure with `SchedulerError.timeout`.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func materialize() -> MaterializedSequenceResult<Element> {
-    let (elements, error) = gatherAll()
+    let (elements, error) = gatherAll()  // waits until the source ends, or the timeout
     if let error { return .failed(elements: elements, error: error) }
     return .completed(elements: elements)
   }

@@ -1,9 +1,9 @@
 // Disposes two other disposables, in order, once.
 // States of `disposed`
-//   false  only init and deinit access the children
-//   true   the thread that set the flag owns the children, and empties both fields
+//   false  not disposed: only init and deinit access the children
+//   true   final: the thread that set the flag owns the children, and empties both fields
 // Invariants
-//   ND1  Exactly one dispose or detach gets the children, and it gets both.
+//   ND1  Exactly one call of dispose or detachChildren gets the children, and it gets both.
 //   ND2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
 // Orderings, Assumes: as in AnonymousDisposable.
 // Checked by: "two disposables are disposed in order, once, by 8 threads at once".
@@ -26,8 +26,8 @@ final class BinaryDisposable: DisposalNode {
   }
 
   deinit {
-    guard first != nil else { return }
-    DisposalWalk.release(moveChildren)
+    guard first != nil else { return }  // nil: was disposed
+    DisposalWalk.release(moveChildren)  // frees nested containers without recursion, undisposed
   }
 
   var isDisposed: Bool {
@@ -40,6 +40,7 @@ final class BinaryDisposable: DisposalNode {
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
+  /// Marks this as disposed, and moves both children into `walk`, which is disposing a container of this object.
   func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     moveChildren(to: &walk)

@@ -21,10 +21,8 @@ public import Scheduler
 ///    its observer is called exactly once.
 /// 4. Disposing a registration revokes it: its observer is not called, its disposable is not disposed, and both are released.
 ///
-/// There is no equivalent of ReactiveSwift's `Lifetime.of(_:)`, the lifetime of any object. It needs associated objects, which only the Objective-C
-/// runtime has. Without it, a table would need a notification of each object's end. Instead, give the class a ``Token``, as above.
-///
-/// The idea comes from ReactiveSwift.
+/// The idea comes from ReactiveSwift. Its `Lifetime.of(_:)`, the lifetime of any object, has no equivalent: it needs the associated objects of the
+/// Objective-C runtime. A table of objects would need a notification of each object's end. Instead, give the class a ``Token``, as above.
 public final class Lifetime: Sendable {
   /// A lifetime that has ended.
   public static let empty: Lifetime = {
@@ -32,7 +30,7 @@ public final class Lifetime: Sendable {
     return make().lifetime
   }()
 
-  private let observers: CompositeDisposable
+  private let observers: CompositeDisposable  // the registered disposables and closures; shared with the token
 
   /// Creates a view of the lifetime that `token` ends. All views of one token are equivalent.
   public init(_ token: Token) {
@@ -61,6 +59,7 @@ public final class Lifetime: Sendable {
     disposable.flatMap { lifetime.register($0) }
   }
 
+  /// Adds `disposable`, or disposes it at once after the end. Returns a disposable that revokes the registration; nil after the end.
   private func register(_ disposable: any Disposable) -> (any Disposable)? {
     observers.insert(disposable).map { LifetimeRegistration(key: $0, in: observers) }
   }
@@ -72,13 +71,13 @@ extension Lifetime {
   /// It is also a disposable, to end the lifetime sooner or from another disposable. Allocates itself and one composite.
   public final class Token: DisposalNode {
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
-    let observers = CompositeDisposable()
+    let observers = CompositeDisposable()  // disposed at the end of the lifetime
 
     /// Creates a token; pass it to ``Lifetime/init(_:)`` to get its lifetime.
     public init() {}
 
     deinit {
-      guard !observers.isDisposed else { return }
+      guard !observers.isDisposed else { return }  // the lifetime has ended already
       DisposalWalk.disposeOnRelease { observers.detachChildren(into: &$0) }
     }
 
@@ -88,6 +87,7 @@ extension Lifetime {
     /// Ends the lifetime.
     public func dispose() { observers.dispose() }
 
+    /// Ends the lifetime for a disposal of a container: moves the observers into `walk`, which disposes them.
     package func detachChildren(into walk: inout DisposalWalk) {
       observers.detachChildren(into: &walk)
     }

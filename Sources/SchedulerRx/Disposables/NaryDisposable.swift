@@ -9,7 +9,7 @@ internal import Synchronization
 final class NaryDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
-  // Only init, deinit and the thread that set `disposed` access it.
+  // Only init, deinit and the thread that set `disposed` access `children`.
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   init(_ children: [any Disposable]) {
@@ -17,7 +17,7 @@ final class NaryDisposable: DisposalNode {
   }
 
   deinit {
-    guard !children.isEmpty else { return }
+    guard !children.isEmpty else { return }  // empty: was disposed
     DisposalWalk.release { $0.push(children.takeAll()) }  // frees nested containers without recursion
   }
 
@@ -26,9 +26,10 @@ final class NaryDisposable: DisposalNode {
   }
 
   func dispose() {
-    DisposalWalk.dispose(self)
+    DisposalWalk.dispose(self)  // calls detachChildren
   }
 
+  /// Marks this as disposed, and moves all children into `walk`, which disposes them.
   func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     walk.push(children.takeAll())

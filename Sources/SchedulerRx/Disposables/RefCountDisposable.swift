@@ -1,15 +1,15 @@
 // Disposes the underlying disposable after the primary and all dependents have been disposed.
 // States of `word`
-//   PRIMARY          the primary was disposed
-//   other bits       the number of dependents not yet disposed, in units of DEPENDENT
-//   only PRIMARY     final: the underlying disposable belongs to the call that set this value
+//   primary, 1       bit: the primary was disposed
+//   dependent, 2     unit of the other bits: the number of dependents not yet disposed
+//   only primary     final: the underlying disposable belongs to the call that set this value
 // Invariants
-//   RF1  Exactly one call makes the word final, and gets the underlying disposable.
-//   RF2  A dependent is added in one step, and only while the word is not final. So the underlying disposable outlives each dependent.
+//   RF1  Exactly one call makes the word final, and that call gets the underlying disposable.
+//   RF2  A dependent is added in one atomic step, and only while the word is not final. So the underlying disposable outlives each dependent.
 //   RF3  Each dependent is subtracted at most once.
 //   RF4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
 // Orderings
-//   disposePrimary, removeDependent: release, pairs with the call that makes the word final, carries earlier writes; acquire, for that call
+//   disposePrimary, removeDependent: release, pairs with the acquire of the call that makes the word final, carries earlier writes
 // Assumes: fewer than 2^62 dependents at a time.
 // Checked by: "the underlying is disposed once, by the last of primary and dependents",
 //   "dependents that race the primary never lose the underlying nor dispose it early".
@@ -35,16 +35,17 @@ internal import Synchronization
 ///
 /// The idea, and guarantee 2, come from Rx.NET and RxSwift.
 public final class RefCountDisposable: DisposalNode {
-  fileprivate static let primary: UInt = 1
-  fileprivate static let dependent: UInt = 2
+  fileprivate static let primary: UInt = 1  // the bit of `word` for the disposed primary
+  fileprivate static let dependent: UInt = 2  // added to `word` for each dependent
+  /// What `retain` returns after the end.
   private static let ended: BooleanDisposable = {
     defer { Counted.disposables(-1) }  // not a leak: it is never released
     return BooleanDisposable(isDisposed: true)
   }()
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  private let word = Atomic<UInt>(0)
-  // Only init, deinit and the call that made `word` final access it.
+  private let word = Atomic<UInt>(0)  // see States
+  // Only init, deinit and the call that made `word` final access `underlying`.
   @exclusivity(unchecked) nonisolated(unsafe) private var underlying: (any Disposable)?
 
   /// Creates the primary of `disposable`, without dependents.
@@ -53,7 +54,7 @@ public final class RefCountDisposable: DisposalNode {
   }
 
   deinit {
-    guard underlying != nil else { return }
+    guard underlying != nil else { return }  // nil: was disposed
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let underlying = underlying.take() { walk.push(underlying) }
     }
@@ -61,13 +62,14 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) == Self.primary  // RF4: acquire; pairs with disposePrimary and removeDependent
+    // final; RF4: acquire; pairs with disposePrimary and removeDependent
+    word.load(ordering: .acquiring) == Self.primary
   }
 
   /// Returns a new dependent: the underlying disposable is not disposed before the dependent is. One allocation.
   public func retain() -> any Disposable {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
-    while old != Self.primary {
+    while old != Self.primary {  // primary alone: final
       let (won, seen) = word.weakCompareExchange(
         // RF2: only while not final; no data depends on it
         expected: old, desired: old + Self.dependent, ordering: .relaxed)
@@ -82,6 +84,7 @@ public final class RefCountDisposable: DisposalNode {
     if let underlying = disposePrimary() { DisposalWalk.disposeChild(underlying) }
   }
 
+  /// As `dispose`, for a container of this object: moves the underlying disposable into `walk`, which disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let underlying = disposePrimary() { walk.push(underlying) }
   }
@@ -89,7 +92,7 @@ public final class RefCountDisposable: DisposalNode {
   /// Marks the primary as disposed. Returns the underlying disposable if that makes the word final.
   private func disposePrimary() -> (any Disposable)? {
     let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call makes it final
-    return old == 0 ? underlying.take() : nil
+    return old == 0 ? underlying.take() : nil  // 0: no dependents, and first disposal of the primary
   }
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
@@ -100,11 +103,11 @@ public final class RefCountDisposable: DisposalNode {
   }
 }
 
-/// The dependent that ``RefCountDisposable/retain()`` returns.
+/// The dependent that ``RefCountDisposable/retain()`` returns. Its disposal subtracts it from the parent's `word`, once.
 private final class DependentDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
-  // Only init, deinit and the thread that set `disposed` access it.
+  // Only init, deinit and the thread that set `disposed` access `parent`.
   @exclusivity(unchecked) nonisolated(unsafe) private var parent: RefCountDisposable?
 
   init(_ parent: RefCountDisposable) {
@@ -112,7 +115,7 @@ private final class DependentDisposable: DisposalNode {
   }
 
   deinit {
-    guard parent != nil else { return }
+    guard parent != nil else { return }  // nil: was disposed
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let parent = parent.take() { walk.push(parent) }
     }
@@ -123,11 +126,11 @@ private final class DependentDisposable: DisposalNode {
   }
 
   func dispose() {
-    DisposalWalk.dispose(self)
+    DisposalWalk.dispose(self)  // calls detachChildren
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // RF3: one winner; RF4: release
+    // RF3: only the first disposal subtracts; RF4: release, pairs with isDisposed
     guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }
     if let underlying = parent.removeDependent() {
       walk.push(underlying)

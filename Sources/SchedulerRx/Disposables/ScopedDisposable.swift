@@ -1,4 +1,4 @@
-// Disposes its inner disposable when it is itself released.
+// Disposes its inner disposable at the first disposal, or when it is itself released.
 // States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure; a
 // disposal does not release it. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
 // Checked by: "a scoped disposable that races its own release disposes once".
@@ -25,7 +25,7 @@ internal import Synchronization
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
-  // Constant until deinit, which moves it into the walk, so that nesting costs no stack.
+  // Constant until deinit, which moves `held` into the walk, so that the release of nested objects needs no recursion.
   @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?
 
   /// Creates a disposable that disposes `disposable` on its release.
@@ -35,7 +35,7 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
 
   deinit {
     if isDisposed {
-      DisposalWalk.outsideOfRelease { held = nil }
+      DisposalWalk.outsideOfRelease { held = nil }  // may run user code
     } else {
       DisposalWalk.disposeOnRelease { $0.push(held.take()!) }
     }
@@ -54,6 +54,7 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     if let inner = detach() { DisposalWalk.disposeChild(inner) }
   }
 
+  /// As `dispose`, for a container of this object: adds the inner disposable to `walk`, which disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let inner = detach() { walk.push(inner) }
   }

@@ -35,20 +35,21 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
     left.converter.compareVirtualTime(left.time, right.time) == .equal
   }
 
-  /// Hashes nothing: a converter has a comparison of times, and no hash.
+  /// Hashes nothing, so all instants have the same hash: a converter can compare times, and cannot hash them.
   public func hash(into hasher: inout Hasher) {}
 }
 
-/// Converts between a converter's instants and the scheduler's ticks.
+/// Converts between a converter's instants and the scheduler's 64-bit ticks.
 private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale {
   let converter: Converter
   let start: Converter.VirtualTimeUnit  // the initial time of the scheduler's clock
 
+  /// Returns the converter's `time` as an instant of the scheduler.
   private func wrap(_ time: Converter.VirtualTimeUnit) -> ConvertedTime<Converter> {
     ConvertedTime(time, converter: converter)
   }
 
-  var isExact: Bool { false }
+  var isExact: Bool { false }  // a tick may stand for several instants
   func tick(of instant: ConvertedTime<Converter>) -> UInt64 { converter.tick(of: instant.time, from: start) }
   func instant(at tick: UInt64) -> ConvertedTime<Converter> { wrap(converter.virtualTime(at: tick, from: start)) }
   func instant(_ delay: Duration, after instant: ConvertedTime<Converter>) -> ConvertedTime<Converter> {
@@ -60,8 +61,8 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
   }
 }
 
-// Overloads with times in the converter's unit. If the unit is `Duration` or `MonotonicTime`, overload resolution prefers the methods of
-// `Scheduler`, which accept real time; the converter converts it.
+// Overloads with times in the converter's unit. If the unit is `Duration` or `MonotonicTime`, overload resolution prefers the methods of `Scheduler`,
+// which accept real time and convert it.
 extension VirtualTimeScheduler {
   /// Creates a scheduler in the time of `converter`. `virtualTime.time` is its current time.
   ///
@@ -77,6 +78,7 @@ extension VirtualTimeScheduler {
       scale: ConvertedScale(converter: converter, start: initialClock), actionLimit: actionLimit)
   }
 
+  /// Returns `time` as an instant of this scheduler.
   private func instant<Converter>(_ time: Converter.VirtualTimeUnit) -> Instant
   where Instant == ConvertedTime<Converter> { ConvertedTime(time, converter: virtualTime.converter) }
 

@@ -32,7 +32,7 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
 
   public static func < (left: HistoricalDate, right: HistoricalDate) -> Bool { left.sinceEpoch < right.sinceEpoch }
 
-  /// Returns `span` clamped so that the sum of any two results fits into `Duration`.
+  /// Returns `span` clamped to ±2⁶³ seconds, so that the sum of any two results fits into `Duration`.
   private static func clamped(_ span: Duration) -> Duration { min(max(span, .seconds(Int64.min)), .seconds(Int64.max)) }
 }
 

@@ -1,8 +1,8 @@
 #if !(compiler(>=6.3) && compiler(<6.4) && os(Linux)) || SCHEDULER_WITHOUT_SPI
-  /// Used where the compiler or the system has no known interface to replace Swift's own executors.
+  /// The stand-in where Swift's own executors cannot be replaced (see Swift6.3.swift): `withVirtualTime` then throws `.unavailable`.
   enum VirtualExecutors {
     static let areAvailable = false
     static func install() {}
-    static func release(_ job: RoutedJob, after delay: Duration?) {}
+    static func enqueueOnSwiftExecutor(_ job: RoutedJob, after delay: Duration?) {}
   }
 #endif

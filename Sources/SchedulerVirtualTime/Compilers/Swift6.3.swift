@@ -1,4 +1,4 @@
-// Replaces Swift's own executors: the only file in this module that does. Only for Swift 6.3, which calls these interfaces experimental.
+// Replaces Swift's own executors. The only file that uses Swift 6.3's experimental interfaces for it; Portable.swift is for other compilers.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
@@ -7,20 +7,21 @@
     static let mainExecutor: any MainExecutor = RoutingMainExecutor(MainActor.executor)
     static let defaultExecutor: any TaskExecutor = RoutingExecutor(Task<Never, Never>.defaultExecutor)
 
-    /// Installs the routing executors, which forward to the current executors. Does nothing if they are installed.
+    /// Replaces the process's executors by routing executors, which forward to the replaced ones. Does nothing if that was done before.
     static func install() {
       if Task<Never, Never>.defaultExecutor is RoutingExecutor { return }
-      _createExecutors(factory: Self.self)
+      _createExecutors(factory: Self.self)  // the runtime reads `mainExecutor` and `defaultExecutor`
     }
 
-    /// Enqueues a job, `delay` from now, on the executor that it would have without virtual time.
-    static func release(_ job: RoutedJob, after delay: Duration?) {
+    /// Enqueues a job, at once or after `delay` of real time, on Swift's own executor: the one that it would have without virtual time.
+    static func enqueueOnSwiftExecutor(_ job: RoutedJob, after delay: Duration?) {
       switch job.place {
       case .global: submit(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
       case .main: submit(job.job, to: (mainExecutor as! RoutingMainExecutor).original, after: delay)
       }
     }
 
+    /// Enqueues `job` on `executor`, at once if `delay` is nil or the executor has no delayed jobs.
     private static func submit(_ job: UnownedJob, to executor: any Executor, after delay: Duration?) {
       guard let delay, let executor = executor as? any SchedulingExecutor else {
         return executor.enqueue(ExecutorJob(job))
@@ -29,25 +30,26 @@
     }
   }
 
-  /// Routes jobs of virtual time to their scope, and all other jobs to `original`, Swift's own executor.
+  /// A routing executor: adds each job that a scope owns to that scope, and enqueues each other job on `original`, the executor that it replaces.
   private class Router: SchedulingExecutor, @unchecked Sendable {
     // Unchecked, because a class with subclasses cannot be checked; its fields are constant and Sendable.
     final let original: any Executor
-    private let place: RoutedJob.Place  // the executor that `original` is
+    private let place: RoutedJob.Place  // which of Swift's executors `original` is
 
     init(_ original: any Executor, _ place: RoutedJob.Place) { (self.original, self.place) = (original, place) }
 
     final func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
-      // false: the job belongs to no scope
-      if !VirtualScope.take(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }
+      // false: no open scope owns the job
+      if !VirtualScope.routeToOwner(RoutedJob(job, place)) { original.enqueue(ExecutorJob(job)) }
     }
 
     final func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
+      // nil for a clock whose duration is of another type: then the delay runs in real time
       let job = UnownedJob(job), delay = clock.now.duration(to: instant) as? Duration
-      if let delay, VirtualScope.take(RoutedJob(job, place), after: delay) { return }
+      if let delay, VirtualScope.routeToOwner(RoutedJob(job, place), after: delay) { return }
       (original as! any SchedulingExecutor).enqueue(ExecutorJob(job), at: instant, tolerance: tolerance, clock: clock)
     }
 

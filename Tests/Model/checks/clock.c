@@ -64,8 +64,8 @@ static int refuse(csched_target *target, csched_job *job) {
   return ECANCELED;
 }
 // As if they were the library's: the clocks' thread calls them itself.
-static const csched_target_type performing = {.deliver = deliver, .passes_on_ = true},
-                                refusing = {.deliver = refuse, .passes_on_ = true};
+static const csched_target_type performing = {.deliver = deliver, .only_enqueues_ = true},
+                                refusing = {.deliver = refuse, .only_enqueues_ = true};
 
 // Waits until `wanted` jobs have been released and all spawned threads have ended. Then ends the clocks' thread.
 static void wait_and_end(void *unused) {
@@ -355,16 +355,16 @@ static int push_and_touch(csched_target *target, csched_job *job) {
   for (int i = 0; i < 2; i++) model_write(&touched[i], 1);
   return 0;
 }
-static const csched_target_type touching = {.deliver = push_and_touch, .passes_on_ = true};
+static const csched_target_type touching = {.deliver = push_and_touch, .only_enqueues_ = true};
 
 static void make(void *unused) {
   (void)unused;
   csched_job_submitted_(&timers[0].job, "make");
-  csched_delivery_make_(csched_clock_delivery_(), &timers[0]);
+  csched_delivery_deliver_tracked_(csched_clock_delivery_(), &timers[0]);
 }
 static void wait_and_touch(void *cell) {
   while (csched_load_acquire(&pushed) == 0) csched_futex_wait_(&pushed, 0, CSCHED_FOREVER);
-  csched_delivery_settle_();
+  csched_delivery_await_();
   model_assert(model_read(cell) == 1);
 }
 static void reset_deliveries(const csched_target_type *kind) {

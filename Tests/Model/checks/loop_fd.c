@@ -231,8 +231,8 @@ static const csched_job_type noting = {note_down, nothing, NULL};
 static const csched_job_type marking = {nothing, nothing, NULL};
 static uint32_t asked;
 static void run_to_mark(csched_job *run) {
-  bool is_promised = csched_fetch_add_relaxed(&asked, UINT32_MAX) > 1;
-  csched_loop_run_through_(loop, run->context, is_promised);
+  bool will_run_again = csched_fetch_add_relaxed(&asked, UINT32_MAX) > 1;
+  csched_loop_run_through_(loop, run->context, will_run_again);
 }
 static const csched_job_type running = {run_to_mark, nothing, NULL};
 

@@ -21,9 +21,9 @@ static void runs(void *unused) {
 }
 
 static void looks(void *unused) {
-  csched_observed_level level;
+  csched_recorded_run level;
   (void)unused;
-  if (!csched_observer_look_(&looked_at, 0, &level)) return;
+  if (!csched_observer_copy_run_(&looked_at, 0, &level)) return;
   model_assert(level.id == 1 || level.id == 2);
   model_assert(level.since == level.id && level.code == level.id && level.number == level.id);
 }
@@ -34,8 +34,8 @@ static void level(void) {
   model_spawn(looks, NULL);
 }
 static void level_over(void) {
-  csched_observed_level level;
-  model_assert(!csched_observer_look_(&looked_at, 0, &level)); // nothing runs
+  csched_recorded_run level;
+  model_assert(!csched_observer_copy_run_(&looked_at, 0, &level)); // nothing runs
 }
 
 // MARK: the ring of a trace

@@ -773,7 +773,7 @@ static void three_in_order(void) {
   csched_pool_destroy(pool);
 }
 static void one_after_the_other(void) {
-  model_assert(ordered >= 2 && pool->on_its_way == 0);
+  model_assert(ordered >= 2 && pool->undelivered == 0);
   for (uint32_t i = 0; i < ordered; i++) model_assert(order[i] == i);
   csched_pool_destroy(pool);
 }

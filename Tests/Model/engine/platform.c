@@ -83,7 +83,7 @@ int csched_poller_wake_(const csched_poller *poller) {
   return 0;
 }
 
-void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
   model_step(MODEL_ANYTHING, NULL, "poller arm", __FILE__, __LINE__);
   poller->armed = deadline;
   model_log("poller arm", &poller->wake, deadline, __FILE__, __LINE__);
@@ -123,14 +123,14 @@ void model_poll(int fd) {
 
 int model_wakes(int fd) { return pollers[fd]->wake; }
 
-void csched_poller_refused_(const csched_poller *poller, int error) {
+void csched_poller_abort_refused_(const csched_poller *poller, int error) {
   (void)poller, (void)error;
   model_fail("a poller refuses", __FILE__, __LINE__);
 }
 
-void csched_poller_check_(const csched_poller *poller) { (void)poller; }
+void csched_poller_require_intact_(const csched_poller *poller) { (void)poller; }
 
-bool csched_settle_fences_(void) { return csched_has_membarrier_ != 0; }
+bool csched_fences_decide_(void) { return csched_has_membarrier_ != 0; }
 
 void csched_fence_heavy_(void) {
   model_step(MODEL_ANYTHING, NULL, "heavy fence", __FILE__, __LINE__);
@@ -145,8 +145,8 @@ void csched_fence_heavy_(void) {
 unsigned csched_cpu_count_(void) { return 2; }
 
 uint32_t csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
-void csched_processors_look_(void) {}
-bool csched_processors_look_again_(void) { return false; }
+void csched_processors_note_own_(void) {}
+bool csched_processors_recheck_(void) { return false; }
 
 void csched_nap_(csched_time span) {
   model_step(MODEL_ANYTHING, NULL, "nap", __FILE__, __LINE__);
@@ -182,7 +182,7 @@ size_t csched_os_thread_count_(void) { return 0; }
 void csched_os_thread_leave_count_(void) {}
 
 // Simulated threads are threads of the system, with stacks of their own.
-void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) {
   pthread_attr_t attributes;
   void *address;
   size_t size;
@@ -193,7 +193,7 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   *high = *low + size;
 }
 
-void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *context) {
+void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *), void *context) {
   jmp_buf here, *outer = model_threads[model_self].exit_to;
   model_threads[model_self].exit_to = &here;
   volatile bool has_left = setjmp(here) != 0;
@@ -205,7 +205,9 @@ void csched_os_finally_(void (*body)(void *), void (*finally)(void *), void *con
 
 void csched_os_thread_set_name_(const char *name) { (void)name; }
 
-int csched_os_thread_keep_to_(const unsigned *processors, size_t count) { return (void)processors, (void)count, 0; }
+int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
+  return (void)processors, (void)count, 0;
+}
 // None may have real time here.
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return (void)priority, policy == CSCHED_OS_POLICY_NICE ? 0 : EPERM;
@@ -257,10 +259,10 @@ void *csched_os_pages_take_(size_t size) {
 }
 
 size_t csched_os_page_size_(void) { return CSCHED_TASK_UNIT; }
-void csched_os_leaks_look_into_(void *memory, size_t size) { (void)memory, (void)size; }
+void csched_os_leaks_register_(void *memory, size_t size) { (void)memory, (void)size; }
 
 // Word by word: another thread may read in between.
-void csched_os_pages_empty_(void *memory, size_t size) {
+void csched_os_pages_discard_(void *memory, size_t size) {
   for (uint64_t *word = memory, *end = word + size / sizeof *word; word < end; word += 8)
     csched_store_release(&((csched_job *)word)->word, 0);
 }
@@ -317,9 +319,9 @@ void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)ad
 void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
 int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
 int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
-void csched_os_trace_asked_(int (*begin)(const char *path)) { (void)begin; }
-void csched_os_record_asked_(int (*begin)(void)) { (void)begin; }
-void csched_os_watch_asked_(int (*begin)(csched_time span)) { (void)begin; }
+void csched_os_trace_by_environment_(int (*begin)(const char *path)) { (void)begin; }
+void csched_os_record_by_environment_(int (*begin)(void)) { (void)begin; }
+void csched_os_watch_by_environment_(int (*begin)(csched_time span)) { (void)begin; }
 bool csched_os_thread_signal_(uint32_t id, int signal) { return (void)id, (void)signal, false; }
 int csched_os_backtrace_(uintptr_t *addresses, int most) { return (void)addresses, (void)most, 0; }
 int csched_os_backtrace_prepare_(void) { return 0; }
@@ -330,7 +332,7 @@ int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler
 }
 void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) { (void)signal, (void)before; }
 
-int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
+int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   *next = *poller;
   return 0;
 }

@@ -4,15 +4,15 @@
 // This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public because lock.h's inline code uses
 // it.
 //
-// There is no sequentially consistent operation. One pattern needs more than acquire and release: each thread publishes its own state, then reads the
-// other's. That pattern uses a pair of fences: csched_fence_light on the hot side and csched_fence_heavy on the rare side.
+// There is no sequentially consistent operation. One pattern needs more than acquire and release: two threads each publish their own state, then read
+// the other's (Dekker). It uses a pair of fences: csched_fence_light on the frequent side, csched_fence_heavy (membarrier) on the rare side.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 
 #include <CScheduler/base.h>
 
 #define csched_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
-#define csched_load_flag(p)    __atomic_load_n((p), __ATOMIC_RELAXED) // relaxed; constant during a model check
+#define csched_load_flag(p)    __atomic_load_n((p), __ATOMIC_RELAXED) // for flags that a model checker keeps constant
 #define csched_is_set(p)       CSCHED_IS_SET(p, csched_load_flag(p))  // csched_load_flag(p) != 0, for a 32-bit word
 #define csched_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
@@ -29,7 +29,7 @@
 #define csched_fetch_or_relaxed(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define csched_fetch_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 
-// Compare-and-exchange: `expected` is a pointer and receives the value found. A failure is a relaxed load. Strong: no spurious failure.
+// Compare-and-exchange. `expected` is a pointer; on failure the value found is stored there. A failure is a relaxed load. No spurious failures.
 #define csched_cas_relaxed(p, expected, v)                                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define csched_cas_acquire(p, expected, v)                                                                             \
@@ -39,7 +39,7 @@
 #define csched_cas_acq_rel(p, expected, v)                                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 
-/// Keeps the compiler from moving memory accesses across it. It does not affect the processor.
+/// A fence for the compiler only: it moves no memory access across this. The processor may.
 #define csched_fence_compiler() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 /// A full fence, for csched_fence_light and csched_fence_heavy where the kernel has no membarrier.

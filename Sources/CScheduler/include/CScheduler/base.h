@@ -36,7 +36,7 @@
 #error "CScheduler has no port to this system: it runs on Linux."
 #endif
 
-// Declarations between these two macros are C, and exported even with -fvisibility=hidden.
+// CSCHED_BEGIN_DECLS, CSCHED_END_DECLS: declarations between them are C, and exported even with -fvisibility=hidden.
 #ifdef __cplusplus
 #define CSCHED_BEGIN_DECLS                                                                                             \
   extern "C" {                                                                                                         \
@@ -64,7 +64,7 @@
 #define CSCHED_PRINTF(f, a)  __attribute__((format(printf, f, a)))
 #define CSCHED_CACHE_LINE    64
 #define CSCHED_CACHE_ALIGNED __attribute__((aligned(CSCHED_CACHE_LINE)))
-// With exceptions enabled, calls `function` with the variable's address when the variable goes out of scope, also while an exception unwinds.
+// For a local variable: `function` gets its address when the variable goes out of scope, also by an exception. Without -fexceptions: no effect.
 #if defined(__EXCEPTIONS)
 #define CSCHED_AT_END_OF_SCOPE(function) __attribute__((cleanup(function)))
 #else
@@ -73,9 +73,9 @@
 
 // CSCHED_NEEDS_ABI() is in every inline function that depends on the layout of the library's structs or state words. It makes the program refer to
 // the symbol csched_abi_1 (1 is CSCHED_VERSION_ABI). So a program neither links nor starts with a library of another layout (version.h). The cost is
-// one pointer (8 bytes) in the whole program, and no instruction. An empty relocation in the code makes the linker keep the pointer.
+// one pointer (8 bytes) in the whole program, and no instruction. A relocation without effect in the function makes the linker keep the pointer.
 #define CSCHED_ABI_NAME       CSCHED_TEXT(CSCHED_ABI_SYMBOL)
-#define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_"
+#define CSCHED_ABI_IS_NEEDED_ CSCHED_ABI_NAME "_is_needed_" // the name of that pointer
 // A program that loads the library by dlopen defines CSCHED_BY_DLOPEN, and must check by dlsym that the symbol exists.
 #if defined(__ELF__) && !defined(CSCHED_BY_DLOPEN)
 #define CSCHED_NEEDS_ABI()                                                                                             \
@@ -93,14 +93,14 @@
 #define CSCHED_NEEDS_ABI() ((void)0)
 #endif
 
-// A thread-local variable that is accessed in one instruction, also from position-independent code.
+// For a thread-local variable: one instruction accesses it, also in position-independent code.
 #if defined(__linux__)
 #define CSCHED_TLS_FAST __attribute__((tls_model("initial-exec")))
 #else
 #define CSCHED_TLS_FAST
 #endif
 
-// Sanitizers check only instrumented code. Under ThreadSanitizer csched_self_ (lock.h) is 0, so every operation calls the instrumented library.
+// CSCHED_FAST_PATHS: 0 under ThreadSanitizer, else 1. At 0 csched_self_ (lock.h) stays 0, so lock operations call instrumented functions.
 #if defined(__SANITIZE_THREAD__)
 #define CSCHED_FAST_PATHS 0
 #elif defined(__has_feature)
@@ -112,8 +112,9 @@
 #define CSCHED_FAST_PATHS 1
 #endif
 
-// Reports each lock to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between CSCHED_TSAN_WILL_LOCK and
-// CSCHED_TSAN_LOCKED, and likewise for an unlock, it ignores the library's accesses, unless CSCHED_TSAN_ANNOTATIONS is 0.
+// These macros report each lock operation to ThreadSanitizer, which then names locks and finds inconsistent lock orders. Between
+// CSCHED_TSAN_WILL_LOCK and CSCHED_TSAN_LOCKED, and between the two macros for an unlock, ThreadSanitizer ignores the library's memory accesses.
+// With CSCHED_TSAN_ANNOTATIONS 0 nothing is reported, and the accesses are checked.
 #if !CSCHED_FAST_PATHS && !defined(CSCHED_TSAN_ANNOTATIONS)
 #define CSCHED_TSAN_ANNOTATIONS 1
 #endif
@@ -124,7 +125,7 @@ void __tsan_mutex_post_lock(void *lock, unsigned flags, int recursion);
 int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
 void __tsan_mutex_post_unlock(void *lock, unsigned flags);
 CSCHED_END_DECLS
-// ThreadSanitizer's flags: 1 needs no construction, 16 is a try-lock, 32 is a try-lock that failed.
+// ThreadSanitizer's flags, combined by or: 1: the lock needs no construction; 16: a try-lock; 32: that try-lock failed.
 #define CSCHED_TSAN_WILL_LOCK(lock, may_fail) __tsan_mutex_pre_lock((lock), (may_fail) ? 1 | 16 : 1)
 #define CSCHED_TSAN_LOCKED(lock, may_fail, taken)                                                                      \
   __tsan_mutex_post_lock((lock), (taken) ? ((may_fail) ? 1 | 16 : 1) : 1 | 16 | 32, 0)
@@ -157,22 +158,22 @@ CSCHED_END_DECLS
 #define CSCHED_UNPOISON(memory, size) ((void)(memory))
 #endif
 
-// Task memory is divided into units of this many bytes. A model checker uses less.
+// The memory of tasks (task.h) is divided into units of this many bytes. A model checker defines a smaller number.
 #ifndef CSCHED_TASK_UNIT
 #define CSCHED_TASK_UNIT 8192
 #endif
 
-// How many threads, and how many loops, the dump's signal handler can list (dump.h). A model checker uses less.
+// How many threads, and how many loops, the signal handler of csched_dump_on_signal can list (dump.h). A model checker defines a smaller number.
 #ifndef CSCHED_DUMP_ROOM
 #define CSCHED_DUMP_ROOM 256
 #endif
 
-// The size of each thread's buffer of trace events (trace.h), in events: a power of 2. A model checker uses less.
+// The size of each thread's buffer of trace events (trace.h), in events: a power of 2. A model checker defines a smaller number.
 #ifndef CSCHED_TRACE_EVENTS
 #define CSCHED_TRACE_EVENTS 16384
 #endif
 
-// One step of a spin loop: the hint to the processor that the thread only waits.
+// For each step of a spin loop: tells the processor that the thread only waits.
 #if defined(__x86_64__) || defined(__i386__)
 #define CSCHED_CPU_RELAX() __builtin_ia32_pause()
 #elif defined(__aarch64__) || defined(__arm__)
@@ -181,8 +182,8 @@ CSCHED_END_DECLS
 #define CSCHED_CPU_RELAX() __asm__ __volatile__("" ::: "memory")
 #endif
 
-// Whether the 32-bit word at `p` is not zero, by one relaxed read. `load` is the equivalent atomic load, for other compilers. The assembly compares
-// the word in memory and jumps; from `load`, compilers emit three instructions.
+// Whether the 32-bit word at `p` is not zero, by one relaxed read. `load` is an atomic load of the same word, for other compilers and processors. The
+// assembly compares the word in memory, and jumps: two instructions. For `load`, compilers emit three.
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
 #define CSCHED_IS_SET(p, load)                                                                                         \
   __extension__({                                                                                                      \
@@ -194,7 +195,7 @@ CSCHED_END_DECLS
 #define CSCHED_IS_SET(p, load) ((load) != 0)
 #endif
 
-// Reads the stack pointer: the lowest address of this function's frame. On other processors: another address in the frame.
+// Stores the stack pointer, the lowest address of the calling function's frame, in `word`. On other processors: another address in that frame.
 #if defined(__x86_64__)
 #define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
 #elif defined(__aarch64__)
@@ -208,13 +209,13 @@ CSCHED_BEGIN_DECLS
 /// Returns: CSCHED_VERSION of the loaded library. It may be later than CSCHED_VERSION of the headers that compiled the program. Thread: any.
 uint32_t csched_version(void);
 
-/// An instant on a clock (by default csched_now's), or a span of time, in nanoseconds. The library's sums saturate: see csched_time_after.
+/// An instant on a clock (csched_now's, unless the function says otherwise), or a span of time, in nanoseconds. Sums saturate: see csched_time_after.
 typedef uint64_t csched_time;
 
 /// A deadline that is never reached.
 #define CSCHED_FOREVER UINT64_MAX
 
-/// The clock of a time. Times of different clocks cannot be compared.
+/// The clock that a csched_time belongs to. Times of different clocks cannot be compared.
 typedef enum csched_clock {
   CSCHED_CLOCK_MONOTONIC, ///< csched_now's clock: arbitrary start; stops during suspension; cannot be set
   CSCHED_CLOCK_BOOT,      ///< as the monotonic clock, but continues during suspension

@@ -1,4 +1,4 @@
-// Requests running work to end, together with the work of all its descendants in a tree.
+// A cancellation: requests running work to end, together with the work of all its descendants in a tree.
 // Depends on: base.h.
 //
 //   static void interrupt(csched_cancel_handler *handler) { shutdown(((download *)handler)->socket, SHUT_RDWR); }
@@ -8,8 +8,8 @@
 //      csched_cancellation_end(&download->cancellation);
 //
 // A cancel is a request: the work checks a flag, or registers handlers. Cancellations form a tree. A cancel includes all descendants, even if the
-// parent's own work has ended. One of 32 locks guards a tree; user code never runs under it. The tree's depth uses no stack. A child of fork has the
-// flags and the tree. In the child, a handler that another thread was calling, or was about to call, counts as returned.
+// parent's own work has ended. One of 32 locks guards a tree; user code never runs under this lock. Stack use does not depend on the tree's depth. A
+// child of fork has the flags and the tree. In the child, a handler that another thread was calling, or was about to call, counts as returned.
 #ifndef CSCHED_CANCELLATION_H
 #define CSCHED_CANCELLATION_H
 
@@ -26,13 +26,13 @@ typedef struct csched_cancel_handler csched_cancel_handler;
 /// caller owns the memory again when csched_cancellation_remove_and_wait has returned, except inside `call`.
 struct csched_cancel_handler {
   void (*call)(csched_cancel_handler *handler);    ///< must not throw, longjmp out, or end its thread
-  void (*release)(csched_cancel_handler *handler); ///< must not do any of these either; may be NULL
+  void (*release)(csched_cancel_handler *handler); ///< the same applies; may be NULL
   void *context;
-  csched_cancellation *of_; // the cancellation that the handler was added to
-  struct {                  // libbsd's TAILQ_ENTRY
+  csched_cancellation *cancellation_; // the cancellation that the handler was added to
+  struct {                            // libbsd's TAILQ_ENTRY
     csched_cancel_handler *tqe_next, **tqe_prev;
   } node_;
-  uint32_t state_, tree_, caller_; // waiting, running or over; number of its tree; calling thread
+  uint32_t state_, tree_, caller_; // waiting, running or over; number of its tree's lock; the calling thread's number
 };
 
 /// A cancellation. The caller owns the memory; its fields are private.
@@ -46,10 +46,10 @@ struct csched_cancellation {
   struct {
     csched_cancellation *tqh_first, **tqh_last;
   } children_;
-  struct { // TAILQ_ENTRYs: in the parent's children, and in a canceller's list of handlers to call
+  struct { // TAILQ_ENTRYs: node_ in the parent's `children_`; call_node_ in the list whose handlers a cancel will call
     csched_cancellation *tqe_next, **tqe_prev;
-  } node_, due_;
-  uint32_t flags_, tree_; // cancelled, ended, gone; the number of the lock of its tree
+  } node_, call_node_;
+  uint32_t flags_, tree_; // flags: cancelled, ended, gone; number of its tree's lock
 };
 
 /// Does: initialises `cancellation` as a root (`parent` is NULL) or a child of `parent`. A cancel of `parent`, before or after this call, also
@@ -60,8 +60,8 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
                               void (*gone)(csched_cancellation *cancellation));
 
 /// Does: marks the cancellation and all its descendants as cancelled, then calls their handlers, one after the other, on this thread. A parent's
-/// handlers come before its children's, and each in the order of addition. Only the first call does this. A concurrent second call may return before
-/// the handlers were called. Thread: any, handlers included.
+/// handlers are called before its children's, and those of one cancellation in the order of addition. Only the first call does this. A concurrent
+/// second call may return before the handlers were called. Thread: any, handlers included.
 void csched_cancellation_cancel(csched_cancellation *cancellation);
 
 /// Returns: whether it is cancelled, which is permanent. If so, the canceller's earlier writes are visible. Thread: any; it never waits.
@@ -79,11 +79,11 @@ bool csched_cancellation_remove(csched_cancel_handler *handler);
 /// Returns: whether the handler was waiting for a cancel. Thread: any; it may block.
 bool csched_cancellation_remove_and_wait(csched_cancel_handler *handler);
 
-/// Does: ends the cancellation, and removes its waiting handlers: their `call` is never called. An ended cancellation remains in the tree while it
-/// has children. A second call does nothing. Thread: any, handlers included.
+/// Does: ends the cancellation, because its work has ended, and removes its waiting handlers: their `call` is never called. An ended cancellation
+/// remains in the tree while it has children. A second call does nothing. Thread: any, handlers included.
 void csched_cancellation_end(csched_cancellation *cancellation);
 
-/// Private. Returns: is_over_: whether it is cancelled or has ended; handler_waits_: whether `handler` was never added, or waits.
+/// Private. Returns: is_over_: whether the cancellation is cancelled or has ended; handler_waits_: whether `handler` was never added, or waits.
 bool csched_cancellation_is_over_(const csched_cancellation *cancellation);
 bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler);
 

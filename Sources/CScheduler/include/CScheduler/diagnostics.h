@@ -22,17 +22,17 @@ typedef enum csched_counted_ {
   CSCHED_COUNTED_KINDS_,
 } csched_counted_;
 
-/// Whether SCHEDULER_DIAGNOSTICS is 1. Set when the library is loaded, and constant from then on. Private.
+/// Whether the environment variable SCHEDULER_DIAGNOSTICS is 1. Set when the library is loaded, and constant from then on. Private.
 extern bool csched_counting_;
 CSCHED_INLINE bool csched_is_counting_(void) {
   CSCHED_NEEDS_ABI();
   return csched_counting_;
 }
 
-/// Does: adds `change` to the count of `kind`. Thread: any; up to 64 threads do not contend. Private.
+/// Does: adds `change` to the count of live objects of `kind`. Thread: any; up to 64 threads do not contend. Private.
 void csched_count_(csched_counted_ kind, int64_t change);
 
-/// Returns: the sum of all changes, which is exact while no other thread changes it. Thread: any. Private.
+/// Returns: the count of live objects of `kind`: the sum of all changes. Exact while no other thread changes it. Thread: any. Private.
 int64_t csched_counted_sum_(csched_counted_ kind);
 
 CSCHED_END_DECLS

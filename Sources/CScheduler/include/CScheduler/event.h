@@ -1,8 +1,8 @@
 // An event: merges values from many threads, and passes the result to a handler on one target.
 // Depends on: target.h.
 //
-// If many merges precede the handler's run on the target, the handler is called once. Nothing is allocated. A merge into an event that is already
-// submitted is one atomic operation.
+// If many merges precede the handler's run on the target, the handler is called once, with the merged value. Nothing is allocated. A merge into an
+// event whose job already waits in the target is one atomic operation.
 #ifndef CSCHED_EVENT_H
 #define CSCHED_EVENT_H
 
@@ -27,7 +27,7 @@ struct csched_event {
   csched_target *target;
   void (*handler)(csched_event *event, uint64_t value);
   void *context;
-  uint64_t word; // the merged value and the state
+  uint64_t word; // the merged value, and two flags: values in event.c
   csched_merge merge;
 };
 

@@ -25,12 +25,12 @@ typedef struct csched_group_notice {
 /// thread is going to use it: the leave that empties the group does not access it afterwards.
 typedef struct csched_group {
   uint32_t word;                ///< private: the count of entries, and whether threads wait
-  csched_group_notice *notices; ///< private
+  csched_group_notice *notices; ///< private: the waiting notices
 } csched_group;
 
 #define CSCHED_GROUP_INIT                                                                                              \
   { 0, NULL }
-#define CSCHED_GROUP_MOST 0x7fffffffu
+#define CSCHED_GROUP_MOST 0x7fffffffu // entries
 
 /// Does: makes an empty group. Requires: no thread uses it. Thread: any.
 void csched_group_init(csched_group *group);
@@ -42,7 +42,7 @@ void csched_group_enter(csched_group *group, uint32_t count);
 /// submits the jobs of the notices in the order of csched_group_notify. A leave without an entry stops the process. Thread: any.
 void csched_group_leave(csched_group *group);
 
-/// Does: waits until the group has been empty at some instant since the call. Thread: any; it blocks.
+/// Does: waits until the group is empty, or has been empty for a moment since the call. Thread: any; it blocks.
 void csched_group_wait(csched_group *group);
 
 /// Does: as csched_group_wait, until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past does not wait. Returns: whether
@@ -54,7 +54,7 @@ bool csched_group_wait_until(csched_group *group, csched_time deadline);
 void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job);
 
 /// Does: undoes csched_group_notify: removes `notice`, in constant time. Requires: `notice` was added to `group`, or is all zero. Returns: true if
-/// the notice was waiting: the caller owns it and its job again. Otherwise false: the job has been submitted, or is about to be. Thread: any.
+/// the notice was waiting: the caller owns it and its job again. False: it is all zero, or its job has been or will be submitted. Thread: any.
 bool csched_group_take_back(csched_group *group, csched_group_notice *notice);
 
 /// Does: as csched_group_notify, but calls `call(notice)` instead of submitting a job; the callee owns the notice from then on. Thread: any. Private.

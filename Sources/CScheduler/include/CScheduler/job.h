@@ -45,7 +45,7 @@ typedef struct csched_job_type {
 /// A job. The caller owns the memory, valid while the job is in use: see above. Initialise it with csched_job_init. All fields but `context` are
 /// private.
 struct csched_job {
-  csched_job *next; // link of the queue that the job waits in
+  csched_job *next; // the next job in the queue that this job waits in
   const csched_job_type *type;
   void *context;
   uint64_t word; // the state: see job_internal.h
@@ -78,7 +78,7 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
   job->word = 0;
 }
 
-/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before returning. Requires: the memory stays valid during the call.
+/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before it returns. Requires: the memory stays valid during the call.
 /// Returns: the state in which it found the job. Of several concurrent cancels, one calls `drop`; the others may return FINISHED before `drop` has
 /// returned. Thread: any, any number of times.
 csched_cancel_result csched_job_cancel(csched_job *job);
@@ -94,23 +94,23 @@ csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 /// idle job can be submitted. If its type has no `release`, the caller owns the memory. Thread: any.
 bool csched_job_is_idle(const csched_job *job);
 
-// A thread has a list of context frames (`csched_frame`): the loop runs, jobs and syncs that it is inside of. All of this is private.
+// A thread has a list of context frames (`csched_frame`), one for each loop run, job and sync that is on its stack. All of this is private.
 
 /// One context frame: a job, a run of a loop, a sync … Private.
 typedef struct csched_frame {
   uintptr_t address;            // a stack address; calls inside this context have lower addresses
-  csched_job *volatile job;     // the job that runs; ended when the frame is popped or unwound; may be a placeholder
+  csched_job *volatile job;     // its job, which the pop or unwind of the frame ends; a placeholder if it is no job
   struct csched_target *target; // the current target inside this context
-  struct csched_frame *outer, *next; // enclosing context; next list entry (itself: not in the list)
+  struct csched_frame *outer, *next; // the enclosing context; the next list entry (itself: not in the list)
 } csched_frame;
 
-/// The context frame that one call pushes; it lives in the caller's stack frame. Private.
+/// The context frame that one call of an inline function pushes; it lives in the caller's stack frame. Private.
 typedef struct csched_scope {
-  csched_frame *frame;
-  csched_frame spare; // used instead of `frame` when allocation fails
+  csched_frame *frame; // what the call has pushed; NULL: nothing, or popped
+  csched_frame spare;  // `frame` points to it when allocation fails
 } csched_scope;
 
-/// Does: ends the context frames that a call has pushed and not popped, because an exception unwinds the call. `scope->frame` NULL: none.
+/// Does: the clean-up of an inline call that an exception unwinds: ends `scope->frame`, and all context frames inside it. If it is NULL: nothing.
 void csched_scope_end_(csched_scope *scope);
 
 CSCHED_END_DECLS

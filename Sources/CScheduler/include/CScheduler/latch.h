@@ -21,7 +21,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_latch) == 4, "a latch is 4 bytes");
 
 #define CSCHED_LATCH_INIT                                                                                              \
   { 0 }
-#define CSCHED_LATCH_MOST 0x7fffffffu
+#define CSCHED_LATCH_MOST 0x7fffffffu // the largest count
 
 /// Does: makes a latch with `count`; 0: open. More than CSCHED_LATCH_MOST stop the process. Requires: no thread uses it. Thread: any.
 void csched_latch_init(csched_latch *latch, uint32_t count);

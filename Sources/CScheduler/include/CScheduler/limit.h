@@ -1,9 +1,9 @@
 // A limited target: runs at most a given number of its jobs at a time, on any base target.
 // Depends on: target.h.
 //
-// Jobs start in the order of their submission, if the base runs jobs in order. A blocked job counts as running. So jobs that wait for a disk or a
-// server never occupy all threads of a pool. A limited target has no thread and, without work, no cost. A limit of 1 makes a serial queue without
-// syncs and suspensions.
+// Jobs start in the order of their submission, if the base runs jobs in order. A blocked job counts as running. So jobs of this target that wait for
+// a disk or a server never occupy all threads of a pool. A limited target has no thread and, without work, no cost. A limit of 1 makes a serial queue
+// without syncs and suspensions.
 //
 // A job that is submitted to the second target (csched_limit_barrier_target) is a barrier. It runs alone, after all earlier jobs and before all later
 // ones. So jobs may read data in parallel that only barriers change, as with dispatch_barrier_async.
@@ -26,9 +26,9 @@ typedef struct csched_limit csched_limit;
 /// `base` outlives the target and its jobs. Thread: any.
 int csched_limit_create(csched_limit **limit, csched_target *base, int most);
 
-/// Does: sets the `owner` of the target. The target calls `retain(owner)` when it gets work, and `release(owner)` when it has no more work. So the
-/// owner may destroy the target when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release` are
-/// called on any thread, and must not use the target.
+/// Does: makes the target retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more.
+/// So the owner may destroy the target when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release`
+/// are called on any thread, and must not use the target.
 void csched_limit_own(csched_limit *limit, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
 /// Does: releases the handle. Submitted jobs still run. Requires: each timer that was submitted to the target has been released (check with

@@ -3,10 +3,10 @@
 //
 // All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is used. The lock is not recursive.
 // A thread that finds the lock taken spins for a moment, then sleeps. Any thread may acquire a free lock, even if other threads wait. Once the first
-// waiter has slept for 2 ms, other threads may overtake it 128 times at most. Then an unlock transfers the lock to the waiter, at most once in 0.4
-// ms. Each thread counts these 128 over all contended locks that it uses.
+// waiter has slept for 2 ms, other threads may overtake it 128 times at most. Then an unlock transfers the lock to that waiter; there is at most one
+// such transfer in 0.4 ms. Each thread counts its 128 times over all contended locks that it uses.
 //
-// The word contains the owner's thread number. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a
+// The lock stores the owner's thread number. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a
 // child of fork, the thread that forked still owns its locks; waiting for a lock of another thread of the parent stops the process. A thread must
 // unlock before it ends. A waiter checks after a second, and repeatedly later, whether the owner's thread exists, and stops the process if that
 // thread has ended. Use the lock in one process only, and not in signal handlers.
@@ -32,19 +32,21 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 /// without membarrier, and under ThreadSanitizer. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// A waiter flag, selected by a hash of the lock's address; an unlock reads it. It is 0 while no thread sleeps for a lock with that hash. Private.
+/// A waiter flag, for all locks whose address has the same hash. It is 0 while no thread sleeps for such a lock; an unlock reads it. Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
-enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 };
+enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 }; ///< the number of flags
 extern csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
-enum { CSCHED_LOCK_IS_DUE_ = 2 }; ///< bit of a waiter flag: the next unlock must transfer the lock to the first waiter
+enum { CSCHED_LOCK_STARVED_ = 2 }; ///< bit of a waiter flag: the next unlock must transfer the lock to the first waiter
 
+/// Returns: the index of the lock's waiter flag. Private.
 CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
   uintptr_t address = (uintptr_t)lock;
   return (address >> 4 ^ address >> 12) % CSCHED_LOCK_WAITER_FLAGS_;
 }
 
+// Private: each does the whole operation, when the inline function cannot. csched_lock_wake_slow_: wakes the first sleeper of a released lock.
 void csched_lock_lock_slow_(csched_lock *lock);
 bool csched_lock_trylock_slow_(csched_lock *lock);
 void csched_lock_unlock_slow_(csched_lock *lock);
@@ -75,8 +77,8 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
-  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||  // LK6: the caller is not the owner
-                      (csched_load_relaxed(flag) & CSCHED_LOCK_IS_DUE_) != 0)) { // LK7: a hand-off is due
+  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||   // LK6: the caller is not the owner
+                      (csched_load_relaxed(flag) & CSCHED_LOCK_STARVED_) != 0)) { // LK7: a hand-off is due
     csched_lock_unlock_slow_(lock);
     return;
   }

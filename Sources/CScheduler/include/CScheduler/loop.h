@@ -4,8 +4,9 @@
 // The loop belongs to the thread that created it. Jobs run in the order of their submission. Timers run in the order of their deadlines; equal
 // deadlines run in the order of submission. A loop without work sleeps, with no wakeups.
 //
-// No kind of work starves another: the loop runs up to 16 due timers, then the handlers of up to 16 sources (loop_fd.h), then up to 16 jobs, and
-// repeats. So each kind runs again within 10 ms, if no piece of work takes more than 200 us. Jobs of a queue on the loop count as jobs of the loop.
+// Timers, sources and jobs do not starve each other: the loop runs up to 16 due timers, then the handlers of up to 16 sources (loop_fd.h), then up to
+// 16 jobs, and repeats. So each kind runs again within 10 ms, if no timer, handler or job takes more than 200 us. Jobs of queues on the loop count as
+// its jobs.
 //
 // A run is a call of a csched_loop_run function. If the loop's thread ends inside a run (pthread_exit, cancellation), the library ends the current
 // job and closes the loop: outstanding work is dropped. If a C++ exception or longjmp unwinds a run, the run is over; job.h says when the library
@@ -22,7 +23,7 @@ typedef struct csched_loop csched_loop;
 
 /// What a loop has done, for tuning. Each value only grows.
 typedef struct csched_loop_statistics {
-  /// Jobs, timers and handlers that ran or were found cancelled, also of queues on the loop. A batch is added when the next batch begins.
+  /// Jobs, timers and handlers that ran or were found cancelled, also of queues on the loop. Each batch is added when the next batch begins.
   uint64_t jobs;
   uint64_t sleeps;  ///< how often the loop slept
   csched_time idle; ///< nanoseconds slept, including the current sleep, without a host's sleeps (loop_fd.h)
@@ -31,12 +32,12 @@ typedef struct csched_loop_statistics {
 /// Identifies one call of csched_loop_run_activation, so that any thread can end this run and no other.
 typedef struct csched_activation {
   csched_loop *loop;
-  uint32_t ended; // 1 from csched_activation_end_run on
+  uint32_t ended; // 0, or 1 from csched_activation_end_run on
 } csched_activation;
 
 /// Why a run returned.
 typedef enum csched_run_result {
-  CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or csched_activation_end_run for this run
+  CSCHED_RUN_ENDED,     ///< by csched_loop_end_run, or by csched_activation_end_run for this run
   CSCHED_RUN_TIMED_OUT, ///< the deadline of the run has passed
   CSCHED_RUN_CLOSED,    ///< the loop was closed; outstanding work was run or dropped
   CSCHED_RUN_DONE,      ///< only background work remains; csched_loop_run_until_done only
@@ -69,13 +70,14 @@ CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) {
   return (csched_target *)loop;
 }
 
-/// Does: moves a timer that waits in this loop to another deadline. The effect is that of a cancel and a new submission with the same leeway, without
-/// a drop, release or wake for the old deadline. Returns: true if the timer was moved; false, with no change, if it does not wait in this loop: never
-/// submitted, due, running, or ended. Requires: the timer, and the target that it was submitted to, stay valid during the call. Thread: any.
+/// Does: moves a timer that waits in this loop to another deadline. This acts as a cancel and a new submission with the same leeway, without a
+/// `drop`, a `release`, or a wake for the old deadline. Returns: true if the timer was moved; false, with no change, if it does not wait in this
+/// loop: never submitted, due, running, or ended. Requires: the timer, and the target that it was submitted to, stay valid during the call. Thread:
+/// any.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
-// The run functions are inline, so that the caller's frame has a clean-up (csched_scope_end_) if a job throws. After a normal return, a NULL
-// `scope.frame` disables the clean-up. Functions whose name ends in `_` are private.
+// The run functions are inline, so that the caller's stack frame has a clean-up, csched_scope_end_, in case a job throws. After a normal return,
+// `scope.frame = NULL` disables the clean-up. Functions whose name ends in `_` are private: they do the same as the inline function of that name.
 csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation, csched_time deadline,
                                               csched_scope *scope);
 bool csched_loop_run_once_(csched_loop *loop, csched_time deadline, csched_scope *scope);
@@ -106,12 +108,12 @@ CSCHED_INLINE csched_run_result csched_loop_run_until(csched_loop *loop, csched_
 /// csched_loop_ref without its unref. If another thread cancels a timer, the run notices that at the timer's deadline, at the latest. Returns:
 /// CSCHED_RUN_DONE in that case, otherwise as csched_loop_run. Thread: the loop's.
 CSCHED_INLINE csched_run_result csched_loop_run_until_done(csched_loop *loop) {
-  csched_activation until_done = {NULL, 0}; // no loop: the mark of such a run
+  csched_activation until_done = {NULL, 0}; // `loop` NULL means: return when the loop waits for nothing
   return csched_loop_run_activation(loop, &until_done, CSCHED_FOREVER);
 }
 
-/// Does: csched_loop_ref makes csched_loop_run_until_done wait for one thing more, and csched_loop_unref for one fewer. If another thread is going to
-/// submit, call ref before the run, and unref after the submission. A source, timer or periodic task that is to run in the background needs the
+/// Does: csched_loop_ref makes csched_loop_run_until_done wait for one more thing, and csched_loop_unref for one less. If another thread is going to
+/// submit, call ref before the run, and unref after the submission. For a source, timer or periodic task that must not prolong the run, do the
 /// reverse: call unref after adding or submitting it, and ref before it is removed, cancelled or due. With too many refs such a run does not end;
 /// with too many unrefs it ends early. Thread: any.
 void csched_loop_ref(csched_loop *loop);
@@ -121,7 +123,7 @@ void csched_loop_unref(csched_loop *loop);
 /// continues the counts. Thread: any.
 void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics *statistics);
 
-/// Does: waits for a job until `deadline` (of csched_now, nanoseconds), and runs this one job. Returns: whether a job ran. Thread: the loop's.
+/// Does: waits until `deadline` (of csched_now, nanoseconds) at most for a job, and runs it. Returns: whether a job ran. Thread: the loop's.
 CSCHED_INLINE bool csched_loop_run_once(csched_loop *loop, csched_time deadline) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
@@ -140,25 +142,27 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
 }
 
 /// Does: ends the innermost run. Without a run in progress, it ends the next run at its start; so a call before the loop's first run is not lost. If
-/// a nested run returns by itself at that moment, the call ends the enclosing run. To end one certain run, use an activation. Thread: any.
+/// a nested run returns for another reason at that moment, the call ends the enclosing run. To end one certain run, use an activation. Thread: any.
 void csched_loop_end_run(csched_loop *loop);
 
-/// Does: as csched_loop_run_ready, but runs submitted jobs only up to `last` (submitted before; NULL: none). `is_promised`: the caller promises
-/// another such call, so the host is not notified of remaining work. Returns: whether jobs remain. Thread: the loop's. Private.
-bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool is_promised);
+/// Does: as csched_loop_run_ready, but runs submitted jobs only up to `last`, which was submitted before; NULL: only due timers and sources.
+/// `will_run_again`: the caller will call this again, so the host is not notified of remaining work. Returns: whether jobs remain. Thread: the loop's.
+/// Private.
+bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool will_run_again);
 
-/// Returns: true if the caller may do work at once, without overtaking the loop's work or running inside it: the caller is on the loop's thread, no
-/// work is queued or due, no job of the loop or of a queue on it runs, and the loop is open. If false, the next submission runs after all work that
-/// is due now. Thread: any. Private.
+/// Returns: true if the caller may run its work at once, in place of a submission: it is on the loop's thread, no work is queued or due, no job of
+/// the loop or of a queue on it runs, and the loop is open. Outside jobs, on the loop's thread, it first moves due timers to the queue of jobs: a
+/// later submission runs after them. Thread: any. Private.
 bool csched_loop_is_free_(csched_loop *loop);
 
-/// Does: at the end of the process, counts jobs that have not run. `*queued` gets the submitted jobs, up to 1000, except those of type `except`;
-/// `*delayed` gets the timers of a loop that never ran, else 0. Returns: whether any job was forgotten. False inside a run, after csched_loop_end_run
-/// or a close, and while a host runs the loop. For a loop that has run, also false on another thread, or inside a job. Thread: any. Private.
+/// Does: at the end of the process, counts the jobs that will never run. `*queued` gets the number of submitted jobs, up to 1000, without those of
+/// type `except`; `*delayed` gets the number of timers if the loop never ran, else 0. Returns: whether a number is not 0. Counts nothing, and returns
+/// false, after csched_loop_end_run or a close; for a loop that has run also in a run or job, on another thread, or if it has a host. Thread: any.
+/// Private.
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed);
 
-/// Does: closes the loop: it refuses later work. Its runs, current or next, run or drop outstanding work as `policy` says, and then return. An
-/// invalid policy stops the process. Thread: any.
+/// Does: closes the loop: it refuses later work. Its current run, or else its next run, runs or drops outstanding work as `policy` says, and then
+/// returns. An invalid policy stops the process. Thread: any.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy);
 
 /// Does: prepares `activation` for one run of `loop`. Thread: any, before it is shared.

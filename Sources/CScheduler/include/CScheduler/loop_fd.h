@@ -1,8 +1,9 @@
 // Descriptors that a loop waits for, and a loop's own descriptor, for which another loop can wait.
 // Depends on: loop.h.
 //
-// A loop calls a handler when a descriptor can be read or written. Another loop, the host (GLib's, libuv's, Dispatch, poll), can also drive a loop.
-// The host waits for csched_loop_fd's descriptor, and calls csched_loop_run_ready when it is readable. Other loops have no descriptor.
+// A loop calls a source's handler when the source's descriptor can be read or written. A host, which is another library's loop (GLib, libuv,
+// Dispatch, poll), can drive a loop: the host waits for csched_loop_fd's descriptor, and calls csched_loop_run_ready when that is readable. A loop
+// without a host has no such descriptor.
 #ifndef CSCHED_LOOP_FD_H
 #define CSCHED_LOOP_FD_H
 
@@ -29,9 +30,9 @@ struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
   int fd;
-  unsigned events, ready;     // what to wait for; what is ready and not yet passed to the handler
-  uint32_t serial, is_silent; // number of its addition, to detect stale events; 1 after csched_loop_silence_fd_
-  struct csched_fds *owner;   // the loop's sources while added, otherwise NULL
+  unsigned events, ready;     // events to wait for; events that are ready and not yet passed to the handler
+  uint32_t serial, is_silent; // number of the addition, to detect stale events; 1 after csched_loop_silence_fd_
+  struct csched_fds *owner;   // while added: the list of the loop's sources; otherwise NULL
   struct {                    // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
@@ -40,7 +41,7 @@ struct csched_fd_source {
 };
 
 /// Does: prepares `source` to be added. The loop calls `handler` with the ready events: READ, WRITE or both. Spurious calls are possible, so `fd`
-/// should be non-blocking. If the handler runs the loop, the loop may call it again inside itself. Requires: the source is not added to a loop.
+/// should be non-blocking. If the handler runs the loop, that run may call it again. Requires: the source is not added to a loop.
 CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsigned events,
                                          void (*handler)(csched_fd_source *source, unsigned events), void *context) {
   CSCHED_NEEDS_ABI();
@@ -71,7 +72,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 /// descriptor was closed before: the source is removed nevertheless. Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: removes the source's descriptor from the system's set at once. The descriptor can then be closed, or added to another loop. A handler call
+/// Does: removes the source's descriptor from the system's set (epoll) at once, so that it can be closed, or added to another loop. A handler call
 /// that starts at that moment may still run; the caller must prevent that. The loop's thread must still call csched_loop_remove_fd. If this call
 /// precedes csched_loop_add_fd, csched_loop_add_fd returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after
 /// a close of the loop it does nothing. Private.
@@ -79,11 +80,11 @@ void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source);
 
 /// Does: stores the loop's descriptor in `*fd`, for a host that drives the loop; the first call creates it. The descriptor is readable while the loop
 /// has something to do: a job, a due timer, a ready source, a csched_loop_end_run that has not ended a run yet, a new close. The host then calls
-/// csched_loop_run_ready. csched_loop_run_until(loop, 0) then runs no job: it only completes a csched_loop_end_run (CSCHED_RUN_ENDED) or a close
-/// (CSCHED_RUN_CLOSED). Other runs remain possible. The host must only wait for the descriptor, level-triggered, not edge-triggered. Without work
-/// there are no wakeups. The loop owns the descriptor. A child of fork has one of the same number for its own loop. If it gets none, because
-/// descriptors are short, this function's result or a message reports that at the first use. Returns: 0; an errno value (EMFILE …) if the system has
-/// no descriptor left. Thread: the loop's.
+/// csched_loop_run_ready. After that, csched_loop_run_until(loop, 0) runs no job: it only completes a csched_loop_end_run (it returns
+/// CSCHED_RUN_ENDED) or a close (CSCHED_RUN_CLOSED). Other runs of the loop remain possible. The host must only wait for the descriptor,
+/// level-triggered, not edge-triggered. Without work there are no wakeups. The loop owns the descriptor. In a child of fork, the same number is a new
+/// descriptor, of the child's loop. If the child gets none, because descriptors are short, this function's result or a message reports that at the
+/// first use. Returns: 0; an errno value (EMFILE …) if the system has no descriptor left. Thread: the loop's.
 int csched_loop_fd(csched_loop *loop, int *fd);
 
 /// Does: csched_loop_detach separates the loop from its thread; csched_loop_attach binds it to the calling thread. Use them for a host whose threads

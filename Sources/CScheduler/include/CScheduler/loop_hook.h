@@ -24,7 +24,7 @@ struct csched_loop_hook {
   void (*after_wake)(csched_loop_hook *hook);
   void (*dropped)(csched_loop_hook *hook, int error);
   void *context;
-  struct csched_hooks *owner_; // the loop's hooks while added, otherwise NULL
+  struct csched_hooks *owner_; // while added: the list of the loop's hooks; otherwise NULL
   struct {                     // libbsd's TAILQ_ENTRY
     csched_loop_hook *tqe_next, **tqe_prev;
   } node_;

@@ -16,10 +16,10 @@ csched_loop *csched_main_loop(void);
 /// main loop. If the loop belonged to another thread in the parent, the child's loop has none of its work. Thread: any.
 bool csched_is_main_thread(void);
 
-/// Does: records that a host drives the main loop and is notified of submissions. A child of fork clears this record. Thread: any. Private.
+/// Does: records that a host drives the main loop and must be notified of submissions. A child of fork clears this. Thread: any. Private.
 void csched_main_loop_set_hosted_(void);
 
-/// Does: makes csched_shutdown fail from now on, because all tasks of a Swift program run on this library. Thread: any. Private.
+/// Does: forbids csched_shutdown: a later call stops the process. Called if all tasks of a Swift program run on this library. Thread: any. Private.
 void csched_main_loop_keep_(void);
 
 /// Returns: whether csched_main_loop_keep_ was called. Thread: any. Private.
@@ -28,8 +28,8 @@ bool csched_main_loop_is_kept_(void);
 /// Returns: whether csched_main_loop_set_hosted_ was called in this process. Thread: any. Private.
 bool csched_main_loop_is_hosted_(void);
 
-/// Does: closes the main loop permanently. On the loop's thread it also runs or drops outstanding work, as `policy` says, and frees the loop's
-/// memory. It may be called again. Thread: any, outside jobs. Private.
+/// Does: for csched_shutdown: closes the main loop permanently. On the loop's thread it also runs or drops outstanding work, as `policy` says, and
+/// frees the loop's memory. It may be called again. Thread: any, outside jobs. Private.
 void csched_main_loop_end_(csched_stop_policy policy);
 
 CSCHED_END_DECLS

@@ -23,8 +23,8 @@ typedef struct csched_pool csched_pool;
 typedef enum csched_priority {
   CSCHED_PRIORITY_HIGH,
   CSCHED_PRIORITY_DEFAULT,
-  CSCHED_PRIORITY_LOW,        ///< runs at nice 5, if the thread may lower its nice value again: csched_pool_has_nice
-  CSCHED_PRIORITY_BACKGROUND, ///< runs at nice 10, under the condition of LOW
+  CSCHED_PRIORITY_LOW,        ///< runs at nice 5, if a thread may lower its nice value afterwards: csched_pool_has_nice
+  CSCHED_PRIORITY_BACKGROUND, ///< runs at nice 10, under the same condition
 } csched_priority;
 
 /// How to create a pool. All zero is the default.
@@ -33,7 +33,7 @@ typedef struct csched_pool_options {
   /// How many workers run jobs at a time. 0: one for each processor that this process may use, which the pool reads from system files (quotas): pass
   /// a number where reading them is forbidden.
   size_t workers;
-  /// Limit of worker threads, blocked ones included. 0: `workers` + 64. If all block, the pool prints one message, if the limit is above `workers`.
+  /// The limit of worker threads, blocked ones included. 0: `workers` + 64. If all block at a limit above `workers`, the pool prints one message.
   size_t most_threads;
   size_t stack_size;     ///< bytes for each thread; 0: the system's default; see thread.h
   csched_time idle_exit; ///< nanoseconds after which an idle worker ends; one worker stays; 0: 10 s
@@ -47,9 +47,9 @@ int csched_pool_create(csched_pool **pool, const csched_pool_options *options);
 /// Returns: the target of this priority, to submit to (target.h). Valid as long as the pool. Thread: any.
 csched_target *csched_pool_target(csched_pool *pool, csched_priority priority);
 
-/// Does: submits `count` jobs in this order; the pool accepts all of them or none. It wakes as many workers as there is work for; single submissions
-/// do not. Returns: 0; ECANCELED when the pool accepts no more work, after all jobs were dropped and released. Requires: the jobs are idle. Thread:
-/// any.
+/// Does: submits `count` jobs in the order of `jobs`; the pool accepts all of them or none. It wakes as many workers as there are jobs for; that many
+/// single submissions may wake fewer. Returns: 0; ECANCELED when the pool accepts no more work, after all jobs were dropped and released. Requires:
+/// the jobs are idle. Thread: any.
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count);
 
 /// Does: stops the pool: it refuses later work, runs or drops outstanding work as `policy` says (loop.h), and then its threads end. This does not
@@ -82,7 +82,7 @@ void csched_target_take_back(csched_target *target, csched_priority priority);
 typedef struct csched_fork {
   csched_job *job;
   csched_target *target;
-  uint32_t phase; // whether the job has ended, and whether csched_pool_wait sleeps for it: see fork_join.c
+  uint32_t phase; // whether the job has ended, and whether csched_pool_wait sleeps for it: values in fork_join.c
 } csched_fork;
 
 /// Does: offers `job` to other workers, at the current job's priority, while this thread continues. On a thread that is not a worker, or when too
@@ -104,7 +104,7 @@ size_t csched_pool_worker_count(const csched_pool *pool);
 /// Returns: how many worker threads exist now, idle and blocked ones included. For tests and diagnostics. Thread: any.
 size_t csched_pool_thread_count(const csched_pool *pool);
 
-/// Returns: the pool's delivery worker, which delivers due timers to their targets, because a timer thread must not. Private.
+/// Returns: the pool's delivery worker, which delivers due timers to targets whose `deliver` may block, in place of a timer thread. Private.
 struct csched_delivery *csched_pool_delivery_(csched_pool *pool);
 
 /// Returns: how many threads the pool has, including the monitor thread. Thread: any. Private.

@@ -13,7 +13,7 @@ CSCHED_BEGIN_DECLS
 /// The recursive lock. Do not move it while any thread uses it. It may be freed as soon as no thread is going to use it.
 typedef struct csched_rlock {
   csched_lock lock;
-  uint32_t again; ///< how often its owner has locked it, without the first time
+  uint32_t again; ///< private: how often the owner has locked it, without the first time
 } csched_rlock;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_rlock) == 8, "a recursive lock is 8 bytes");

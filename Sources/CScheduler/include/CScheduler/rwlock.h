@@ -24,7 +24,7 @@ CSCHED_BEGIN_DECLS
 /// may free it only when no call on it is in progress.
 typedef struct csched_rwlock {
   csched_lock writer; ///< private: held by a writer
-  uint32_t word;      ///< private: the readers
+  uint32_t word;      ///< private: the count of readers, and whether a writer writes or waits for them
 } csched_rwlock;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_rwlock) == 8, "a read-write lock is 8 bytes");

@@ -15,7 +15,7 @@ CSCHED_BEGIN_DECLS
 /// The semaphore. Do not move it while any thread uses it. It may be freed as soon as no thread waits or is going to use it. The thread that got the
 /// final unit may free it: a signal does not access the semaphore after it has released its units.
 typedef struct csched_semaphore {
-  uint32_t word; ///< private: the free units, or that threads wait
+  uint32_t word; ///< private: the number of free units, or a flag that threads wait
 } csched_semaphore;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_semaphore) == 4, "a semaphore is 4 bytes");
@@ -33,8 +33,8 @@ void csched_semaphore_wait(csched_semaphore *semaphore);
 /// Does: acquires a unit if one is free. Returns: whether it did. Thread: any; it never waits.
 bool csched_semaphore_trywait(csched_semaphore *semaphore);
 
-/// Does: as csched_semaphore_wait, until `deadline` (nanoseconds of csched_now) at most. A past deadline is a trywait. Returns: whether it did.
-/// Thread: any; it blocks.
+/// Does: as csched_semaphore_wait, until `deadline` (nanoseconds of csched_now) at most. A past deadline is a trywait. Returns: whether it acquired a
+/// unit. Thread: any; it blocks.
 bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadline);
 
 /// Does: releases `units`, to waiters first. A thread that gets a unit sees what the caller wrote before. More free units than CSCHED_SEMAPHORE_MOST

@@ -20,13 +20,14 @@ typedef struct csched_serial csched_serial;
 /// Does: creates a queue on `base`. Returns: 0 or ENOMEM. Requires: `base` outlives the queue and the work that is submitted to it. Thread: any.
 int csched_serial_create(csched_serial **serial, csched_target *base);
 
-/// Does: sets the owner of the queue's target. The queue calls `retain(owner)` when it gets work, and `release(owner)` when it has no more work. So
+/// Does: makes the queue retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more. So
 /// the owner may destroy the queue when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release` are
 /// called on any thread, and must not use the queue.
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
-/// Does: registers `closed`, which the queue calls once with its owner, when its base accepts no more work. By then all jobs of the queue were
-/// dropped, and none runs; later submissions are refused. Thread: any, before anything is submitted; `closed` is called on any thread. Private.
+/// Does: registers `closed`. The queue calls it once, with the owner of csched_serial_own, when the queue's base accepts no more work. By then all
+/// its jobs were dropped, and none runs; later submissions are refused. Thread: any, before anything is submitted; `closed` is called on any thread.
+/// Private.
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner));
 
 /// Does: releases the handle. Submitted jobs still run; a suspended queue is resumed for them. Requires: each timer that was submitted to the queue
@@ -44,7 +45,7 @@ CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) {
 /// thread, unless the queue's base is a loop of another thread. While the caller waits for a queue on a pool, it donates its priority to the queue
 /// (pool.h). Returns: 0, also when `body` was unwound on another thread that ran it. ECANCELED, without a call, when the queue's base was stopped or
 /// closed. EDEADLK, without a call, when the wait would never end: the caller is a job of the queue, is on the loop thread that runs the queue, or
-/// its wait would close a cycle of such waits over any queues and threads. Thread: any; it blocks.
+/// its wait would close a cycle of waits of threads for queues. Thread: any; it blocks.
 int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void *context, csched_scope *scope);
 CSCHED_INLINE int csched_serial_sync(csched_serial *serial, void (*body)(void *context), void *context) {
   CSCHED_NEEDS_ABI();

@@ -21,11 +21,11 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_signal_source csched_signal_source;
 
 /// A signal that a loop waits for. While the source is added, the library's signal handler replaces the signal's default action (SIGTERM: ends the
-/// process). On any thread, it counts the signal and wakes the loop, which calls `handler`. Interrupted system calls are restarted where possible
-/// (SA_RESTART).
+/// process). The signal handler counts the signal, on any thread, and wakes the loop, which calls `handler`. Interrupted system calls are restarted
+/// where possible (SA_RESTART).
 ///
-/// Signal masks are not changed, and no thread has to block the signal. If all threads block it, it stays pending. (A signalfd would need all threads
-/// to block it, also those of other libraries, and children would inherit that mask after exec. exec resets a handler.)
+/// Signal masks are not changed, and no thread has to block the signal. If all threads block it, it stays pending. (Rejected: a signalfd. All threads
+/// would have to block the signal, also those of other libraries, and child processes would keep that mask after exec. exec resets a handler.)
 struct csched_signal_source {
   csched_fd_source fd; ///< private
   void (*handler)(csched_signal_source *source, uint32_t count);
@@ -34,8 +34,8 @@ struct csched_signal_source {
   int signal;
 };
 
-/// Does: makes `source` ready to be added. `handler` gets in `count` how often `signal` arrived since the previous call; the system merges pending
-/// signals. Requires: `source` is not added to a loop.
+/// Does: makes `source` ready to be added. `count` tells `handler` how often `signal` arrived since the handler's previous call; the system merges
+/// pending signals. Requires: `source` is not added to a loop.
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context);
 
@@ -50,8 +50,8 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source);
 /// meanwhile. Returns: 0; ENOENT when `source` is not added to this loop.
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source);
 
-/// Does: as csched_loop_silence_fd_, and releases the signal at once, so that another loop may add a source for it. Requires, thread: as
-/// csched_loop_silence_fd_. Private.
+/// Does: as csched_loop_silence_fd_; restores the signal's previous action at once, so that another loop may add a source for it. Requires, thread:
+/// as csched_loop_silence_fd_. Private.
 void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source);
 
 // MARK: children
@@ -80,8 +80,9 @@ void csched_child_source_init(csched_child_source *source, int pid,
                               void (*handler)(csched_child_source *source, csched_child_end end, int status),
                               void *context);
 
-/// Does: adds `source`: the loop waits for the end of the process, by its pidfd, so a reused pid is harmless. Returns: 0; ESRCH when there is no such
-/// process; EINVAL; EEXIST; ECANCELED; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source` stays valid until its handler is called, or it is removed.
+/// Does: adds `source`: the loop waits for the end of the process, by its pidfd, so a later process with the same pid is harmless. Returns: 0; ESRCH
+/// when there is no such process; EINVAL; EEXIST; ECANCELED; EMFILE, ENFILE, ENOMEM; ENOTSUP. Requires: `source` stays valid until its handler is
+/// called, or it is removed.
 int csched_loop_add_child(csched_loop *loop, csched_child_source *source);
 
 /// Does: removes the source. The caller must then reap the child. Returns: 0; ENOENT when the source is not added to this loop.
@@ -97,7 +98,7 @@ typedef enum csched_file_changes {
   CSCHED_FILE_DELETED = 8,    ///< in the directory, an entry was deleted or moved away; `name` NULL: `path` itself
   CSCHED_FILE_MOVED = 16,     ///< the file itself was moved
   CSCHED_FILE_WRITTEN = 32,   ///< a descriptor that was open for writing was closed
-  CSCHED_FILE_LOST = 64,      ///< always reported: the system lost changes; read the state again
+  CSCHED_FILE_LOST = 64,      ///< always reported: the system lost changes; read the file or directory again
   CSCHED_FILE_GONE = 128,     ///< always reported, finally: the file was deleted or unmounted; remove the source
 } csched_file_changes;
 
@@ -114,8 +115,8 @@ struct csched_file_source {
   int lost; ///< private: errno value if a child of fork could not reopen the file, otherwise 0
 };
 
-/// Does: makes `source` ready to be added. `handler` gets the changes one by one. `name` is the directory entry's name, valid during the call; NULL
-/// for `path` itself. Requires: `source` is not added to a loop; `path` stays valid until `source` is removed.
+/// Does: makes `source` ready to be added. `changes`: what to report. `handler` gets the changes one by one. `name` is the directory entry's name,
+/// valid during the call; NULL for `path` itself. Requires: `source` is not added to a loop; `path` stays valid until `source` is removed.
 void csched_file_source_init(csched_file_source *source, const char *path, unsigned changes,
                              void (*handler)(csched_file_source *source, unsigned changes, const char *name),
                              void *context);

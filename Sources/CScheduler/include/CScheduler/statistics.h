@@ -16,11 +16,11 @@ typedef struct csched_span_statistics {
 typedef struct csched_statistics {
   uint64_t submitted;              ///< jobs, including delayed ones; a repeating task counts once for each call
   uint64_t run;                    ///< jobs that ran to their end
-  uint64_t cancelled, dropped;     ///< jobs that did not run: by a cancel, or by the target
+  uint64_t cancelled, dropped;     ///< jobs that did not run: because of a cancel; because the target dropped them
   uint64_t waiting;                ///< jobs that are submitted and not started now, delayed ones included
   uint64_t wakes;                  ///< submissions that had to wake a thread
-  uint64_t steals;                 ///< jobs that its jobs forked (csched_pool_fork) and another thread ran
-  uint64_t system_calls;           ///< calls to sleep or wake, by its jobs and by submissions to it
+  uint64_t steals;                 ///< jobs that the target's jobs forked (csched_pool_fork) and another thread ran
+  uint64_t system_calls;           ///< system calls to sleep or wake, in the target's jobs and in submissions to it
   csched_span_statistics latency;  ///< from a job's submission or deadline to its start
   csched_span_statistics run_time; ///< from a job's start to its end
 } csched_statistics;

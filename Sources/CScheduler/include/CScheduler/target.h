@@ -4,10 +4,10 @@
 // Each scheduler has a target (csched_loop_target …), and all work is submitted through it. A target defines how work is delivered. A serial queue
 // runs its jobs on another target, its base: any target, even a serial queue, or one that you write.
 //
-// A pool's target is one priority of the pool; it runs jobs in parallel, in no order. All other targets run one job at a time, in the order described
-// here. A queue uses its base's clock, and is lock-free if its base is. Virtual time ignores leeways.
+// A pool's target is one priority of the pool; it runs jobs in parallel, in no order. A limit (limit.h) may run several jobs, too. All other targets
+// run one job at a time, in this order. A queue uses its base's clock, and is lock-free if its base is. Virtual time ignores leeways.
 //
-// These words end a scheduler:
+// The functions that end a scheduler are named by these words:
 // - end_run (loop, activation, virtual time) ends one run. Waiting work remains for the next run.
 // - close (loop, virtual time) refuses later work, and runs or drops outstanding work, as its policy says (loop.h). Virtual time drops it. A close
 //   does not wait. It may be called again: DROP after RUN drops the remaining work; RUN after DROP changes nothing.
@@ -27,47 +27,48 @@ CSCHED_BEGIN_DECLS
 typedef struct csched_target csched_target;
 struct csched_text;
 
-/// How work is delivered. One constant table serves all targets of a kind. Each delivered job is already marked as submitted. The target must end it
-/// by exactly one call of csched_target_perform or csched_target_discard. The library may deliver smaller objects as jobs: access no field but
-/// `next`.
+/// The functions of a kind of target; one constant table serves all targets of the kind. The library calls them, with jobs that are already marked as
+/// submitted. The target must end each delivered job by exactly one call of csched_target_perform or csched_target_discard. The library may deliver
+/// smaller objects as jobs: access no field but `next`.
 typedef struct csched_target_type {
   /// Does: accepts `job`, to perform it after jobs that the same thread delivered before (unless the target is concurrent). Returns: 0; ECANCELED
-  /// when the target accepts no more work, after csched_target_discard(job). Thread: any except a timer thread, so it may run the job at once, and
-  /// block. Due timers of one target are delivered one after the other, in order: by a pool's worker if they wait in the pool, by a worker of the
-  /// clocks' own pool if they use another clock (clock.h).
+  /// when the target accepts no more work, after csched_target_discard(job). Thread: any except a timer thread. So it may run the job at once, and it
+  /// may block. Due timers of one target are delivered one after the other, in order: by a pool's worker if they wait in that pool, by a worker of
+  /// the library's pool for other clocks if they wait for another clock (clock.h).
   int (*deliver)(csched_target *target, csched_job *job);
   /// Does: arranges that `timer` is delivered to `timer->target` at `deadline`, or at most `leeway` later. Returns, thread: as `deliver`.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
   /// Returns: the target's base, or NULL. A NULL function: the target has no base.
   csched_target *(*base)(const csched_target *target);
-  /// Does: lets the calling thread run one piece of work as the target, until `leave`, if the target accepts work and this breaks neither its order
-  /// nor its binding to a thread. Returns: whether the thread may. NULL: never. Thread: any; it does not wait.
+  /// Does: lets the calling thread run one piece of work as if the target ran it, until `leave`. Returns: whether the thread may: the target accepts
+  /// work, and neither its order nor its binding to a thread would be broken. NULL: never. Thread: any; it does not wait.
   bool (*enter)(csched_target *target);
   void (*leave)(csched_target *target);
   /// Returns: whether the target runs its work on the calling thread only, so that waiting for it here would never end. NULL: no.
   bool (*is_bound_here)(const csched_target *target);
   /// Returns: whether the target accepts no more work. NULL: only the result of `deliver` shows it. Thread: any.
   bool (*is_closed)(const csched_target *target);
-  /// Returns: whether the submitted `job` waits in this target. Called in a child of fork: a thread of the parent may have been in `deliver` with
-  /// this job. NULL: the job waits here.
+  /// Called in a child of fork: a thread of the parent may have been in `deliver` with the submitted `job`. Returns: whether `job` waits in this
+  /// target. NULL: it does.
   bool (*has)(const csched_target *target, const csched_job *job);
   /// Returns: the current time of the clock that `deliver_at` uses. NULL: the clock of the base; without a base, csched_now.
   csched_time (*now)(const csched_target *target);
-  /// Private. Does: for a queue on this base: counts a job that is about to run (`change` 1), or uncounts it (-1). Returns: whether it may run.
-  bool (*turn_)(csched_target *target, int change);
-  /// Private. Does: waits until a sync on the queue `waited` has ended (`*ended`), and runs due work that no other thread runs. NULL: the caller only
-  /// sleeps.
-  void (*await_)(csched_target *target, csched_target *waited, uint32_t *ended);
+  /// Private, for virtual time as the base of a queue. Does: counts a job of the queue that is about to run (`change` 1), for csched_virtual_step and
+  /// `turn_limit`, or undoes that (-1). Returns: whether the job may run. NULL: queues on this target need not count.
+  bool (*count_job_)(csched_target *target, int change);
+  /// Private, for the base of a queue. Does: waits until a sync on the queue `waited` has ended (`*ended` says so). Meanwhile it runs the target's
+  /// due work, if no other thread runs it. NULL: the waiting thread only sleeps.
+  void (*await_sync_)(csched_target *target, csched_target *waited, uint32_t *ended);
   /// Private. Does: donates `priority` to the target's work (`change` 1), or ends the donation (-1). Returns: whether `priority` is higher than the
   /// target's own. NULL: no donation.
-  bool (*lend_)(csched_target *target, int priority, int change);
+  bool (*donate_)(csched_target *target, int priority, int change);
   /// Private. Returns: where this thread stores whether the current job has a follow-up, a job to run right after it
   /// (csched_target_submit_follow_up_). NULL, or a NULL function: the target runs no follow-ups.
   uint32_t *(*follow_up_)(const csched_target *target);
   /// Private. Does: appends the target's kind and state to `text`. NULL: nothing. Thread: any, while other threads use the target.
   void (*describe_)(const csched_target *target, struct csched_text *text);
-  bool passes_on_;     ///< Private: `deliver` is the library's: it only enqueues the job.
-  bool is_concurrent_; ///< Private: it has a base, and may run several jobs at a time.
+  bool only_enqueues_; ///< Private: `deliver` is the library's, and only enqueues the job: it runs no user code.
+  bool is_concurrent_; ///< Private: the target has a base, and may run several jobs at a time.
 } csched_target_type;
 
 /// A target; it is the first member of each scheduler. Do not move it: its address is its identity.
@@ -77,7 +78,7 @@ struct csched_target {
   csched_target *waits_for; ///< private: the target that this target's owning thread waits for
 };
 
-/// The state of one csched_target_enter or csched_serial_try_enter, in memory of the caller. Its fields are private.
+/// The state of one csched_target_enter or csched_serial_try_enter; it is in the caller's memory. Its fields are private.
 typedef csched_scope csched_target_inside;
 
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
@@ -98,13 +99,13 @@ csched_time csched_target_now(const csched_target *target);
 /// timer's job is idle; a target that you wrote stays valid until the timer's release.
 int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
 
-/// Returns: the target of the innermost job that runs on this thread; NULL outside all jobs. Thread: any.
+/// Returns: the target of the innermost job (or csched_target_enter) on this thread's stack; NULL outside all jobs. Thread: any.
 csched_target *csched_target_current(void);
 
 /// Returns: whether a job of `target`, or of a queue on it, is on this thread's stack. Thread: any.
 bool csched_target_is_inside(const csched_target *target);
 
-// For authors of targets.
+// For targets that you write: the functions that `deliver`, and the threads of such a target, call.
 
 /// Does: runs `job` with `target` as the current target, unless the job was cancelled. Thread: the thread on which the target runs its work.
 void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope);
@@ -119,7 +120,7 @@ CSCHED_INLINE void csched_target_perform(csched_target *target, csched_job *job)
 void csched_target_enter(csched_target_inside *inside, csched_target *target);
 void csched_target_leave(const csched_target_inside *inside);
 
-/// Does: drops `job`, unless it was cancelled. Thread: any.
+/// Does: ends a delivered `job` without a run: calls its `drop`, unless it was cancelled, and its `release`. Thread: any.
 void csched_target_discard(csched_job *job);
 
 CSCHED_END_DECLS

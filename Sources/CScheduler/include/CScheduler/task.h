@@ -26,7 +26,7 @@ CSCHED_BEGIN_DECLS
 /// A function that was scheduled. All zero is a task that is over. Its fields are private.
 typedef struct csched_task {
   csched_job *job;
-  uint64_t life; // the generation of `job`, whose memory is reused
+  uint64_t life; // generation number of this use of `job`, whose memory is reused
 } csched_task;
 
 /// Does: has `target` call `function(context)`, after all work that the same thread submitted to `target` before. Returns: the task, to cancel it.
@@ -78,11 +78,11 @@ typedef struct csched_timing {
   csched_time jitter;
 } csched_timing;
 
-/// Returns: when the next call is due, without its jitter; a time in the past means at once; CSCHED_FOREVER on overflow, and if `previous` is
+/// Returns: when the next call is due, without its jitter; a time in the past means at once. CSCHED_FOREVER on overflow, and if `previous` is
 /// CSCHED_FOREVER. `previous` is when the previous call was due; `begun` and `ended` are when it started and ended. Thread: any.
 csched_time csched_timing_next(const csched_timing *timing, csched_time previous, csched_time begun, csched_time ended);
 
-/// Returns: `due` plus a random time up to `jitter`; `who` distinguishes callers that ask at the same time. Thread: any. Private.
+/// Returns: `due` plus a random time up to `jitter`, or CSCHED_FOREVER on overflow. The address `who` makes results differ. Thread: any. Private.
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who);
 
 /// Does: has `target` call `function(context)` as `timing` says, until the task is cancelled or the target accepts no more work. Calls never overlap.
@@ -105,8 +105,8 @@ csched_cancel_result csched_task_cancel_and_wait(csched_task task);
 /// Returns: whether the task has run to its end or will never run, and its `drop` has returned. If so, the caller sees their writes. Thread: any.
 bool csched_task_is_over(csched_task task);
 
-/// Does: returns memory of finished tasks to the system, in whole pages, including this thread's cache for its next tasks. It takes about 10 ns for
-/// each task that fits into this memory. Other threads that create tasks may wait meanwhile. Task values stay valid. Thread: any.
+/// Does: returns memory of finished tasks to the system, in whole pages, including the memory that this thread keeps for its next tasks. It takes
+/// about 10 ns for each task that fits into this memory. Other threads that create tasks may wait meanwhile. Task values stay valid. Thread: any.
 void csched_trim(void);
 
 CSCHED_END_DECLS

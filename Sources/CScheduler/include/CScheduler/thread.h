@@ -17,7 +17,7 @@ typedef struct csched_thread csched_thread;
 
 /// How the system schedules the thread.
 typedef enum csched_thread_policy {
-  CSCHED_POLICY_DEFAULT, ///< as the thread that starts it
+  CSCHED_POLICY_DEFAULT, ///< that of the thread that calls csched_thread_start
   CSCHED_POLICY_NICE,    ///< `priority` is its nice value, from -20 to 19
   CSCHED_POLICY_FIFO,    ///< real time: `priority` is 1 to 99 on Linux; precedes non-real-time threads until it sleeps
   CSCHED_POLICY_ROUND_ROBIN, ///< as FIFO, but alternates with threads of equal priority
@@ -34,8 +34,8 @@ typedef struct csched_thread_options {
   const unsigned
       *processors; ///< those that the thread may run on: numbers from 0, as in system tools; read during the start
   size_t processor_count;      ///< how many numbers; 0: the processors of the thread that starts it
-  csched_thread_policy policy; ///< what the thread starts inherits a nice value above 0, but not real time
-  int priority;                ///< as `policy` says
+  csched_thread_policy policy; ///< threads that it starts inherit a nice value above 0, but not real time
+  int priority;                ///< its meaning depends on `policy`
 } csched_thread_options;
 
 /// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value, with nothing allocated and
@@ -58,8 +58,8 @@ bool csched_thread_is_current(const csched_thread *thread);
 /// Returns: whether the thread was started in the parent process, before fork. Thread: any.
 bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does: stops the thread, without waiting: it refuses later work, runs or drops outstanding work (`policy`: loop.h), and ends. Thread: any, itself
-/// included.
+/// Does: stops the thread, without waiting: the thread refuses later work, runs or drops outstanding work (`policy`: loop.h), and ends. Thread: any,
+/// itself included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
 /// Does: waits until the thread has ended. Several threads may join, also after the thread has ended. Returns: 0; EDEADLK at once when the caller is

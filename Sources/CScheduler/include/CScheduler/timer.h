@@ -19,8 +19,8 @@ typedef struct csched_timer {
   csched_job job;
   csched_time deadline;
   csched_time leeway;
-  uint64_t order;               // of submissions with equal deadlines
-  csched_timers *owner;         // where the timer waits, otherwise NULL
+  uint64_t order;               // number that orders submissions with equal deadlines
+  csched_timers *owner;         // the timers in which this one waits, otherwise NULL
   struct csched_target *target; // the target that the timer is delivered to when due
   struct {
     union {
@@ -31,7 +31,7 @@ typedef struct csched_timer {
     };
     struct csched_timer *rbe_parent;
     int rbe_color;
-    uint32_t place; // which tree, list or wheel slot: see timer.c
+    uint32_t place; // which tree, list or wheel slot links the timer: values in timer.c
   } node;
 } csched_timer;
 

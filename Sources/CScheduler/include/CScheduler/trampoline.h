@@ -1,4 +1,4 @@
-// A trampoline: each thread's own queue, where the first job runs at once, and jobs submitted meanwhile run after it.
+// A trampoline: each thread's own queue, which runs the first job at once, and then the jobs that were submitted meanwhile.
 // Depends on: job.h.
 //
 // It turns recursion into iteration. In a chain of jobs that each submit the next one, stack and memory stay constant, and other work runs in
@@ -12,24 +12,24 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_trampoline csched_trampoline;
 
-/// The state of one csched_trampoline_push, which opens a nested queue; in the caller's memory. The fields are private.
+/// The state of one csched_trampoline_push, which opens a nested queue; it is in the caller's memory. The fields are private.
 typedef struct csched_trampoline_frame {
-  csched_job **outer_start;
-  bool was_active;
+  csched_job **outer_start; // where the enclosing frame's jobs start
+  bool was_active;          // whether the trampoline was active before the push
 } csched_trampoline_frame;
 
-/// The state of one csched_trampoline_set_aside, in the caller's memory. The fields are private.
+/// The state of one csched_trampoline_set_aside; it is in the caller's memory. The fields are private.
 typedef struct csched_trampoline_aside {
-  csched_job **start, **base;
-  bool was_active;
+  csched_job **start, **base; // of the trampoline, for csched_trampoline_put_back
+  bool was_active;            // false: nothing was set aside
 } csched_trampoline_aside;
 
 /// This thread's trampoline while it is active, otherwise NULL. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
 
-bool csched_trampoline_is_open_(void);
+bool csched_trampoline_is_open_(void);          ///< returns: whether no unwind has closed the active trampoline
 bool csched_trampoline_queue_(csched_job *job); ///< returns: false if not enqueued: an unwind closed the trampoline
-void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope);
+void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope); ///< runs `job` now, then the queued jobs
 void csched_trampoline_leave_(csched_scope *scope);
 
 /// Returns: whether no trampoline is active on this thread, so that the next job would run at once. Thread: any.
@@ -47,7 +47,7 @@ CSCHED_INLINE void csched_trampoline_run(csched_job *job) {
   if (csched_trampoline_active_ == NULL || !csched_trampoline_queue_(job)) {
     CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
     csched_trampoline_run_outermost_(job, &scope);
-    scope.frame = NULL;
+    scope.frame = NULL; // no exception: the clean-up has nothing to end
   }
 }
 
@@ -65,8 +65,8 @@ CSCHED_INLINE void csched_trampoline_leave(void) {
   scope.frame = NULL;
 }
 
-/// Does: pushes a frame, an empty nested queue. A blocking wait inside a job can then run jobs that are submitted meanwhile, but no earlier jobs.
-/// Requires: `frame` stays valid until the pop. Thread: any.
+/// Does: pushes a frame, an empty nested queue, on this thread's trampoline. A blocking wait inside a job can then run the jobs that are submitted
+/// during the wait (csched_trampoline_drain), but no earlier jobs. Requires: `frame` stays valid until the pop. Thread: any.
 void csched_trampoline_push(csched_trampoline_frame *frame);
 
 /// Does: runs the jobs that wait in the top frame. Returns: how many ran. Thread: any.
@@ -84,7 +84,7 @@ void csched_trampoline_set_aside(csched_trampoline_aside *aside);
 /// trampoline. Thread: the thread that set it aside.
 void csched_trampoline_put_back(const csched_trampoline_aside *aside);
 
-/// Does: frees this thread's trampoline, unless it is active, and drops the jobs that an unwound job left in it. Thread: any. Private.
+/// Does: unless this thread's trampoline is active, frees it, and drops jobs that still wait in it after an unwind. Thread: any. Private.
 void csched_trampoline_end_(void);
 
 CSCHED_END_DECLS

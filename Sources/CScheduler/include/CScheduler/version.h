@@ -1,5 +1,5 @@
 // The library's version. The SONAME, cscheduler.pc, CMake's package and CHANGELOG.md follow this file.
-// Depends on: nothing of ours.
+// Depends on: no other header.
 //
 // Semantic versioning. A program runs with each later library of the same CSCHED_VERSION_ABI. That number is also in the SONAME (libcscheduler.so.1).
 // The inline functions of these headers depend on the layout of the library's structs and state words. So they refer to the symbol csched_abi_1,
@@ -21,7 +21,7 @@
 #define CSCHED_VERSION_STRING                                                                                          \
   CSCHED_TEXT(CSCHED_VERSION_MAJOR) "." CSCHED_TEXT(CSCHED_VERSION_MINOR) "." CSCHED_TEXT(CSCHED_VERSION_PATCH)
 
-// Private.
+// Private: join two tokens, or make text of a token; the argument's macros are expanded first.
 #define CSCHED_JOIN_(a, b) a##b
 #define CSCHED_JOIN(a, b)  CSCHED_JOIN_(a, b)
 #define CSCHED_TEXT_(a)    #a

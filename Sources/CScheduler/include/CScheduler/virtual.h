@@ -9,9 +9,10 @@
 // A csched_serial_sync waits if its queue, whose base is the virtual time, has work or is suspended. Until that sync ends, work due at the current
 // tick runs as soon as it is submitted: on the thread that drives, or if none drives, on a thread that waits in a sync.
 //
-// A drive is a call that moves the clock and runs work. One thread at a time drives. If a job or another thread then calls csched_virtual_advance,
-// _advance_to, _run, _run_all or _step, the call extends the current drive and returns at once. A C++ exception, longjmp or thread exit that unwinds
-// a drive ends it, and all requests that extended it. In a child of fork the drive continues; the job that was running does not run again there.
+// A drive is a call that moves the clock and runs due work. One thread at a time drives. If a job or another thread then calls
+// csched_virtual_advance, _advance_to, _run, _run_all or _step, the call extends the current drive and returns at once. A C++ exception, longjmp or
+// thread exit that unwinds a drive ends it, and all requests that extended it. In a child of fork the drive continues; the job that was running does
+// not run again there.
 #ifndef CSCHED_VIRTUAL_H
 #define CSCHED_VIRTUAL_H
 
@@ -45,7 +46,7 @@ csched_time csched_virtual_now(csched_virtual *timeline);
 /// that are not timers wait. Thread: any.
 size_t csched_virtual_pending(csched_virtual *timeline);
 
-/// What a drive does: see the functions below. Private.
+/// Which of the functions below a drive serves. Private.
 typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_ADVANCE,
   CSCHED_VIRTUAL_RUN,
@@ -53,7 +54,8 @@ typedef enum csched_virtual_request {
   CSCHED_VIRTUAL_STEP,
 } csched_virtual_request;
 
-/// Does: drives: `amount` is the goal (ADVANCE), the number of jobs (STEP), or unused. Returns: false when the drive exceeds `turn_limit`. Private.
+/// Does: serves `request`, or adds it to the current drive. `amount`: the goal's tick (ADVANCE), the number of jobs (STEP), otherwise unused.
+/// Returns: false when the drive exceeds `turn_limit`; csched_virtual_panic_ then stops the process. Private.
 bool csched_virtual_drive_(csched_virtual *timeline, csched_virtual_request request, csched_time amount,
                            csched_scope *scope);
 void csched_virtual_panic_(const csched_virtual *timeline, const char *function) CSCHED_NORETURN;
@@ -61,7 +63,7 @@ CSCHED_INLINE void csched_virtual_drive(csched_virtual *timeline, csched_virtual
                                         const char *function) {
   CSCHED_NEEDS_ABI();
   CSCHED_AT_END_OF_SCOPE(csched_scope_end_) csched_scope scope;
-  scope.frame = NULL; // in case no job starts here
+  scope.frame = NULL; // the clean-up has nothing to end if no job starts here
   if (!csched_virtual_drive_(timeline, request, amount, &scope)) csched_virtual_panic_(timeline, function);
   scope.frame = NULL;
 }
@@ -97,7 +99,7 @@ CSCHED_INLINE void csched_virtual_step(csched_virtual *timeline, csched_time cou
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_STEP, count, "csched_virtual_step");
 }
 
-/// Does: ends the current drive, with the requests that extended it, after the running job. Later drives are not affected. The clock stays. Thread:
+/// Does: ends the current drive, with the requests that extended it, after the running job. It does not affect later drives. The clock stays. Thread:
 /// any.
 void csched_virtual_end_run(csched_virtual *timeline);
 

@@ -7,9 +7,10 @@
 
 CSCHED_BEGIN_DECLS
 
+/// What a report is about.
 typedef enum csched_watched {
   CSCHED_WATCHED_RUN,  ///< a job runs too long, on `thread`
-  CSCHED_WATCHED_HEAD, ///< the next job of `target` has waited too long for its turn
+  CSCHED_WATCHED_HEAD, ///< the next job of `target` has waited too long for its start
   CSCHED_WATCHED_WAIT, ///< `thread` waits too long for `what`, in the library's `function`
   /// `thread` waits for `what` in `function`, in a cycle of threads: each waits for the next to unlock a lock, or to end a job, a sync or its loop
   CSCHED_WATCHED_DEADLOCK,
@@ -19,7 +20,7 @@ typedef enum csched_watched {
 typedef struct csched_watch_report {
   csched_watched kind;
   csched_time span;            ///< nanoseconds so far; of a deadlock: since the final wait closed the cycle
-  uint32_t thread;             ///< the system's number; 0 for HEAD
+  uint32_t thread;             ///< the system's number of the thread; 0 for HEAD
   const csched_target *target; ///< compare the address only: it may be freed; NULL for WAIT, and if unknown
   const char *target_name;     ///< kind, address and name of `target`; or ""
   uint64_t waiting;            ///< how many jobs wait on `target`

@@ -11,20 +11,20 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000 };
+enum { NANOSECONDS = 1000000000 }; // in a second
 
 csched_time csched_now(void) { return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); }
 
 // MARK: futex
 
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
-  csched_os_calls_();
+  csched_os_note_call_();
   int saved = errno, answer;
   if (deadline == CSCHED_FOREVER) {
     answer = os_sync_wait_on_address(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE);
   } else {
     csched_time now = csched_now();
-    if (now >= deadline) return CSCHED_FUTEX_TIMED_OUT;
+    if (now >= deadline) return CSCHED_FUTEX_TIMED_OUT; // the call below has a relative timeout
     answer = os_sync_wait_on_address_with_timeout(word, expected, sizeof *word, OS_SYNC_WAIT_ON_ADDRESS_NONE,
                                                   OS_CLOCK_MACH_ABSOLUTE_TIME, deadline - now);
   }
@@ -33,25 +33,25 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   switch (error) {
   case 0: return CSCHED_FUTEX_WOKEN; // or CHANGED: Darwin does not distinguish them
   case EINTR:
-  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was not resident; the caller tries again
+  case EFAULT: return CSCHED_FUTEX_INTERRUPTED; // EFAULT: the page was not resident; callers retry
   case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
   default: csched_os_abort_("Scheduler: futex wait: the kernel refused a valid request\n");
   }
 }
 
 void csched_futex_wake_(uint32_t *word, int count) {
-  csched_os_calls_();
+  csched_os_note_call_();
   int saved = errno;
   if (count == 1) os_sync_wake_by_address_any(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
-  else os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE);
-  errno = saved; // ENOENT: no thread slept
+  else os_sync_wake_by_address_all(word, sizeof *word, OS_SYNC_WAKE_BY_ADDRESS_NONE); // Darwin has no other counts
+  errno = saved; // an error means that no thread slept (ENOENT)
 }
 
-// MARK: fences. Darwin has no membarrier: both sides are full fences.
+// MARK: fences. Darwin has no membarrier, so the light and the heavy fence are full fences.
 
-uint32_t csched_has_membarrier_;
+uint32_t csched_has_membarrier_; // always 0
 
-bool csched_settle_fences_(void) { return false; }
+bool csched_fences_decide_(void) { return false; }
 void csched_fence_heavy_(void) { csched_fence_full(); }
 
 // MARK: processors and time
@@ -62,15 +62,15 @@ unsigned csched_cpu_count_(void) {
   return sysctlbyname("hw.activecpu", &count, &size, NULL, 0) == 0 && count > 0 ? (unsigned)count : 1;
 }
 
-uint32_t csched_processors_seen_;
+uint32_t csched_processors_seen_; // 0: unknown; 1: one processor; MANY: several
 
-void csched_processors_look_(void) {                      // no affinity: all processors
+void csched_processors_note_own_(void) {                  // no affinity: a thread may use all
   if (csched_load_relaxed(&csched_processors_seen_) == 0) // Speed only
     csched_store_relaxed(&csched_processors_seen_, csched_cpu_count_() > 1 ? (uint32_t)CSCHED_PROCESSORS_MANY_ : 1u);
 }
 
-bool csched_processors_look_again_(void) {
-  csched_processors_look_();
+bool csched_processors_recheck_(void) {
+  csched_processors_note_own_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
@@ -82,12 +82,12 @@ void csched_nap_(csched_time span) {
 // MARK: threads
 
 size_t csched_os_thread_least_stack_(void) { return PTHREAD_STACK_MIN; }
-void csched_os_thread_be_punctual_(void) {} // Darwin offers this to real-time threads only
+void csched_os_thread_drop_slack_(void) {} // Darwin wakes only real-time threads without delay
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
 
-void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) {
   *high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
   *low = *high - pthread_get_stacksize_np(pthread_self());
 }
@@ -101,7 +101,7 @@ bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(
 
 bool csched_os_thread_has_ended_(uint32_t id) {
   bool has_ended = !csched_os_thread_exists_(id);
-  csched_fence_full(); // after the check: the caller sees the ended thread's writes
+  csched_fence_full(); // the caller then sees the ended thread's writes
   return has_ended;
 }
 
@@ -110,7 +110,7 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   if (thread == NULL || pthread_getname_np(thread, name, size) != 0 || name[0] == 0) strlcpy(name, "?", size);
 }
 
-bool csched_os_thread_is_ready_(uint32_t id) { // unknown, so the pool counts the thread as blocked
+bool csched_os_thread_is_ready_(uint32_t id) { // false: unknown, so the pool counts the thread as blocked
   (void)id;
   return false;
 }
@@ -123,20 +123,20 @@ csched_time csched_os_thread_processor_time_(uint32_t id) {
          ((csched_time)info.user_time.microseconds + (csched_time)info.system_time.microseconds) * 1000;
 }
 
-bool csched_os_thread_has_nice_(int *nice) { // Darwin has one nice value per process
+bool csched_os_thread_has_nice_(int *nice) { // false: Darwin has one nice value per process, none per thread
   *nice = 0;
   return false;
 }
 
-bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; } // only "no change" is possible
+bool csched_os_thread_set_nice_(int nice, int base) { return nice == base; } // only no change is possible
 int csched_os_thread_nice_(void) { return 0; }
-void csched_os_thread_lift_(uint32_t thread) { (void)thread; }
+void csched_os_thread_lift_(uint32_t thread) { (void)thread; } // no nice value is ever raised
 bool csched_os_thread_is_lifted_(uint32_t thread) {
   (void)thread;
   return false;
 }
 
-int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
+int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   return (void)processors, (void)count, ENOTSUP;
 }
 
@@ -145,12 +145,11 @@ bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 
 // MARK: memory
 
-void csched_os_leaks_look_into_(void *memory, size_t size) {
-  (void)memory, (void)size;
-} // Darwin's leak tools search all memory
+// Not needed: Darwin's leak tools search all memory.
+void csched_os_leaks_register_(void *memory, size_t size) { (void)memory, (void)size; }
 
-// Maps the pages anew in place. Rejected: madvise, after which the pages may keep their content for a while.
-void csched_os_pages_empty_(void *pages, size_t size) {
+// Maps new zeroed pages in place of the old ones. Rejected: madvise, after which the pages may keep their content for a while.
+void csched_os_pages_discard_(void *pages, size_t size) {
   mmap(pages, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
 }
 

@@ -7,15 +7,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OWN = 1 }; // ident of the kqueue's timer
+enum { OWN = 1 }; // the ident by which the kqueue knows its timer
 
-static const uint64_t NANOSECONDS = 1000000000;
+static const uint64_t NANOSECONDS = 1000000000; // in a second
 
 csched_time csched_os_clock_now_(int clock) {
   if (clock == CSCHED_OS_BOOT) return clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW); // on Darwin it includes sleep
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  if (now.tv_sec < 0) return 0;
+  if (now.tv_sec < 0) return 0; // before 1970
   return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec;
 }
 
@@ -26,7 +26,7 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-// Darwin does not adjust a timer when its clock is set. So the wall clock's alarm is also readable after each setting; its user then sets it again.
+// Darwin does not adjust a timer when its clock is set. So an alarm of WALL also becomes readable when the clock is set; its user then sets it again.
 int csched_alarm_open_(csched_alarm *alarm, int clock) {
   int saved = errno, error = 0, token;
   *alarm = (csched_alarm){kqueue(), -1, clock};
@@ -48,7 +48,7 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// Does: reads all messages that the clock was set, so that `fd` is no longer readable for them.
+// Does: reads all notifications that the clock was set, so that `fd` is no longer readable for them.
 static void drain_changes(const csched_alarm *alarm) {
   struct kevent64_s event;
   struct timespec none = {0, 0};
@@ -60,10 +60,10 @@ static void drain_changes(const csched_alarm *alarm) {
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   int saved = errno;
   drain_changes(alarm);
-  change(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // ENOENT: no timer was set
+  change(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // fails with ENOENT if no timer was set
   if (deadline != CSCHED_FOREVER) {
     csched_time now = csched_os_clock_now_(alarm->clock);
-    int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
+    int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now); // ns
     unsigned notes = NOTE_NSECONDS | NOTE_CRITICAL | (alarm->clock == CSCHED_OS_BOOT ? NOTE_MACH_CONTINUOUS_TIME : 0);
     change(alarm->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes, span);
   }

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OWN = 1, BATCH = 64 }; // ident of the wake and of the alarm, which differ by filter; events of one wait
+enum { OWN = 1, BATCH = 64 }; // ident of the wake and of the alarm, which differ by filter; most events of one wait
 
 // Does: changes one filter of the kqueue. Returns: 0 or an errno value.
 static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data, uint64_t tag) {
@@ -15,9 +15,9 @@ static int change(int queue, uintptr_t ident, int filter, int flags, unsigned no
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-void csched_poller_refused_(const csched_poller *poller, int error) {
-  csched_os_refused_(poller->function, "kevent", error,
-                     "The descriptor is the library's: no other code may close or replace it.");
+void csched_poller_abort_refused_(const csched_poller *poller, int error) {
+  csched_os_abort_refused_(poller->function, "kevent", error,
+                           "The descriptor is the library's: no other code may close or replace it.");
 }
 
 int csched_poller_open_(csched_poller *poller, const char *function) {
@@ -36,10 +36,10 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-int csched_poller_renew_(csched_poller *poller) { // a child of fork inherits no kqueue
+int csched_poller_renew_(csched_poller *poller) { // a child of fork does not inherit the kqueue: `fd` may be closed
   csched_poller new;
   int saved = errno, error = csched_poller_open_(&new, poller->function);
-  if (error != 0 || new.fd == poller->fd) return error;
+  if (error != 0 || new.fd == poller->fd) return error; // equal: the number was free
   if (dup2(new.fd, poller->fd) < 0) error = errno;
   close(new.fd);
   poller->armed = CSCHED_FOREVER;
@@ -47,13 +47,13 @@ int csched_poller_renew_(csched_poller *poller) { // a child of fork inherits no
   return error;
 }
 
-// Not needed on Darwin: a kqueue drops a descriptor when it is closed, even if duplicates are open. So no event lacks a source.
-int csched_poller_open_again_(const csched_poller *poller, csched_poller *next) {
+// Not needed on Darwin: a kqueue drops a descriptor when it is closed, even if a copy of it is open. So each event has a source.
+int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   (void)poller, (void)next;
   return ENOTSUP;
 }
 void csched_poller_replace_(csched_poller *poller, csched_poller *next) { (void)poller, (void)next; }
-void csched_poller_check_(const csched_poller *poller) { (void)poller; }
+void csched_poller_require_intact_(const csched_poller *poller) { (void)poller; }
 
 int csched_poller_wake_(const csched_poller *poller) {
   int saved = errno, error = change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
@@ -61,7 +61,7 @@ int csched_poller_wake_(const csched_poller *poller) {
   return error;
 }
 
-void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
   if (deadline == poller->armed) return;
   int saved = errno;
   if (deadline == CSCHED_FOREVER) {
@@ -70,15 +70,15 @@ void csched_poller_arm_(csched_poller *poller, csched_time deadline) {
     csched_time now = csched_now();
     int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
     if (change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0) != 0)
-      csched_poller_refused_(poller, errno);
+      csched_poller_abort_refused_(poller, errno);
   }
   errno = saved;
   poller->armed = deadline;
 }
 
-// Does: sets one of the two filters, reading or writing, that a kqueue has for a descriptor.
-static int set_one(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
-                   uint64_t tag) {
+// Does: sets one of a descriptor's two filters, for reading or writing. `mask`: the filter's event, READ or WRITE. Returns: 0 or an errno value.
+static int set_filter(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
+                      uint64_t tag) {
   if (events & mask)
     return change(poller->fd, (uintptr_t)fd, filter, EV_ADD | (events & CSCHED_POLLER_EDGE ? EV_CLEAR : 0), 0, 0, tag);
   return before & mask ? change(poller->fd, (uintptr_t)fd, filter, EV_DELETE, 0, 0, tag) : 0;
@@ -87,11 +87,11 @@ static int set_one(csched_poller *poller, int fd, int filter, unsigned mask, uns
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   int saved = errno;
   if ((before ^ events) & CSCHED_POLLER_EDGE && before != 0 && events != 0)
-    csched_poller_set_(poller, fd, before, 0, 0); // EDGE changes: removes both filters first
-  int error = set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, before, events, tag);
-  int other = error != 0 ? error : set_one(poller, fd, EVFILT_WRITE, CSCHED_POLLER_WRITE, before, events, tag);
-  // The second filter failed: removes the first one.
-  if (error == 0 && other != 0 && before == 0) set_one(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, events, 0, tag);
+    csched_poller_set_(poller, fd, before, 0, 0); // EDGE changes: first removes both filters
+  int error = set_filter(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, before, events, tag);
+  int other = error != 0 ? error : set_filter(poller, fd, EVFILT_WRITE, CSCHED_POLLER_WRITE, before, events, tag);
+  // The second filter failed: removes the first one, so that an error leaves a new descriptor unwatched.
+  if (error == 0 && other != 0 && before == 0) set_filter(poller, fd, EVFILT_READ, CSCHED_POLLER_READ, events, 0, tag);
   errno = saved;
   return other;
 }
@@ -101,11 +101,11 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   struct kevent64_s found[BATCH];
   struct timespec none = {0, 0};
   if (most > BATCH) most = BATCH;
-  int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none);
-  if (all < 0 && errno != EINTR) csched_poller_refused_(poller, errno);
+  int all = kevent64(poller->fd, NULL, 0, found, most, 0, blocks ? NULL : &none); // NULL: no timeout
+  if (all < 0 && errno != EINTR) csched_poller_abort_refused_(poller, errno);
   errno = saved; // EINTR: no event
   for (int i = 0; i < all; i++) {
-    if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER;
+    if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER; // the alarm has expired
     else if (found[i].filter == EVFILT_READ)
       events[count++] = (csched_poller_event){found[i].udata, CSCHED_POLLER_READ};
     else if (found[i].filter == EVFILT_WRITE)

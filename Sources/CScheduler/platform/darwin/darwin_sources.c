@@ -4,7 +4,7 @@
 #include <fcntl.h>
 
 int csched_os_descriptor_copy_(int fd, int *copy) {
-  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3); // 3: not a standard stream's number
   if (made < 0) error = errno;
   else *copy = made;
   errno = saved;

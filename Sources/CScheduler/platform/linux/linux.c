@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 }; // ns in a second; membarrier calls until the process stops
+enum { NANOSECONDS = 1000000000, ATTEMPTS = 100 }; // ns in a second; failed membarrier calls before the process stops
 
 static const char PERMIT[] = "Permit it where system calls are filtered (seccomp).";
 
 csched_time csched_now(void) {
   struct timespec now;
   if (CSCHED_UNLIKELY(clock_gettime(CLOCK_MONOTONIC, &now) != 0))
-    csched_os_refused_("csched_now", "clock_gettime", errno, PERMIT);
+    csched_os_abort_refused_("csched_now", "clock_gettime", errno, PERMIT);
   return (csched_time)now.tv_sec * NANOSECONDS + (csched_time)now.tv_nsec;
 }
 
@@ -35,9 +35,9 @@ static struct timespec timespec_from(csched_time time) {
 // MARK: futex
 
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
-  csched_os_calls_();
+  csched_os_note_call_();
   int saved = errno;
-  struct timespec at = timespec_from(deadline);
+  struct timespec at = timespec_from(deadline); // unused with CSCHED_FOREVER
   // WAIT_BITSET has an absolute deadline on the monotonic clock; plain WAIT has a relative timeout.
   long answer = syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline == CSCHED_FOREVER ? NULL : &at,
                         NULL, FUTEX_BITSET_MATCH_ANY);
@@ -48,51 +48,51 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   case EAGAIN: return CSCHED_FUTEX_CHANGED;
   case EINTR: return CSCHED_FUTEX_INTERRUPTED;
   case ETIMEDOUT: return CSCHED_FUTEX_TIMED_OUT;
-  default: csched_os_refused_("csched_futex_wait_", "futex", error, PERMIT); // EFAULT, EINVAL, ENOSYS
+  default: csched_os_abort_refused_("csched_futex_wait_", "futex", error, PERMIT); // stops: EFAULT, EINVAL, ENOSYS
   }
 }
 
-static bool wake_on(uint32_t *word, int count) {
+static bool wake_on(uint32_t *word, int count) { // Returns: false: error in errno
   return syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0) >= 0;
 }
 
 void csched_futex_wake_(uint32_t *word, int count) {
-  static uint32_t unused;
-  csched_os_calls_();
+  static uint32_t unused; // a futex on which no thread sleeps
+  csched_os_note_call_();
   int saved = errno;
-  // A wake may fail because the sleeper has returned, and its memory is unmapped or another kind of futex. That does no harm. A wake on `unused`,
-  // where no thread sleeps, fails only if the system refuses the call. Then a thread could sleep for ever, so the process stops.
+  // A wake may fail harmlessly: the sleeper has returned, and its memory is unmapped or another kind of futex. A wake on `unused`, where no thread
+  // sleeps, fails only if the system refuses the call. Then a thread could sleep for ever, so the process stops.
   if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&unused, 1))
-    csched_os_refused_("csched_futex_wake_", "futex", errno, PERMIT);
+    csched_os_abort_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
 }
 
 // MARK: membarrier
 
-uint32_t csched_has_membarrier_;
+uint32_t csched_has_membarrier_; // 1: the light fence is a compiler fence (platform.h)
 
-enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 }; // results of decide_fences
+enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 }; // kinds of the heavy fence: see decide_fences
 
-static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); } // -1: error in errno
 
 // Returns: the kind of the heavy fence. FULL: a full fence. PRIVATE: a membarrier, which interrupts the processors that run this process. The first
-// call decides for all threads, because both fences must agree. Light fences become compiler fences only after `kind` is PRIVATE.
+// call decides for all threads, because both fences must agree. Light fences become compiler fences only after `kind` is PRIVATE, never before.
 static uint32_t decide_fences(void) {
   static uint32_t kind;
   uint32_t found = csched_load_acquire(&kind);
   if (CSCHED_LIKELY(found != UNDECIDED)) return found;
   int saved = errno;
-  uint32_t asked = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
+  uint32_t offered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
   errno = saved;
-  if (!csched_cas_acq_rel(&kind, &found, asked)) return found; // another thread has decided
-  if (asked == PRIVATE) csched_store_relaxed(&csched_has_membarrier_, 1u);
-  return asked;
+  if (!csched_cas_acq_rel(&kind, &found, offered)) return found;             // another thread has decided
+  if (offered == PRIVATE) csched_store_relaxed(&csched_has_membarrier_, 1u); // light fences may be compiler fences now
+  return offered;
 }
 
-bool csched_settle_fences_(void) { return decide_fences() == PRIVATE; }
+bool csched_fences_decide_(void) { return decide_fences() == PRIVATE; }
 
-// A refused membarrier has no substitute, because other threads' light fences are compiler fences. Rejected: a change of a page's protection, which
-// interrupts all processors on some machines only; a change of affinity, which does so only if the thread may use all processors.
+// Stops the process if membarrier fails repeatedly: it has no substitute, because other threads' light fences are compiler fences. Rejected: a change
+// of a page's protection, which interrupts all processors on some machines only; a change of affinity, which needs the use of all processors.
 void csched_fence_heavy_(void) {
   if (decide_fences() != PRIVATE) {
     csched_fence_full();
@@ -100,14 +100,14 @@ void csched_fence_heavy_(void) {
   }
   int saved = errno;
   for (int attempts = 0; membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0; attempts++) {
-    // ENOMEM: the kernel has no memory at the moment. EPERM: the registration is lost.
+    // ENOMEM: the kernel has no memory at the moment. EPERM: the process's registration is lost, so repeat it.
     bool may_try = errno == ENOMEM || (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0);
     if (!may_try || attempts == ATTEMPTS)
-      csched_os_refused_(
+      csched_os_abort_refused_(
           "csched_fence_heavy_", "membarrier", errno,
           "It was permitted when the library was loaded, which now relies on it. Permit it in the filter of system "
           "calls (seccomp) that was installed since, or load the library after that.");
-    csched_nap_(100000);
+    csched_nap_(100000); // ns before the next attempt
   }
   errno = saved;
 }
@@ -116,8 +116,8 @@ __attribute__((constructor)) static void decide_fences_at_load(void) { decide_fe
 
 // MARK: time
 
-// No wait of the library is a cancellation point: a cancelled thread continues to a cancellation point of its own code. The raw system
-// calls of futexes and pollers are no cancellation points.
+// No wait of the library may be a cancellation point: a cancelled thread continues to one of its own code. So C library calls that are cancellation
+// points run with cancellation disabled. The raw system calls of futexes and pollers are no cancellation points. Returns: the state to restore.
 static int disable_cancellation(void) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -135,7 +135,7 @@ void csched_nap_(csched_time span) {
 
 // MARK: threads
 
-// Does: adds the size of one library's thread-local storage to `*sum`.
+// Called for the program and each library. Does: adds the size of its thread-local storage to `*sum`. Returns: 0: go on.
 static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++)
@@ -143,16 +143,16 @@ static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   return 0;
 }
 
-size_t csched_os_thread_least_stack_(void) { // the system's minimum does not include thread-local storage
+size_t csched_os_thread_least_stack_(void) { // the system's minimum lacks thread-local storage, which is on the stack
   size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
   dl_iterate_phdr(add_locals, &sum);
   return sum;
 }
 
-// The main thread's stack begins below the program's name (AT_EXECFN). The kernel keeps 128 MB below it free of other memory. Rejected:
-// pthread_getattr_np, which reads a file.
+// Does: writes the range of the main thread's stack, if known: it begins below the program's name (AT_EXECFN), and may grow down to its limit.
+// Rejected: pthread_getattr_np, which reads a file.
 static void find_main_stack(uintptr_t *low, uintptr_t *high) {
-  static const uintptr_t GAP = (uintptr_t)128 << 20;
+  static const uintptr_t GAP = (uintptr_t)128 << 20; // 128 MB that the kernel keeps free below the top
   struct rlimit limit;
   uintptr_t top = (uintptr_t)getauxval(AT_EXECFN);
   if (top == 0 || getrlimit(RLIMIT_STACK, &limit) != 0) return;
@@ -160,7 +160,7 @@ static void find_main_stack(uintptr_t *low, uintptr_t *high) {
   *low = top - (limit.rlim_cur < GAP ? (uintptr_t)limit.rlim_cur : GAP);
 }
 
-void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
+void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) {
   int saved = errno;
   pthread_attr_t attributes;
   void *address = NULL;
@@ -176,13 +176,13 @@ void csched_os_stack_(uintptr_t *low, uintptr_t *high) {
   errno = saved;
 }
 
-// Sets the timer slack to 1 ns. The kernel's default is 50 µs; the library's timers have their own leeway.
-void csched_os_thread_be_punctual_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
+// Sets the timer slack to 1 ns. The kernel's default of 50 µs would delay each deadline; the library's timers have their own leeway.
+void csched_os_thread_drop_slack_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 uint32_t csched_os_thread_id_(void) {
-  long id = syscall(SYS_gettid);
-  if (CSCHED_UNLIKELY(id <= 0)) csched_os_refused_("csched_lock_lock", "gettid", errno, PERMIT);
+  long id = syscall(SYS_gettid); // mostly called by a thread's first csched_lock_lock, which the message names
+  if (CSCHED_UNLIKELY(id <= 0)) csched_os_abort_refused_("csched_lock_lock", "gettid", errno, PERMIT);
   return (uint32_t)id;
 }
 
@@ -197,17 +197,17 @@ bool csched_os_thread_signal_(uint32_t id, int signal) {
 
 bool csched_os_thread_exists_(uint32_t id) {
   int saved = errno;
-  bool exists = syscall(SYS_tgkill, getpid(), id, 0) == 0 || errno != ESRCH;
+  bool exists = syscall(SYS_tgkill, getpid(), id, 0) == 0 || errno != ESRCH; // signal 0: only checks
   errno = saved;
   return exists;
 }
 
-// Returns: whether system calls are filtered (seccomp). Then an unnecessary call could end the process.
+// Returns: whether system calls are filtered (seccomp), so that a call that is not strictly needed could end the process.
 static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
   char path[64], own[16];
-  if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // needs no file
+  if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // the caller's own name: needs no file
     snprintf(name, size, "%s", own);
     return;
   }
@@ -226,13 +226,13 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
 }
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
-  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's id of the thread's clock; also in pthread_getcpuclockid
+  clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's id of the thread's clock, as in pthread_getcpuclockid
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// Returns: the state of thread `id` in /proc. R: runs or is ready; Z: has ended; another letter: sleeps; 0: unknown, or system calls are filtered.
+// Returns: the state letter of thread `id` in /proc. R: runs or is ready; Z: has ended; other: sleeps; 0: unknown, or system calls are filtered.
 static char state_of(uint32_t id) {
   char path[64], text[128];
   if (is_filtered()) return 0;
@@ -250,9 +250,9 @@ static char state_of(uint32_t id) {
 
 bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
 
-bool csched_os_thread_has_ended_(uint32_t id) { // the first thread stays as a zombie (Z), and exists
+bool csched_os_thread_has_ended_(uint32_t id) { // the first thread, once ended, still exists as a zombie (Z)
   bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
-  csched_fence_full(); // after the checks; pairs with fences of the kernel's thread exit: the thread's writes
+  csched_fence_full(); // pairs with fences of the kernel's thread exit: the caller sees the thread's writes
   return has_ended;
 }
 #endif

@@ -14,9 +14,9 @@
 
 // MARK: whether two threads can run at once
 
-uint32_t csched_processors_seen_;
+uint32_t csched_processors_seen_; // 0: unknown; MANY: several processors; else 1 + the number of the only one
 
-// Returns: 1 + the calling thread's only processor; MANY: it has several, or the number is unknown (a cpu_set_t may be too small for the machine).
+// Returns: 1 + the number of the thread's only processor; MANY: it may use several, or this is unknown (a cpu_set_t may be too small).
 static uint32_t own_processors(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
@@ -25,29 +25,29 @@ static uint32_t own_processors(void) {
   return 1 + only;
 }
 
-void csched_processors_look_(void) {
+void csched_processors_note_own_(void) { // adds the calling thread's processors to csched_processors_seen_
   uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
   if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
   int saved = errno;
-  uint32_t here = own_processors(); // a second processor, or MANY, makes the word MANY
+  uint32_t here = own_processors(); // 0 becomes `here`; any other value becomes MANY
   while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
          !csched_cas_relaxed(&csched_processors_seen_, &seen, seen == 0 ? here : CSCHED_PROCESSORS_MANY_)) {}
   errno = saved;
 }
 
-bool csched_processors_look_again_(void) {
+bool csched_processors_recheck_(void) { // adds them once in CALLS_PER_CHECK calls: affinities may change
   enum { CALLS_PER_CHECK = 64 };
   static uint32_t calls;
-  uint32_t before = csched_load_relaxed(&calls); // Speed only: not atomic, so counts may be lost
+  uint32_t before = csched_load_relaxed(&calls); // Speed only: two accesses, so calls may be missed
   csched_store_relaxed(&calls, before + 1);      // Speed only
-  if (before % CALLS_PER_CHECK == 0) csched_processors_look_();
+  if (before % CALLS_PER_CHECK == 0) csched_processors_note_own_();
   return csched_load_relaxed(&csched_processors_seen_) == CSCHED_PROCESSORS_MANY_; // Speed only
 }
 
 // MARK: affinity and policy
 
-// The kernel silently omits processors that do not exist, or that the process may not use. So the function compares the new affinity with `wanted`.
-int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
+// The kernel silently omits processors that do not exist, or that the process may not use. So this compares the new affinity with `wanted`.
+int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
   for (size_t i = 0; i < count; i++) {
@@ -62,12 +62,12 @@ int csched_os_thread_keep_to_(const unsigned *processors, size_t count) {
 }
 
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
-  int saved = errno, error = EINVAL; // raw system call below: musl's function does nothing
-  struct sched_param real_time = {.sched_priority = priority};
+  int saved = errno, error = EINVAL; // EINVAL: an unknown policy, or a nice value outside -20 to 19
+  struct sched_param real_time = {.sched_priority = priority}; // RESET_ON_FORK: not for threads that this one starts
   if (policy == CSCHED_OS_POLICY_NICE && priority >= -20 && priority <= 19)
     error = setpriority(PRIO_PROCESS, 0, priority) == 0 ? 0 : errno;
   else if (policy == CSCHED_OS_POLICY_FIFO || policy == CSCHED_OS_POLICY_ROUND_ROBIN)
-    error = syscall(SYS_sched_setscheduler, 0,
+    error = syscall(SYS_sched_setscheduler, 0, // raw: musl's function does nothing
                     (policy == CSCHED_OS_POLICY_FIFO ? SCHED_FIFO : SCHED_RR) | SCHED_RESET_ON_FORK, &real_time) == 0
                 ? 0
                 : errno;
@@ -75,9 +75,9 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return error;
 }
 
-// MARK: quotas of control groups. The thread that makes a pool may have the smallest permitted stack, so the buffers are small.
+// MARK: quotas of control groups. The buffers are small, because the thread that makes a pool may have the smallest permitted stack.
 
-enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 };
+enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 }; // bytes
 
 // Does: reads the start of a file of one or two numbers into `text`. Returns: whether the file is readable and not empty.
 static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
@@ -89,75 +89,76 @@ static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   return length > 0;
 }
 
-// Returns: quota / period, the quota in processors, rounded up, at most `most`; `most` if there is no quota (a number is not positive).
-static unsigned rounded_up(long long quota, long long period, unsigned most) {
+// Returns: quota / period, which is the number of processors, rounded up, at most `most`. A number that is not positive means no quota: `most`.
+static unsigned quota_in_processors(long long quota, long long period, unsigned most) {
   if (quota <= 0 || period <= 0 || quota / period >= most) return most;
   return (unsigned)((quota + period - 1) / period);
 }
 
-// cgroup v2: the file cpu.max is "QUOTA PERIOD" or "max PERIOD". Returns: the least quota of the group and all its
-// parents, at most `most`. Shortens the path `group` to each parent's path in turn.
+// cgroup v2: the file cpu.max is "QUOTA PERIOD" or "max PERIOD". Returns: the least quota, in processors, of the group and all its parents, at most
+// `most`. Shortens the path `group` to each parent's path in turn.
 static unsigned quota_of_v2(char *group, unsigned most) {
-  for (char *last = group;; *last = 0) {
+  for (char *last = group;; *last = 0) { // *last = 0: cuts off the last component
     char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
     if (read_numbers(path, text)) {
       long long quota = strtoll(text, &rest, 10);
-      if (rest != text) most = rounded_up(quota, strtoll(rest, NULL, 10), most);
+      if (rest != text) most = quota_in_processors(quota, strtoll(rest, NULL, 10), most);
     }
     last = strrchr(group, '/');
     if (last == NULL) return most;
   }
 }
 
-// cgroup v1: quota and period are two files, in the group's directory or, inside a container, in the root directory of one of two usual mounts.
+// cgroup v1: two files, in the group's directory or, in a container, in the root of one of two usual mounts. Returns: the least quota, or `most`.
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-  for (int i = 0; i < 4; i++) {
+  for (int i = *group != 0 ? 0 : 2; i < 4; i++) { // 0, 1: both mounts with the group's path; 2, 3: both without
     char path[PATH_SIZE + 64], quota[NUMBERS_SIZE], period[NUMBERS_SIZE];
     const char *below = i < 2 ? group : "";
     snprintf(path, sizeof path, "%s%s/cpu.cfs_quota_us", mounts[i % 2], below);
     if (!read_numbers(path, quota)) continue;
     snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", mounts[i % 2], below);
-    if (read_numbers(path, period)) most = rounded_up(atoll(quota), atoll(period), most);
+    if (atoll(quota) > 0 && read_numbers(path, period)) most = quota_in_processors(atoll(quota), atoll(period), most);
+    i |= 1; // skips the other mount, which shows the same group; each file costs 15 us of a pool's start
   }
   return most;
 }
 
-// Returns: whether the comma-separated names contain "cpu".
-static bool names_cpu(const char *controllers) {
+// Returns: whether one of the comma-separated names is "cpu".
+static bool includes_cpu(const char *controllers) {
   for (const char *at = controllers; (at = strstr(at, "cpu")) != NULL; at += 3)
     if ((at == controllers || at[-1] == ',') && (at[3] == 0 || at[3] == ',')) return true;
   return false;
 }
 
-// Returns: the quota of the control group in `line`, which is "number:controllers:path". cgroup v2 has the number 0 and no controllers.
+// Returns: the least of `most` and the quota, in processors, of the control group in `line`: "number:controllers:path". v2 has no controllers.
 static unsigned quota_of_line(char *line, unsigned most) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
   if (group == NULL) return most;
   *controllers++ = 0;
   *group++ = 0;
-  if (strcmp(group, "/") == 0) *group = 0;
+  if (strcmp(group, "/") == 0) *group = 0; // the root group: an empty path
   if (*controllers == 0) return quota_of_v2(group, most);
-  return names_cpu(controllers) ? quota_of_v1(group, most) : most;
+  return includes_cpu(controllers) ? quota_of_v1(group, most) : most;
 }
 
-// Returns: the least quota in processors of this process's control groups, at most `most`.
-static unsigned quota(unsigned most) {
+// Returns: the least quota of this process's control groups, in processors, at most `most`.
+static unsigned least_quota(unsigned most) {
   char line[PATH_SIZE];
   size_t length = 0;
-  bool is_cut = false; // the present line of the file is longer than `line`, and is skipped
+  bool is_cut = false; // the present line of the file is longer than the buffer `line`, and is skipped
   int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
   if (file < 0) return most;
   for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {
     line[length += (size_t)count] = 0;
-    for (char *end; (end = strchr(line, '\n')) != NULL; is_cut = false) {
+    for (char *end; (end = strchr(line, '\n')) != NULL; is_cut = false) { // each complete line in the buffer
       *end = 0;
       if (!is_cut) most = quota_of_line(line, most);
       length -= (size_t)(end + 1 - line);
-      memmove(line, end + 1, length + 1);
+      memmove(line, end + 1, length + 1); // moves the rest, and its final 0, to the front
     }
-    if (length < sizeof line - 1) continue;
+    if (length < sizeof line - 1) continue; // room for the rest of a line
     is_cut = true;
     length = 0;
   }
@@ -172,12 +173,12 @@ unsigned csched_cpu_count_(void) {
   if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
     count = (unsigned)CPU_COUNT(&usable);
   } else {
-    long online = sysconf(_SC_NPROCESSORS_ONLN); // the machine has more processors than a cpu_set_t
+    long online = sysconf(_SC_NPROCESSORS_ONLN); // the machine has more processors than a cpu_set_t holds
     count = online > 0 ? (unsigned)online : 1;
   }
-  int before; // reading is a cancellation point
+  int before; // quotas are read from files, and read() is a cancellation point
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  if (count > 1) count = quota(count);
+  if (count > 1) count = least_quota(count);
   pthread_setcancelstate(before, &before);
   errno = saved;
   return count;

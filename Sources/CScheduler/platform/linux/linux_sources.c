@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 int csched_os_descriptor_copy_(int fd, int *copy) {
-  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3); // 3: not a standard stream's number
   if (made < 0) error = errno;
   else *copy = made;
   errno = saved;
   return error;
 }
 
-// MARK: bells
+// MARK: bells: eventfds that a signal handler makes readable
 
 int csched_os_bell_open_(int *fd) {
   int saved = errno, error = 0;
@@ -43,10 +43,10 @@ void csched_os_bell_quiet_(int fd) {
   errno = saved;
 }
 
-int csched_os_bell_renew_(int fd) { // closes first, so that no further free descriptor is needed
+int csched_os_bell_renew_(int fd) { // a new eventfd with the number `fd`; closes first, to need no further descriptor
   csched_os_close_(fd);
   int new, error = csched_os_bell_open_(&new), saved = errno;
-  if (error == 0 && new != fd) {
+  if (error == 0 && new != fd) { // equal: the system has reused the number
     if (dup3(new, fd, O_CLOEXEC) < 0) error = errno;
     csched_os_close_(new);
   }
@@ -56,11 +56,11 @@ int csched_os_bell_renew_(int fd) { // closes first, so that no further free des
 
 // MARK: signals
 
-enum { SIGNALS = 65 };
+enum { SIGNALS = 65 }; // Linux has the signals 1 to 64
 
 static struct sigaction actions_before[SIGNALS]; // by signal: the action that csched_os_signal_take_ has replaced
 
-static bool reports_fault(int signal) {
+static bool reports_fault(int signal) { // the faulting instruction would repeat after the handler
   return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
          signal == SIGSYS;
 }
@@ -74,7 +74,7 @@ int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
   if (signal <= 0 || signal >= SIGNALS || reports_fault(signal)) return EINVAL;
   int saved = errno, error = 0;
   struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
-  sigfillset(&ours.sa_mask);
+  sigfillset(&ours.sa_mask); // no other signal interrupts the handler
   if (sigaction(signal, NULL, &actions_before[signal]) != 0) error = errno;
   else if (!has_no_handler(&actions_before[signal])) error = EBUSY;
   else if (sigaction(signal, &ours, NULL) != 0) error = errno;
@@ -85,7 +85,7 @@ int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
   int saved = errno;
   struct sigaction now;
-  if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler)
+  if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler) // still ours
     sigaction(signal, &actions_before[signal], NULL);
   errno = saved;
 }
@@ -101,13 +101,13 @@ int csched_os_child_open_(int pid, int *fd) {
   return error;
 }
 
-// waitid fails if other code has reaped the child: the child has ended, with an unknown status.
+// Returns true also if waitid fails, because other code has reaped the child: it has ended, with an unknown status.
 bool csched_os_child_reap_(int fd, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
   siginfo_t info = {0};
   int answer = waitid((idtype_t)PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
-  bool is_known = answer == 0 && info.si_pid != 0;
+  bool is_known = answer == 0 && info.si_pid != 0; // si_pid 0: the child still runs
   *end = !is_known                    ? CSCHED_OS_CHILD_REAPED_ELSEWHERE
          : info.si_code == CLD_EXITED ? CSCHED_OS_CHILD_EXITED
                                       : CSCHED_OS_CHILD_SIGNALED;
@@ -120,7 +120,7 @@ bool csched_os_child_reap_(int fd, int *end, int *status) {
 
 static const struct {
   unsigned change; // a flag of platform_sources.h
-  uint32_t bits;   // events of inotify that it stands for
+  uint32_t bits;   // the inotify events that cause it
 } bits_of[] = {{CSCHED_OS_FILE_MODIFIED, IN_MODIFY},
                {CSCHED_OS_FILE_ATTRIBUTES, IN_ATTRIB},
                {CSCHED_OS_FILE_CREATED, IN_CREATE | IN_MOVED_TO},
@@ -129,14 +129,14 @@ static const struct {
                {CSCHED_OS_FILE_WRITTEN, IN_CLOSE_WRITE},
                {CSCHED_OS_FILE_LOST, IN_Q_OVERFLOW},
                {CSCHED_OS_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
-enum { KINDS = sizeof bits_of / sizeof bits_of[0] };
+enum { KINDS = sizeof bits_of / sizeof bits_of[0] }; // number of kinds of change
 
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   int saved = errno, error = 0;
   uint32_t bits = 0;
   for (int i = 0; i < KINDS; i++)
-    if (changes & bits_of[i].change & (CSCHED_OS_FILE_LOST - 1)) bits |= bits_of[i].bits; // LOST, GONE: not requested
-  if (bits == 0) return EINVAL;
+    if (changes & bits_of[i].change & (CSCHED_OS_FILE_LOST - 1)) bits |= bits_of[i].bits; // LOST, GONE: never requested
+  if (bits == 0) return EINVAL; // `changes` has no known change
   *fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (*fd < 0 || inotify_add_watch(*fd, path, bits) < 0) error = errno;
   if (error != 0 && *fd >= 0) csched_os_close_(*fd);
@@ -153,8 +153,8 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
   return error;
 }
 
-// Reads one event, by reads of growing size. A read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's size.
-// So the first read that succeeds returns exactly one event. The descriptor stays readable while it has more events.
+// Reads exactly one event, by reads of growing size: a read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's
+// size. So the first read that succeeds returns one event. The descriptor stays readable while it has more events.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;
@@ -164,7 +164,7 @@ unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char
     if (length < 0 && errno != EINVAL && errno != EINTR) break;
   }
   errno = saved;
-  if (length <= 0) return 0;
+  if (length <= 0) return 0; // no event
   const struct inotify_event *event = (const void *)room;
   unsigned changes = 0;
   for (int i = 0; i < KINDS; i++)

@@ -16,7 +16,7 @@ typedef struct file { // a file, mapped for reading; `start` NULL: it cannot be 
   size_t size;
 } file;
 
-static file map(const char *path) {
+static file map_file(const char *path) {
   struct stat found;
   file mapped = {NULL, 0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -29,7 +29,7 @@ static file map(const char *path) {
   return mapped;
 }
 
-// Returns: whether the file contains `size` bytes at `offset`. A damaged file may have any value there.
+// Returns: whether the file contains `size` bytes at `offset`. Both come from the file, so a damaged file may have any value.
 static bool has_range(const file *file, uint64_t offset, uint64_t size) {
   return offset <= file->size && size <= file->size - offset;
 }
@@ -44,7 +44,7 @@ static const ElfW(Shdr) * section(const file *file, size_t number) {
   return found->sh_type == SHT_NOBITS || has_range(file, found->sh_offset, found->sh_size) ? found : NULL;
 }
 
-// Returns: the name of the function at `address`, relative to the file's load address; NULL: the file has no symbol table, or no such function.
+// Returns: the name of the function at `address`, relative to the file's load address; NULL: no ELF file, no symbol table, or no such function.
 static const char *name_in(const file *file, uint64_t address) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
@@ -57,7 +57,7 @@ static const char *name_in(const file *file, uint64_t address) {
       bool is_function = (each->st_info & 15) == STT_FUNC && each->st_name < names->sh_size;
       if (!is_function || address < each->st_value || address - each->st_value >= each->st_size) continue;
       const char *name = file->start + names->sh_offset + each->st_name;
-      return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL; // NULL: the name has no end
+      return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL; // NULL: no final 0 in the table
     }
   }
   return NULL;
@@ -65,7 +65,7 @@ static const char *name_in(const file *file, uint64_t address) {
 
 bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) {
   int saved = errno;
-  file file = map(path);
+  file file = map_file(path);
   const char *found = file.start != NULL ? name_in(&file, address) : NULL;
   if (found != NULL) strncpy(name, found, size - 1)[size - 1] = 0;
   if (file.start != NULL) munmap((void *)(uintptr_t)file.start, file.size);
@@ -73,7 +73,7 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
   return found != NULL;
 }
 
-// A function of Swift's runtime; NULL if the program lacks it.
+// A function of Swift's runtime, weak: NULL if the program lacks it. Returns: a new string, or NULL.
 __attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
 
 void csched_os_demangle_(char *name, size_t size) {

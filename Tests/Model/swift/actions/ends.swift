@@ -83,7 +83,7 @@ private func periodicOnTwo() {
   state.action = state.core.submit(
     capturing(state.gone) {
       runs.value += 1
-      runner.value = Int(csched_swift_thread_())
+      runner.value = Int(csched_swift_thread_number_())
     }, .every(.nanoseconds(1), pace: .fixedDelay), inside: nil)
   spawn { state.core.perform(atMost: 1) }
   spawn {
@@ -93,7 +93,7 @@ private func periodicOnTwo() {
   spawn {
     let isLate = state.isDisposed.load(ordering: .acquiring)
     guard state.core.perform(atMost: 1), isLate else { return }
-    expect(state.runner.value != Int(csched_swift_thread_()), "no tick begins after the disposal")
+    expect(state.runner.value != Int(csched_swift_thread_number_()), "no tick begins after the disposal")
   }
 }
 

@@ -15,17 +15,19 @@ nonisolated(unsafe) private var winner: UInt = 0
 private func closure(_ state: State, _ runs: Note) -> @Sendable () -> Void {
   capturing(state.gone) {
     runs.value += 1
-    winner = csched_swift_thread_()
+    winner = csched_swift_thread_number_()
   }
 }
 
 /// Disposes. When this thread's dispose has run the closure, its captures are released.
 private func dispose(_ state: State) {
   state.disposable!.dispose()
-  if winner == csched_swift_thread_() { expect(state.gone.value == 1, "captures are gone when dispose returns") }
+  if winner == csched_swift_thread_number_() { expect(state.gone.value == 1, "captures are gone when dispose returns") }
 }
 
-private func dying(_ state: State) -> Dying { Dying(state.first, state.gone) { winner = csched_swift_thread_() } }
+private func dying(_ state: State) -> Dying {
+  Dying(state.first, state.gone) { winner = csched_swift_thread_number_() }
+}
 
 private func twice(_ make: (State) -> any Disposable) {
   let new = State()

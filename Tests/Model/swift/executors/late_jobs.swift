@@ -32,7 +32,7 @@ private func give(
   let order = state.order
   let job = UnownedJob { [unowned scheduler] in
     expect(Schedulers.current === scheduler, "the scheduler is the current one")
-    expect(scheduler.core.isolatesHere, "the caller is isolated to it")
+    expect(scheduler.core.isCallerIsolated, "the caller is isolated to it")
     if let thread { expect(thread.isOnThread, "what came before the stop runs on the thread") }
     order.value = order.value * 10 + number
     if let next = others.first { give(next, to: scheduler, kind, then: Array(others.dropFirst())) }
@@ -44,7 +44,7 @@ private func give(
 private func giveDelayed(_ number: Int, to scheduler: SchedulerTarget, _ kind: TaskJob.Kind) {
   let order = state.order
   let job = UnownedJob { [unowned scheduler] in
-    expect(scheduler.core.isolatesHere, "the caller is isolated to it")
+    expect(scheduler.core.isCallerIsolated, "the caller is isolated to it")
     order.value = order.value * 10 + number
   }
   TaskJob(job, on: scheduler, kind).submit(at: csched_now() + 1_000, on: CSCHED_CLOCK_MONOTONIC, tolerance: .zero)

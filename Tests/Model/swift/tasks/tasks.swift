@@ -9,7 +9,7 @@ struct LateJobs {}
 struct JobTypes: Sendable {}
 
 enum GlobalJobs {
-  static let ownsMain = false
+  static let hasRunMain = false
 }
 
 extension TargetCore {
