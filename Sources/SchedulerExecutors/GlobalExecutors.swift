@@ -19,13 +19,16 @@ internal import Scheduler
 ///    is in `ConcurrentScheduler.withReplacementThread(_:)`, another thread replaces its thread. A task's priority is mapped by the table of
 ///    `SchedulerPriority(_:)`.
 /// 2. The main actor runs on the main loop, always on the main thread, in one order with the actions of `MainScheduler`. In a program with
-///    an `async` main the loop runs until the program ends; `MainScheduler.stop()` ends only your own calls of `run`.
+///    an `async` main the loop runs until the program ends; `MainScheduler.stop()` ends your own calls of
+///    `MainScheduler.run()`, but not this run of the loop.
 /// 3. `Task.sleep` and the sleeps of Swift's clocks use this library's timers: never early, and with their tolerance. `ContinuousClock`
 ///    includes the time when the system sleeps.
 /// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue.
-/// 5. `Schedulers.shutdown(_:)` would leave tasks without a thread, so it stops the process with a message; so does `csched_shutdown`.
+/// 5. `Schedulers.shutdown(_:)` and the C function `csched_shutdown` stop the process with a message, because a shutdown would leave tasks without
+///    a thread.
 ///
-/// It uses interfaces that Swift 6.3 calls experimental, on Linux only: see ``isAvailable``.
+/// It works with Swift 6.3 on Linux only, because it uses interfaces that Swift 6.3 calls experimental. Elsewhere ``isAvailable`` is false, and
+/// ``install()`` throws.
 public enum GlobalExecutors {
   /// The reason why nothing was installed.
   public enum InstallError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -2,7 +2,8 @@
 //
 // The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context frame, csched_frame_top_ moves
 // to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame of the function that begins it. Then
-// csched_frame_top_ is csched_frame_on_stack_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or longjmp.
+// csched_frame_top_ is csched_frame_on_stack_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or
+// longjmp.
 //
 // A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are below their caller. So a stack
 // frame is gone if the current caller is above it. This holds on one stack only: a thread may also run on the stack of a fiber, coroutine or signal
@@ -185,36 +186,39 @@ static void set_top(csched_frame *frame) {
   csched_frame_top_ = is_on_stack ? &csched_frame_on_stack_ : frame;
 }
 
-// Does: removes the context frames inside `outer`, innermost first. Ends the jobs of all of them if `all`; else only jobs whose stack frame is gone.
-static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool all) {
+// Does: removes the context frames inside `outer`, innermost first, and ends their jobs: with `ends_all` the jobs of all of them, else only of those
+// whose stack frame is gone. In both cases a job that itself lay in a gone stack frame is not accessed.
+static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
-    if (!all && !is_gone(each->address, caller)) each->job = NULL; // the job may still run on a fiber
-    each->target = outer->target;                                  // a `release` may read the current target
-    each->address = NEVER;                                         // a `release` must not find it unwound again
+    if (!ends_all && !is_gone(each->address, caller)) each->job = NULL; // the job may still run on a fiber
+    each->target = outer->target;                                       // a `release` may read the current target
+    each->address = NEVER;                                              // a `release` below must not end `each` again
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
     set_top(frame); // a `release` runs inside `frame`
     frame->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // else it was in that stack
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // else not accessed
   }
   set_top(outer);
 }
 
-// Does: removes all context frames that lie on the stack, without reading them, if the innermost one's stack frame is gone.
+// Does: if the innermost context frame lies in a gone stack frame, removes all that lie on the stack, without ending their jobs. The memory of the
+// innermost one may be overwritten, so it is not read. It has the only link to the others on the stack, so these cannot be found either. Context
+// frames lie on the stack only if the list is full or does not exist. So the list's final entry becomes the innermost context frame.
 static void remove_frames_on_gone_stack(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
-  set_top(own_frames() != NULL ? own_frames()->last : &no_list); // the list was full, or there was none
+  set_top(own_frames() != NULL ? own_frames()->last : &no_list);
 }
 
 // Does: ends the context frames whose stack frames are gone, because `caller` runs now. Returns: the innermost of the remaining ones.
 CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
   remove_frames_on_gone_stack(caller);
-  csched_frame *outer = csched_frame_here_();
-  while (outer->outer != NULL && is_gone(outer->address, caller)) outer = outer->outer;
-  if (outer != csched_frame_here_()) end_inner_frames(outer, caller, true);
-  return outer;
+  csched_frame *remaining = csched_frame_here_();
+  while (remaining->outer != NULL && is_gone(remaining->address, caller)) remaining = remaining->outer;
+  if (remaining != csched_frame_here_()) end_inner_frames(remaining, caller, true); // true: all jobs
+  return remaining;
 }
 
 // Returns: whether this thread is still inside `frame`. It does not read `frame`, which may be gone.
@@ -247,9 +251,9 @@ CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_on_stack_)
-    on_stack = scope->frame; // skips the context frames inside it, unread: their stack frames are gone
+    on_stack = scope->frame; // those inside it are gone: removed, and not read
   else remove_frames_on_gone_stack(caller);
-  if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true);
+  if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true); // true: all jobs
   scope->frame = NULL;
 }
 

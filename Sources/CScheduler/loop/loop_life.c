@@ -1,4 +1,8 @@
-// Creation, fork and destruction of a loop. In a child of fork, `orphan` disables another thread's loop; csched_loop_renew_ makes it usable again.
+// Creation, fork and destruction of a loop. In a child of fork:
+//   csched_loop_rebind_   for each loop: initialises the lock `binding` again, which all loops share
+//   csched_fds_renew_     for a loop that continues (LP8): opens its poller again
+//   orphan                for a loop whose thread is in the parent: closes it; its use stops the process
+//   csched_loop_renew_    for the orphaned main loop only (main_loop.c): empties it, so that the child can use it
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -23,22 +27,25 @@ static void orphan(csched_loop *loop) {                       // LP8: its use st
   loop->target.type = &csched_target_orphaned_;               // a submission stops the process
 }
 
-// Does: at a fork, keeps the timers consistent. In the child, orphans the loop if its thread is in the parent; else gives it a poller of its own.
-static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: the loop's atfork handler
+// Does: locks the timers before a fork and unlocks them after it, so that the child's copy of them is consistent. In the child, orphans the loop if
+// its thread is in the parent; else gives it a poller of its own.
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: continues or orphans it
   csched_loop *loop = loop_containing(atfork);
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
   csched_timers_atfork_(&loop->timers, phase, is_of_other_thread);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  csched_loop_rebind_(loop);
+  csched_loop_rebind_(loop);     // for an orphaned loop, too: all loops share the lock `binding`
   loop->target.waits_for = NULL; // the wait that is recorded here is the parent's
   if (is_of_other_thread) orphan(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
+// For dumps. Returns: NULL if `atfork` is the entry of another kind of object: each kind has its own handler.
 const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
   return atfork->handler == loop_life_at_fork ? &loop_containing((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
+// For dumps in a signal handler. The loop may be freed at any time, so each field is copied only if its memory is mapped; else returns false.
 bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
   const csched_loop *loop = (const csched_loop *)target;
   return csched_os_copy_if_mapped_(thread, &loop->thread_number, sizeof *thread) &&
@@ -46,11 +53,12 @@ bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint
          csched_os_copy_if_mapped_(timers, &loop->timers.pending, sizeof *timers);
 }
 
+// For dumps. Returns: NULL if `target` is no loop, or an orphaned one, which has another type.
 csched_timers *csched_loop_timers_seen_(const csched_target *target) {
   return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
 }
 
-// Does: initialises all fields except `refusal`, `atfork` and the target's owner.
+// Does: initialises all fields except those that a renewal keeps: `refusal`, `atfork` (the loop stays in the fork list) and the target's owner.
 static void init(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
@@ -66,6 +74,7 @@ static void init(csched_loop *loop) {
   loop->atfork = atfork;
 }
 
+// For an orphaned loop in a child of fork. The child's copy of the parent's poller is closed, and the loop's jobs and sources are forgotten.
 void csched_loop_renew_(csched_loop *loop) {
   while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
   } // unlinks each timer, and drops none, so that the timer's owner can still cancel it
@@ -73,7 +82,8 @@ void csched_loop_renew_(csched_loop *loop) {
   init(loop);
 }
 
-// Does: initialises `loop`, and adds it to the fork list and to the table for dumps. `refusal`: see struct csched_loop.
+// Does: initialises `loop`, and adds it to the fork list and to the table for dumps. `refusal`: the message with
+// which csched_loop_destroy stops the process; NULL: it destroys the loop.
 static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;

@@ -33,8 +33,8 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of t
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
-// One call of csched_apply, with the iteration numbers from 0 to `count`. A part is 1 / `shares` of the unclaimed ones, but at least
-// `grain`; the final part may be smaller. `body` runs the numbers from `from` to `to` - 1.
+// One call of csched_apply, with the iteration numbers from 0 to `count` - 1. A part has 1 / `shares` of the numbers that no thread has claimed yet,
+// and at least `grain`; the final part may be smaller. `body` runs the numbers from `from` to `to` - 1.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
@@ -49,7 +49,7 @@ static bool claim_part(numbers *all, size_t *from, size_t *to) {
     if (remaining == 0) return false;
     if (span < all->grain) span = all->grain;
     *to = *from + (span < remaining ? span : remaining);
-  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: claims the part
+  } while (!csched_cas_relaxed(&all->next, from, *to)); // AP1: claims the part; relaxed: it carries no data
   return true;
 }
 
@@ -58,14 +58,14 @@ static void run_parts(numbers *all) {
   for (size_t from, to; claim_part(all, &from, &to);) all->body(all->context, from, to);
 }
 
-static void drop_nothing(csched_job *job) { (void)job; }
+static void drop_nothing(csched_job *job) { (void)job; } // a helper has no resources to free
 
 // MARK: helpers that are fork-join jobs
 
 static void run_forked_helper(csched_job *job) { run_parts(job->context); }
 static const csched_job_type forked_type = {run_forked_helper, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6: the helpers lie in this stack frame
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this stack frame, so it waits for all
   csched_fork forks[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
@@ -73,12 +73,12 @@ static void run_with_forks(numbers *all, size_t helpers) { // AP6: the helpers l
     csched_pool_fork(&forks[i], &jobs[i]);
   }
   run_parts(all);
-  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all helpers have ended
+  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all helpers have ended; newest first, see pool.h
 }
 
 // MARK: helpers that are submitted jobs
 
-// The heap memory of a call and its helpers; a cancelled helper may use it after the call.
+// The numbers and the helpers of one call. They are on the heap, because a cancelled helper may stay linked in the target after the call (AP5).
 typedef struct shared {
   numbers all;
   uint32_t references;

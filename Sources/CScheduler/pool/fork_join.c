@@ -70,7 +70,8 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   worker->helping_depth = 0;
 }
 
-// Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false if there seems to be none.
+// Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false if it found none. It may miss a
+// job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the check before a sleep
@@ -79,14 +80,14 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   for (uint32_t i = 0; i < used && fork == NULL; i++) {
     from = &pool->slots[(worker->number + i) % used]; // the worker's own deque comes last
     if (!csched_deque_is_empty_(&from->forks))
-      fork = csched_deque_steal_(&from->forks); // may miss a job: the worker checks again before it sleeps
+      fork = csched_deque_steal_(&from->forks); // NULL: other threads have emptied it meanwhile
   }
   if (fork == NULL) return false;
   if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
     csched_pool_wake_(pool, false); // F2: no worker searches now: wakes the next searcher
   csched_fork **slot = &worker->helps_with[worker->helping_depth];
   if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
-  if (from != worker) *slot = fork; // FJ5: for csched_pool_end_help_, if the job ends this thread; not for own forks
+  if (from != worker) *slot = fork; // FJ5: stolen: if its job ends this thread, csched_pool_end_help_ marks it DONE
   perform_fork(worker, fork);
   mark_done(fork);
   *slot = NULL;
@@ -96,7 +97,7 @@ bool csched_pool_help_(csched_pool_worker *worker) {
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
-  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // not idle: resubmission, or misuse
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // forked by its own run, or misuse
   bool is_in_a_job = worker != NULL && worker->class != NULL; // a worker that discards a job has no class
   if (is_in_a_job) {
     fork->target = &worker->class->target;
@@ -105,20 +106,21 @@ CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
       return;
     }
   }
-  if (is_in_a_job) { // the deque is full: runs the job here
+  if (is_in_a_job) { // the push has failed, because the deque is full: runs the job here
     csched_pool_perform_(worker, worker->class, job);
-  } else {
+  } else { // this thread runs no job of a pool: calls the job here
     csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
     csched_job_perform_(job);
   }
-  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: relaxed: only this thread reads it
+  csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: relaxed: never in a deque, so only this thread reads it
 }
 
 static bool is_done(const csched_fork *fork) {
   return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with mark_done's release
 }
 
-// Does: stops the process if this thread is no worker: its job has called the system's fork(), and this process is the child.
+// Does: stops the process if this thread is not a worker any more. It was one when it forked the job. Then it has called the system's fork(), and
+// this process is the child, whose pool has no workers.
 static void require_worker(const csched_fork *fork) {
   if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);

@@ -35,11 +35,13 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-enum { SIGNALLED = 1, WAKE_NEXT = 2 }; // signals; WAKE_NEXT: the sleeper then wakes the next marked one (CV3)
+// Signals to a sleeper; both end its sleep. SIGNALLED: csched_cond_signal sends it. WAKE_NEXT: a broadcast marks all waiters, and sends it to the
+// first. Each waiter that gets WAKE_NEXT locks, and then sends it to the next marked waiter (CV3).
+enum { SIGNALLED = 1, WAKE_NEXT = 2 };
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
-                                                             uintptr_t other) {
-  csched_panic_("csched_cond_wait", // CV7: two locks for one condition
+                                                             uintptr_t other) { // CV7: a wait with a second lock
+  csched_panic_("csched_cond_wait",
                 "condition %p is waited for with lock %p, and with lock %p by another thread. Use one lock with it.",
                 (const void *)cond, (const void *)lock, (void *)other);
 }
@@ -53,7 +55,9 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
   return NULL;
 }
 
-// Does: moves `waiter`, if not NULL, from the bucket to `taken`, and clears `lock` if no waiter remains. Its signal may free `cond`.
+// Does: moves `waiter`, if not NULL, from the bucket to `taken`, and clears `cond->lock` if the bucket then has no waiter for `cond`. The caller then
+// signals `taken`, and does not access `cond` afterwards: `waiter` may free it (CV6). If the caller is a woken waiter (CV3), its own wait still keeps
+// `cond` valid up to here.
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
@@ -72,11 +76,12 @@ static bool may_have_waiters(const csched_cond *cond) {
   return csched_load_relaxed(&cond->lock) != 0; // CV1: a waiter sets it before it releases its lock
 }
 
-// Does: inserts `waiter` into the bucket, unless threads wait with another lock. Returns: 0; else the address of that lock.
+// Does: inserts `waiter` into the bucket, unless threads wait with another lock (CV7). Returns: 0; else the address of that lock. `cond->lock` counts
+// only if the bucket has a waiter for `cond`: a child of fork may have inherited it (CV8).
 static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
-  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7; CV8: no waiter
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7, CV8: as above
   if (other == 0) {
     csched_store_relaxed(&cond->lock, (uintptr_t)lock);  // CV1: before the lock is released
     csched_bucket_insert_locked_(bucket, waiter, false); // false: at the end
@@ -86,9 +91,9 @@ static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleep
 }
 
 bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) {
-  if (!csched_lock_is_owner_(lock))
+  if (!csched_lock_is_owner_(lock)) // CV7: only the owner can release the lock
     csched_panic_(
-        "csched_cond_wait", // CV7: only its owner can release the lock
+        "csched_cond_wait",
         "the caller does not own lock %p. Lock it, look whether there is anything to wait for, and then wait with it.",
         (void *)lock);
   csched_sleeper waiter = csched_waiter_(cond);
@@ -98,7 +103,7 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
   csched_lock_lock(lock);                                     // CV5: the caller owns it again
   if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: true: the next marked waiter
-  return signal != 0 || waiter.is_marked;                     // CV4: marked before a timeout: counts as woken
+  return signal != 0 || waiter.is_marked;                     // CV4: a marked waiter counts as woken, even late
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }

@@ -9,6 +9,8 @@
 
 // MARK: the current target
 
+// Functions with CSCHED_CALLER_FRAME are CSCHED_NOINLINE: inlined, they would get the address of another stack frame.
+
 // Does: ends unwound context frames. Returns: the target of the innermost frame that remains.
 static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
   return csched_frames_end_unwound_slow_(caller)->target;
@@ -16,13 +18,15 @@ static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
 
 CSCHED_NOINLINE csched_target *csched_target_current(void) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
-  const csched_frame *top = csched_frame_top_;
-  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // else `top` was unwound
+  const csched_frame *top = csched_frame_top_; // in the thread's list or a sentinel, not on the stack: always readable
+  return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // else `top` may be unwound
 }
 
+// The address of `inside` stands for the stack frame that it lies in: when that is gone (frames.c), the context frame is unwound. An `inside` that is
+// not on the thread's stack never counts as unwound.
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target); // `inside` is on the stack
+  inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
@@ -38,12 +42,16 @@ CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
   return false;
 }
 
-// Exclusive: a queue, which has a base; a loop, which has `is_bound_here`; a concurrent target only if this thread runs a barrier. Not: a pool.
+// Returns: whether `target` runs one job at a time. A type with `base` is a queue, and one with `is_bound_here` is a loop or virtual time: both do. A
+// pool has neither, and does not. A concurrent target has both, but counts as exclusive only while this thread runs its barrier.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
+// Returns: whether a wait of this thread for `target` would never end. The tests are for `target` and each base. The first finds an exclusive target
+// whose job this thread runs: its next job starts after that one. Only the second finds a loop that is bound to this thread while no run of the loop
+// is in progress: no other thread runs its jobs. It also finds a wait for a barrier inside any job of the limited target (LM7 of limit.c).
 bool csched_target_would_wait_forever_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
     if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;

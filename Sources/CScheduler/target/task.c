@@ -50,7 +50,8 @@ int csched_task_submit_at_(csched_target *target, csched_task task, csched_time 
 
 csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_reason_(); }
 
-static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; } // the job's generation
+// Returns: the number of the job's generation, called `life` in the code. The next generation begins when the job has ended (end_job, job.c).
+static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; }
 
 // Returns: whether `word`, the word of the task's job, shows that the task is over: it has run or was dropped.
 static bool is_over(uint64_t word, csched_task task) {
@@ -58,14 +59,14 @@ static bool is_over(uint64_t word, csched_task task) {
 }
 
 bool csched_task_is_unwanted_(const csched_job *job) {
-  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) != 0; // TK6: UNWANTED and state are one word
+  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) != 0; // TK6: a resubmission keeps UNWANTED
 }
 
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
-  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: the generation stays during the run
-  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;    // TK6: cancelled during its run
+  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: the same during the whole run
+  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;    // TK6: cancelled in its run: stop
   int error = csched_task_submit_at_(csched_task_target_(job), task, deadline, leeway);
-  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: cancelled between the two checks
+  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: cancelled after the first check
   return error;
 }
 
@@ -73,6 +74,7 @@ bool csched_task_is_over(csched_task task) {
   return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: pairs with end_job (job.c)
 }
 
+// True if the task was cancelled, also during its run, or is over. After that, no run calls the user's function (TK6).
 bool csched_task_is_cancelled_(csched_task task) {
   if (task.job == NULL) return true;
   uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: pairs with end_job (job.c) and csched_task_cancel
@@ -89,12 +91,13 @@ csched_cancel_result csched_task_cancel(csched_task task) {
     if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted)) continue; // TK1, TK3: one cas
     if (drops) {
       (void)csched_load_acquire(&task.job->word); // TK6: acquires a resubmission; pairs with submit_again (job.c)
+      // false: the queue still links the job, and releases it
       if (csched_task_size_(task.job) == CSCHED_TASK_PLAIN) csched_job_end_cancel_(task.job, false);
       else csched_timer_end_cancel_(csched_task_timer_(task.job));
       return CSCHED_CANCEL_DROPPED;
     }
     if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
-    break; // it is being dropped
+    break; // its drop has begun: too late for a cancel, as after the end
   }
   (void)csched_load_acquire(&task.job->word); // TK2: only for its order; pairs with end_job (job.c)
   return CSCHED_CANCEL_FINISHED;
@@ -115,7 +118,7 @@ CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task tas
       csched_panic_("csched_task_cancel_and_wait",
                     "the task was orphaned by fork: it runs, or is dropped, on a thread that lives in the parent. Do "
                     "not wait for it here.");
-    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: resubmitted by its run
+    if (csched_job_state_(word) == CSCHED_JOB_QUEUED) csched_task_cancel(task); // TK6: its run has resubmitted it
     else csched_job_wait_in_(task.job, word);
   }
   return result;

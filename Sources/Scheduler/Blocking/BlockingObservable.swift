@@ -23,13 +23,13 @@ internal import CScheduler
 @frozen
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?  // nil: none
-  @usableFromInline let needed: SchedulerTarget?  // the scheduler that the source needs in order to end, if known
+  @usableFromInline let neededScheduler: SchedulerTarget?  // what the source needs in order to end; nil: unknown
   @usableFromInline let begin: (BlockingSink<Element>) -> any Disposable  // subscribes the sink to the source
 
   @inlinable
   init(timeout: Duration?, needed: SchedulerTarget?, begin: @escaping (BlockingSink<Element>) -> any Disposable) {
     self.timeout = timeout
-    self.needed = needed
+    neededScheduler = needed
     self.begin = begin
   }
 
@@ -69,8 +69,8 @@ public struct BlockingObservable<Element: Sendable> {
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
-  /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements``; ``SchedulerError/moreThanOneElement`` as
-  /// soon as a second element arrives; and what ``first()`` throws.
+  /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements`` if there was none, and
+  /// ``SchedulerError/moreThanOneElement`` as soon as a second element arrives. Otherwise throws as ``first()`` does.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }  // a second element is enough to fail
@@ -111,9 +111,9 @@ public struct BlockingObservable<Element: Sendable> {
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
   ) -> (elements: [Element], error: (any Error)?) {
-    if let needed, waitWouldBlock(needed) { return ([], SchedulerError.deadlock) }
+    if let neededScheduler, waitWouldDeadlock(neededScheduler) { return ([], SchedulerError.deadlock) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
-    // `wait` returns whether the lock was stopped; not needed, because the sink has the outcome
+    // ignores the result, whether `stop` was called: the sink has the outcome, also a timeout (`giveUp`)
     _ = lock.wait(
       beginningWith: { sink.subscription.setDisposable(begin(sink)) }, givesUp: { sink.giveUp() })
     sink.subscription.dispose()
@@ -124,7 +124,7 @@ public struct BlockingObservable<Element: Sendable> {
 /// Returns whether a wait on this thread would block work of `scheduler`. True if `scheduler` is a serial queue, and this thread is inside an action
 /// of that queue, of a serial queue in its chain of targets, or of another queue on one of these.
 @usableFromInline
-func waitWouldBlock(_ scheduler: SchedulerTarget) -> Bool {
+func waitWouldDeadlock(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core
   while let serial = next as? SerialCore {
     if csched_target_is_inside(serial.target) { return true }

@@ -16,11 +16,11 @@
   @_spi(ExperimentalCustomExecutors) import _Concurrency
 
   extension TaskJob {
-    /// The offset in bytes of the executor's two words in a job: behind the object header.
+    /// Where a job is expected to contain the two words that Swift reserves for its executor: the offset in bytes, behind the object header.
     private static var offset: Int { 16 }
 
     /// Submits the job to its scheduler's core, as a node in the job's two words. Returns false, and does nothing, if `core` is not the scheduler's
-    /// own core, or if these words are not at the expected offset.
+    /// own core, or if these words are not at the expected offset (`hasWordsInPlace`; not checked again once the scheduler has its table of types).
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.nodeType(of: self) else { return false }
@@ -53,7 +53,7 @@
       self.init(Self.job(of: node), on: entry.pointee.scheduler, entry.pointee.kind)
     }
 
-    /// The core's `run` callback of a node. `submit` has added the job to the diagnostic count.
+    /// The core's `run` callback of a node. The diagnostic count includes the job since its submission (TaskJob.swift).
     fileprivate func runInPlace() {
       Counted.jobs(-1)
       runInsideMarker()
@@ -72,8 +72,8 @@
     }
   }
 
-  /// The table of a scheduler's node types, one for each kind of job, made for the scheduler's first job. So a node's type, the address of its entry,
-  /// identifies the scheduler and the kind.
+  /// The table of a scheduler's node types, made when the scheduler gets its first job. It has an entry for each kind of job. An entry begins with
+  /// the node type, and also stores the scheduler and the kind. So the pointer to a node's type is the entry's address, and identifies both.
   struct JobTypes: ~Copyable, @unchecked Sendable {
     // Unchecked, because of the pointer. The table never changes, and lives as long as this value.
     fileprivate struct Entry {

@@ -32,7 +32,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a pool's job that called fork continues here.
     var orphaned: [OwnedPool] = []
 
-    /// Returns the present pool; nil if there is none. In a child of fork, first moves the parent's pool to `orphaned`.
+    /// Returns `present`. In a child of fork, `present` may still be the parent's pool: then first moves that pool to `orphaned`, and returns nil.
     mutating func current() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
@@ -57,11 +57,11 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// Starts the shared pool if there is none.
   static func prepare() throws(SchedulerError) { _ = try startIfNeeded(.default) }
 
-  /// Returns the core for `priority` of the shared pool, which it starts if needed. If the system has no thread, retries with pauses, then stops the
-  /// process with a message.
+  /// Returns the core for `priority` of the shared pool, which it starts if needed. If the pool does not start, usually because the system
+  /// refuses a thread, tries again after pauses. After the fifth failure, stops the process with a message.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
-    // before each try, in nanoseconds
+    // the pauses before the five tries, in nanoseconds
     for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
       csched_swift_sleep_until_(csched_now() + pause)
       do { return try startIfNeeded(priority) } catch { refusal = error }
@@ -79,7 +79,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// run or are dropped.
   static func shutDown(_ policy: csched_stop_policy) {
     let ending = pools.withLock { pools in  // removed under the lock, stopped outside it
-      defer { pools.present = nil }
+      defer { pools.present = nil }  // after `current` has returned it
       return pools.current()
     }
     guard let ending else { return }
@@ -89,7 +89,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 }
 
 /// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until `join` has waited for the
-/// pool's threads. So a target's unretained `owner` stays valid for these threads, and none of them releases the final reference.
+/// pool's threads. So a target's unretained `owner` stays valid for these threads, and none of them releases the final reference. Without a
+/// `join`, the cores and this object are never freed.
 final class OwnedPool: @unchecked Sendable {
   // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer

@@ -1,6 +1,6 @@
 // Holds one disposable at a time, and disposes the old one when a new one is set.
-// States: `disposed`, `current` and `age` change together, under the lock. `age` is the number of the swap or replace that set `current`.
-//   A swap or replace gets its number when it begins. `disposed` is final.
+// States: `disposed`, `current` and `numberOfCurrent` change together, under the lock. `numberOfCurrent` is the number of the swap or replace
+//   that set `current`. A swap or replace gets its number when it begins. `disposed` is final.
 // Invariants
 //   SD1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
 //   SD2  A reader gets a reference to the current disposable, or nil.
@@ -33,7 +33,8 @@ public final class SerialDisposable: DisposalNode {
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
   // the number of the most recent swap or replace
   @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
-  @exclusivity(unchecked) nonisolated(unsafe) private var age: UInt64 = 0  // the number of `current`
+  // the number of the swap or replace that set `current`
+  @exclusivity(unchecked) nonisolated(unsafe) private var numberOfCurrent: UInt64 = 0
 
   /// Creates a holder without a disposable.
   public init() {}
@@ -67,18 +68,20 @@ public final class SerialDisposable: DisposalNode {
     set { swap(newValue)?.dispose() }
   }
 
-  /// Replaces the held disposable with the result of `begin`, unless a newer one has been set by then.
+  /// Replaces the held disposable with the result of `begin`, unless a later call has set another one.
   ///
   /// ```swift
   /// let pending = SerialDisposable()
   /// func poll() {
-  ///   pending.replace { scheduler.schedule { if !isReady() { poll() } } }  // the newest poll is held, even if each runs at once
+  ///   pending.replace { scheduler.schedule { if !isReady() { poll() } } }  // holds the newest poll, even if `schedule` runs each poll at once
   /// }
   /// ```
   ///
-  /// The old disposable is disposed once the new one is in place. A newer value is one that `begin` or another thread has set since this call
-  /// began, nil included, or the result of a replace that began later. A newer value remains, and the result of `begin` is disposed. After a
-  /// disposal, the result of `begin` is disposed too.
+  /// The old disposable is disposed once the new one is in place. The held disposable remains, and the result of `begin` is disposed instead, if
+  /// since this call began:
+  /// - `begin` or another thread has set a disposable, or nil;
+  /// - a replace that began later has set its result;
+  /// - or this holder was disposed.
   ///
   /// - Parameter begin: starts the work, on the caller's thread, before this method returns, and without a lock. If it throws, the error is
   ///   rethrown and nothing is replaced.
@@ -89,11 +92,11 @@ public final class SerialDisposable: DisposalNode {
     lock.unlock()
     let replacement = try begin()
     lock.lock()
-    // ordered by the lock
-    let isNewest = age < number && !disposed.load(ordering: .relaxed)  // SD4: no later call has set `current`
-    let old = isNewest ? setCurrent(replacement, number) : replacement
+    // relaxed: ordered by the lock
+    let isNewest = numberOfCurrent < number && !disposed.load(ordering: .relaxed)  // SD4: no later call has set it
+    let loser = isNewest ? setCurrent(replacement, number) : replacement  // the one of the two that is not held
     lock.unlock()
-    old?.dispose()
+    loser?.dispose()
   }
 
   /// Sets `replacement` as the held disposable, and returns the old one undisposed.
@@ -102,7 +105,7 @@ public final class SerialDisposable: DisposalNode {
   @discardableResult
   public func swap(_ replacement: (any Disposable)?) -> (any Disposable)? {
     lock.lock()
-    // ordered by the lock
+    // relaxed: ordered by the lock
     guard !disposed.load(ordering: .relaxed) else {
       lock.unlock()
       replacement?.dispose()
@@ -118,7 +121,7 @@ public final class SerialDisposable: DisposalNode {
   private func setCurrent(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement
-    age = number
+    numberOfCurrent = number
     return old
   }
 

@@ -1,7 +1,10 @@
 internal import CScheduler
 
+// Each subclass owns a C source, and overrides `add`, `silence` and `remove`. Their contracts are in LoopSource.swift.
+
 extension LoopSource {
-  /// Returns the Swift object to which the `context` of a C source points. The loop retains that object while the C source is added.
+  /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object:
+  /// LoopSource does, from the addition of the C source to its removal (LS3).
   fileprivate static func from(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }
@@ -9,9 +12,9 @@ extension LoopSource {
 
 /// A source that waits for a descriptor.
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
-  // descriptor: the caller's; the C source may use a copy of it
+  // descriptor: the caller's, even if the C source waits for a copy of it. events: what to wait for
   private let descriptor: Int32, events: csched_fd_events
 
   init(
@@ -26,16 +29,18 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
       Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in  // the loop was closed, or the descriptor was
       let ended = DescriptorSource.from(source!.pointee.context)
-      csched_swift_close_fd_copy_(source, ended.descriptor)  // closes the source's copy, if it has one
+      csched_swift_close_fd_copy_(source, ended.descriptor)  // closes its copy, if it has one: `remove` is not called
       ended.removedByCore(error)
     }
   }
 
   deinit { source.deallocate() }
 
-  // Copies the descriptor if another source of the loop waits for it; the removal closes the copy.
+  // If another source of the loop waits for the descriptor, the C source gets a copy of it. `remove` closes the copy, or `dropped` if the loop ends
+  // the source.
   override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
 
+  // On any thread: the system reports no more events. `remove` follows on the loop's thread.
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, source) }
 
   override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
@@ -43,7 +48,7 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
 
 /// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
   private let signal: Int32
 
@@ -67,7 +72,7 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
 
 /// A source that waits for the end of a process.
 final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
   private let source = UnsafeMutablePointer<csched_child_source>.allocate(capacity: 1)
   private let process: Int32
 
@@ -100,7 +105,7 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
 
 /// A source that waits for changes of a file.
 final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
   private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
   private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds  // path: a C string for the C source
 
@@ -136,7 +141,7 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
 
 /// A hook before the loop sleeps, or after it wakes. It needs no `silence`: it is not registered with the system.
 final class HookSource: LoopSource<Void>, @unchecked Sendable {
-  // Unchecked, as its superclass is.
+  // Unchecked, because of `hook`, which the loop's thread alone uses.
   private let hook = UnsafeMutablePointer<csched_loop_hook>.allocate(capacity: 1)
   private let isBeforeSleep: Bool  // called before the sleep; false: after the wake
 

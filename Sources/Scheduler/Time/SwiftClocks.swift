@@ -26,7 +26,7 @@ extension ActionTiming {
 }
 
 extension MonotonicTime {
-  /// Creates the same instant, rounded up to nanoseconds and clamped to the range of the clock.
+  /// Creates the time of `instant`, rounded up to nanoseconds and clamped to the range of the clock.
   public init(_ instant: SuspendingClock.Instant) {
     self = MonotonicTime(nanoseconds: 0).advanced(by: SuspendingClock.epoch.duration(to: instant))
   }

@@ -6,7 +6,8 @@
   extension Publisher {
     /// Delivers the latest values of both publishers as a pair: when both have sent a value, and then for each later value.
     ///
-    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. A pair without demand waits.
+    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. A pair without demand waits in a
+    /// queue. No pair is skipped.
     public func combineLatest<Other: Publisher>(_ other: Other) -> OperatorPublisher<(Output, Other.Output), Failure>
     where Other.Failure == Failure {
       OperatorPublisher { downstream in
@@ -37,9 +38,10 @@
     }
   }
 
-  /// Stores the latest value of each upstream, and queues a pair for each new value.
+  /// Stores the latest value of each upstream. Queues a pair for each new value once both have one. The superclass delivers queued pairs within the
+  /// demand.
   private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
-    // Unchecked, as its superclass is.
+    // Unchecked, because values are not Sendable: the lock guards the two sides.
     /// The state of one of the two upstreams, under the lock.
     private struct Side<Value> {
       var latest: Value?  // nil: it has sent no value
@@ -53,17 +55,20 @@
     private let rightUpstream = Upstream()
 
     /// Sends the subscriber its subscription, then subscribes to both upstreams with the two closures.
+    ///
+    /// The inlets' closures retain this operator, which retains the upstreams' subscriptions. The completion or cancel of an upstream releases its
+    /// subscription, and so breaks the cycle; `ended` cancels both.
     func attach(
       _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
     ) {
       start()
       left(Inlet(leftUpstream, onValue: { self.receiveValue($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
-      guard lock.withLock({ isLive }) else { return }  // the subscriber has cancelled, or `left` has ended the operator
+      guard lock.withLock({ isLive }) else { return }  // ended: by a cancel, or because `left` failed or was empty
       right(
         Inlet(rightUpstream, onValue: { self.receiveValue($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
     }
 
-    /// Stores `value` as the latest of its side, and delivers a pair if both sides have a value.
+    /// Stores `value` as the latest of its side. If both sides have a value, queues the pair, and delivers queued pairs within the demand.
     private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest

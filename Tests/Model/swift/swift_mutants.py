@@ -65,9 +65,9 @@ MUTANTS = [
     ("serial disposable: the child stays after a disposal", "SerialDisposable",
      "let old = current.take() lock.unlock() return old } }", "let old = current; lock.unlock(); return old } }"),
     ("serial disposable: an older replace overwrites a newer child", "SerialDisposable",
-     "let isNewest = age < number && !disposed.load(ordering: .relaxed)", "let isNewest = !disposed.load(ordering: .relaxed)"),
+     "let isNewest = numberOfCurrent < number && !disposed.load(ordering: .relaxed)", "let isNewest = !disposed.load(ordering: .relaxed)"),
     ("serial disposable: a replace does not check for a disposal", "SerialDisposable",
-     "let isNewest = age < number && !disposed.load(ordering: .relaxed)", "let isNewest = age < number"),
+     "let isNewest = numberOfCurrent < number && !disposed.load(ordering: .relaxed)", "let isNewest = numberOfCurrent < number"),
     # CompositeDisposable.swift
     ("composite: an insert does not check for a disposal", "CompositeDisposable", "guard !disposed.load(ordering: .relaxed) else {", "guard lock.pointer.pointee.owner != .max else {"),
     ("composite: marked after the lock", "CompositeDisposable",

@@ -17,8 +17,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. An unlock
-/// does not access the lock after releasing it.
+/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. After an
+/// unlock has released the lock, it accesses the lock only while a thread waits for it. So the next owner may free a lock that no thread waits for.
 typedef struct csched_lock {
   uint32_t owner; ///< the owner's system thread number; 0: unlocked
 } csched_lock;
@@ -28,17 +28,18 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 #define CSCHED_LOCK_INIT                                                                                               \
   { 0 }
 
-/// This thread's number, for the inline fast paths below. It is 0, so that they call the slow functions, before the thread's first lock, on a kernel
-/// without membarrier, and under ThreadSanitizer. Private.
+/// This thread's number, for the inline functions below. If it is 0, they call the slow functions. It is 0 until the thread's first lock operation,
+/// and always on a kernel without membarrier and under ThreadSanitizer. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// A waiter flag, for all locks whose address has the same hash. It is 0 while no thread sleeps for such a lock; an unlock reads it. Private.
+/// A waiter flag, for all locks whose address has the same hash. An unlock reads it; 0: no thread sleeps for such a lock. Bit 0 of `word`: a thread
+/// sleeps. Bit 1: CSCHED_LOCK_STARVED_. Other bits: the address of a lock that an awake waiter will try to lock (States in lock.c). Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
 enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 }; ///< the number of flags
 extern csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
-enum { CSCHED_LOCK_STARVED_ = 2 }; ///< bit of a waiter flag: the next unlock must transfer the lock to the first waiter
+enum { CSCHED_LOCK_STARVED_ = 2 }; ///< bit 1: a waiter is starved; its lock's next unlock makes it the owner
 
 /// Returns: the index of the lock's waiter flag. Private.
 CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
@@ -46,7 +47,8 @@ CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
   return (address >> 4 ^ address >> 12) % CSCHED_LOCK_WAITER_FLAGS_;
 }
 
-// Private: each does the whole operation, when the inline function cannot. csched_lock_wake_slow_: wakes the first sleeper of a released lock.
+// Private. The first three do the whole operation, when the inline function cannot. csched_lock_wake_slow_ is the end of an unlock that has released
+// the lock: it wakes the first sleeper. It reads the lock only if a sleeper is queued for it. LK1 and so on: the invariants in lock.c.
 void csched_lock_lock_slow_(csched_lock *lock);
 bool csched_lock_trylock_slow_(csched_lock *lock);
 void csched_lock_unlock_slow_(csched_lock *lock);
@@ -54,9 +56,9 @@ void csched_lock_wake_slow_(csched_lock *lock);
 
 /// Does: acquires the lock, and waits as long as necessary. Requires: the caller does not own it. Thread: any.
 CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
-  CSCHED_NEEDS_ABI();
+  CSCHED_NEEDS_ABI(); // checks the library's layout at link time: base.h
   uint32_t free = 0, self = csched_self_;
-  if (CSCHED_LIKELY(self != 0 && csched_cas_acquire(&lock->owner, &free, self))) return; // LK1: acquire
+  if (CSCHED_LIKELY(self != 0 && csched_cas_acquire(&lock->owner, &free, self))) return; // LK1: pairs with unlock
   csched_lock_lock_slow_(lock);
 }
 
@@ -64,7 +66,7 @@ CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
 CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
-  if (CSCHED_LIKELY(self != 0)) return csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire
+  if (CSCHED_LIKELY(self != 0)) return csched_cas_acquire(&lock->owner, &free, self); // LK1: pairs with unlock
   return csched_lock_trylock_slow_(lock);
 }
 

@@ -12,9 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NANOSECONDS = 1000000000, SIGNAL_SET_SIZE = 8, BATCH = 64 }; // ns in a second; bytes; most events of one wait
+enum {
+  NANOSECONDS = 1000000000, // in a second
+  SIGNAL_SET_SIZE = 8,      // bytes of the kernel's sigset_t: an argument of epoll_pwait
+  BATCH = 64                // the most events of one csched_poller_wait_
+};
 
-static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1; // tags; a source's tag ends in its fd, never negative
+// The tags with which epoll reports the wake and the alarm. The low 32 bits of a source's tag are its descriptor, which is never negative. The low 32
+// bits of these two are -1 and -2, so no source has the same tag.
+static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1;
 
 // Does: stops the process with a message that the system refused `call`.
 static CSCHED_NOINLINE CSCHED_NORETURN void stop_process(const csched_poller *poller, const char *call, int error) {
@@ -39,12 +45,12 @@ static bool change_watch(const csched_poller *poller, int how, int fd, uint32_t 
   return epoll_ctl(poller->fd, how, fd, &event) == 0;             // false: error in errno
 }
 
-// Does: opens the wake and the alarm, and adds them to the epoll set. Returns: 0 or an errno value. Neither descriptor is ever read. The wake is an
-// eventfd that is always readable, and one-shot: each EPOLL_CTL_MOD by csched_poller_wake_ makes epoll report it once. This call fails if other code
-// has replaced the epoll set or the eventfd. The alarm is an edge-triggered timerfd: epoll reports each expiry once.
+// Does: opens the wake and the alarm, and adds them to the epoll set. Returns: 0 or an errno value. The wake is an eventfd that is always readable,
+// and one-shot: each EPOLL_CTL_MOD by csched_poller_wake_ makes epoll report it once. That EPOLL_CTL_MOD fails if other code has replaced the epoll
+// set or the eventfd. The alarm is an edge-triggered timerfd: epoll reports each expiry once, even without a read. So neither descriptor is read.
 static int open_wake_and_alarm(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
-  poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); // 1: readable; added without EPOLLIN, so not reported yet
+  poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); // 1: readable; not reported before a wake adds EPOLLIN
   if (poller->wake >= 0) poller->alarm = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
   if (poller->alarm >= 0 && change_watch(poller, EPOLL_CTL_ADD, poller->wake, EPOLLONESHOT, WAKE) &&
       change_watch(poller, EPOLL_CTL_ADD, poller->alarm, EPOLLIN | EPOLLET, ALARM))
