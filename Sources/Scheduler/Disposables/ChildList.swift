@@ -38,9 +38,6 @@ package struct ChildSlot: ~Copyable {
     return Self.value(taken)
   }
 
-  /// Removes and releases the child. Requires: there is one.
-  @inline(__always) package mutating func clear() { _ = take() }
-
   /// Returns the disposable of these words, with the reference that they have.
   @inline(__always) private static func value(_ words: Words) -> any Disposable {
     withUnsafeTemporaryAllocation(of: (any Disposable).self, capacity: 1) { value in

@@ -56,7 +56,7 @@ public final class CompositeDisposable: DisposalNode {
   }
 
   /// Adds `disposable` and returns its key. After the disposal, disposes `disposable` at once and returns nil.
-  // Speed only, of the copy that this makes: see SingleAssignmentDisposable.setDisposable.
+  // Speed only: see SingleAssignmentDisposable.setDisposable.
   @inline(__always) @discardableResult
   public func insert(_ disposable: any Disposable) -> CompositeDisposable.DisposeKey? {
     lock.lock()

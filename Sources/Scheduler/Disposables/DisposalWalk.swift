@@ -29,7 +29,7 @@ package struct DisposalWalk: ~Copyable {
     case release(Unmanaged<AnyObject>)
   }
 
-  private var next = ChildSlot()  // the next child, visited before `frame`: an only child needs no frame
+  private var next = ChildSlot()  // the next child, visited before `one` and `rest`: an only child needs no frame
   private var nextDisposes = false  // whether `next` is to be disposed
   // The unvisited children of the innermost container that has some: the fields of its frame.
   private var one = ChildSlot()

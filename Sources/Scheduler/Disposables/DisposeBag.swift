@@ -31,7 +31,7 @@ public final class DisposeBag: Sendable {
   }
 
   /// Adds `disposable` to the bag.
-  // Speed only, of the copy that this makes: see SingleAssignmentDisposable.setDisposable.
+  // Speed only: see SingleAssignmentDisposable.setDisposable.
   @inline(__always)
   public func insert(_ disposable: any Disposable) {
     lock.lock()

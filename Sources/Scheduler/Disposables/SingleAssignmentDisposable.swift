@@ -84,7 +84,7 @@ public final class SingleAssignmentDisposable: DisposalNode {
   /// ``CompositeDisposable`` (holds all).
   ///
   /// - Parameter disposable: the disposable to set.
-  // In line for speed only, of the copy that is not: the compiler makes that one generic otherwise, and boxes its argument again (126 instructions).
+  // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again (126 instructions).
   @inline(__always) public func setDisposable(_ disposable: any Disposable) {
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // SA1: one set
     if old & Self.claimed != 0 {
@@ -137,6 +137,6 @@ public final class SingleAssignmentDisposable: DisposalNode {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
     ).oldValue  // SA2: release and acquire; pairs with endHold of other readers, whose reads end before
-    if old < 2 * Self.hold { child.clear() }
+    if old < 2 * Self.hold { _ = child.take() }
   }
 }
