@@ -33,13 +33,13 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
 /// A waiter flag, for all locks whose address has the same hash. An unlock reads it; 0: no thread sleeps for such a lock. Bit 0 of `word`: a thread
-/// sleeps. Bit 1: CSCHED_LOCK_STARVED_. Other bits: the address of a lock that an awake waiter will try to lock (States in lock.c). Private.
+/// sleeps. Bit 1: a waiter is starved: its lock's next unlock makes it the owner. Other bits: the address of a lock that an awake waiter will try to
+/// lock (States in lock.c). Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
 enum { CSCHED_LOCK_WAITER_FLAGS_ = 256 }; ///< the number of flags
 extern csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_];
-enum { CSCHED_LOCK_STARVED_ = 2 }; ///< bit 1: a waiter is starved; its lock's next unlock makes it the owner
 
 /// Returns: the index of the lock's waiter flag. Private.
 CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
@@ -79,8 +79,8 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
-  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(&lock->owner) != self ||   // LK6: the caller is not the owner
-                      (csched_load_relaxed(flag) & CSCHED_LOCK_STARVED_) != 0)) { // LK7: a hand-off is due
+  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(flag) != 0 || // LK7: a hand-off may be due
+                      csched_load_relaxed(&lock->owner) != self)) {  // LK6: the caller is not the owner
     csched_lock_unlock_slow_(lock);
     return;
   }
