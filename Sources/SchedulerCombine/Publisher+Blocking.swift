@@ -20,12 +20,12 @@
       -> BlockingObservable<Output>
     {
       BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
-        // Stops a publisher that sends without end inside `subscribe`, when the wait itself has not begun.
+        // A publisher may send without end inside `subscribe`, before the wait with its timeout begins. This deadline stops it.
         let deadline = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
         let subscriber = BlockingSubscriber<Output, Failure>(
           next: { value in
             if let deadline, MonotonicTime.now >= deadline { end(SchedulerError.timeout) }
-            return next(value)  // false: the wait needs no more values
+            return next(value)  // false: the wait needs no more values, or `end` was called
           }, end: end)
         subscribe(subscriber)
         return subscriber  // its disposal cancels the subscription
@@ -56,7 +56,7 @@
     }
 
     func receive(subscription: any Subscription) {
-      let isWanted = lock.withLock {  // false: disposed before, or a second subscription
+      let isWanted = lock.withLock {  // false: this was disposed before, or has a subscription already
         guard !state.isDisposed, state.subscription == nil else { return false }
         state.subscription = subscription
         return true
@@ -67,7 +67,7 @@
     func receive(_ input: Input) -> Subscribers.Demand { next(input) ? .max(1) : .none }
 
     func receive(completion: Subscribers.Completion<Failure>) {
-      let ended = lock.withLock { state.subscription.take() }
+      let ended = lock.withLock { state.subscription.take() }  // a later `dispose` need not cancel it
       switch completion {
       case .finished: end(nil)
       case .failure(let error): end(error)

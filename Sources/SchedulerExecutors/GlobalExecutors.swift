@@ -90,12 +90,12 @@ public enum GlobalExecutors {
   public static func install() throws(InstallError) {
     guard isAvailable else { throw .unavailable }
     if isInstalled { return }
-    guard Executors.noTaskWasMade else { throw .late }
+    guard Executors.noTaskWasMade else { throw .late }  // this check creates a task itself
     guard GlobalJobs.isOnMain else {
       misuse("GlobalExecutors.install", "called on another thread. Call it on the main thread, before the first task.")
     }
     Executors.install()
-    GlobalJobs.install()
+    GlobalJobs.install()  // sets `isInstalled`, and forbids the shutdown of the pool and the main loop
   }
 }
 
@@ -103,7 +103,7 @@ public enum GlobalExecutors {
 @_cdecl("csched_executors_install_linked_")
 func installLinked() -> Bool {
   do { try GlobalExecutors.install() } catch {
-    if error == .late { misuse("SchedulerExecutorsLinked", "\(error)") }
+    if error == .late { misuse("SchedulerExecutorsLinked", "\(error)") }  // .unavailable: the result reports it
   }
   return GlobalExecutors.isAvailable
 }

@@ -11,7 +11,7 @@ extension EventSource {
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
-    toBlocking(timeout: .held(seconds: timeout), needing: scheduler)
+    toBlocking(timeout: .held(seconds: timeout), needing: scheduler)  // held: clamped, where `.seconds` would trap
   }
 }
 
@@ -24,6 +24,6 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
-    toBlocking(timeout: .held(seconds: timeout), needing: scheduler)
+    toBlocking(timeout: .held(seconds: timeout), needing: scheduler)  // held: clamped
   }
 }

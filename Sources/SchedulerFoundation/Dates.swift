@@ -7,7 +7,7 @@ extension WallTime {
   /// dates after 2554 give `never`.
   public init(_ date: Date) {
     let (seconds, attoseconds) = HistoricalDate(date).sinceEpoch.components
-    if seconds < 0 || attoseconds < 0 {
+    if seconds < 0 || attoseconds < 0 {  // before 1970
       self.init(nanosecondsSince1970: 0)
     } else if seconds < 18_446_744_073 {  // the whole seconds of UInt64.max nanoseconds
       let nanoseconds = UInt64(attoseconds + 999_999_999) / 1_000_000_000  // rounds up
@@ -40,7 +40,7 @@ extension Date {
   public init(_ instant: WallTime) {
     let (seconds, nanoseconds) = instant.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
     self.init(HistoricalDate(sinceEpoch: .seconds(seconds) + .nanoseconds(nanoseconds)))
-    if instant == .never { self = .distantFuture }
+    if instant == .never { self = .distantFuture }  // instead of a date in 2554
   }
 
   /// Creates the same date, to the precision of `Date`.

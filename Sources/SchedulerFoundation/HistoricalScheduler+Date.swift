@@ -23,5 +23,5 @@ extension VirtualTimeScheduler where Instant == HistoricalDate {
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime seconds: TimeInterval, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable { schedule(state, after: .held(seconds: seconds), action: action) }
+  ) -> any Disposable { schedule(state, after: .held(seconds: seconds), action: action) }  // held: clamped
 }

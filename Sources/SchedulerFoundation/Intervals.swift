@@ -19,7 +19,7 @@ extension DispatchTimeInterval {
   /// Creates the same length, rounded up to nanoseconds; `.never` from 292 years on.
   public init(_ duration: Duration) {
     let nanoseconds = duration.saturatedNanoseconds
-    self = nanoseconds == .max ? .never : .nanoseconds(Int(nanoseconds))
+    self = nanoseconds == .max ? .never : .nanoseconds(Int(nanoseconds))  // max: 292 years or more
   }
 }
 

@@ -8,7 +8,7 @@ public import Scheduler
 /// let frames = source.observe(on: camera)
 /// ```
 ///
-/// 1. Each action is a block submitted with the queue's `async`: in one order with its other blocks. A concurrent queue runs them in no order.
+/// 1. Each action is a block that `queue.async` submits. A serial queue runs it in order with its other blocks, a concurrent queue in no order.
 /// 2. In its actions `Schedulers.current` is ``scheduler``. After `dispose()` has returned, an action that had not started never starts.
 /// 3. A delayed action waits on a timer of the pool, which submits it to the queue when it is due.
 ///
@@ -25,7 +25,7 @@ public struct DispatchQueueScheduler: SchedulerType {
   ///
   /// - Parameters:
   ///   - queue: where actions run.
-  ///   - isSerial: whether the queue runs one block at a time. Dispatch has no function that returns this.
+  ///   - isSerial: whether the queue runs one block at a time. The caller must know it: Dispatch has no function that returns this.
   public init(_ queue: DispatchQueue, isSerial: Bool) {
     self.queue = queue
     self.isSerial = isSerial

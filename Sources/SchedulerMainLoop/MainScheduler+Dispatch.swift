@@ -13,15 +13,15 @@ extension MainScheduler {
   ///
   /// Stops the process, as soon as the main queue runs, if the system has no free descriptor.
   public static func useDispatchMain() {
-    // Registers the main queue as the host of the main loop: each batch of actions is a block of it. False: the loop has a host or runs.
+    // Registers the main queue as the host of the main loop: each batch of actions is a block of that queue. False: the loop has a host or runs.
     guard MainScheduler.enter({ work in DispatchQueue.main.async(execute: work) }) else { return }
     DispatchQueue.main.async { source = makeSource() }  // on the main queue, as `hostDescriptor` requires
   }
 
-  /// Keeps the Dispatch source alive. Unsafe, because its type is not Sendable; no code reads it.
+  /// Keeps the Dispatch source alive. Unsafe, because its type is not Sendable; one block writes it, and no code reads it.
   private nonisolated(unsafe) static var source: (any DispatchSourceRead)?
 
-  /// Starts a Dispatch source that runs due delayed actions when the main scheduler's descriptor is readable.
+  /// Starts and returns a Dispatch source that runs due delayed actions when the main scheduler's descriptor is readable. Requires: the main queue.
   private static func makeSource() -> any DispatchSourceRead {
     let (descriptor, error) = MainScheduler.hostDescriptor()
     if error != 0 {  // an errno value

@@ -4,21 +4,17 @@ public import Scheduler
 
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias BlockingError = SchedulerError
-
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias DropReason = SchedulerError
-
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias StartError = SchedulerError
-
 @available(*, deprecated, renamed: "SchedulerError")
 public typealias SourceError = SchedulerError
 
-// Unavailable, not deprecated: these were separate error types, and now `catch is DeadlockError` would match every `SchedulerError`.
+// Unavailable, not deprecated: these were separate error types. As aliases, `catch is DeadlockError` would match every `SchedulerError`.
 
 @available(*, unavailable, message: "write SchedulerError.deadlock, or catch SchedulerError.deadlock")
 public typealias DeadlockError = SchedulerError
-
 @available(*, unavailable, message: "write SchedulerError.stopped, or catch SchedulerError.stopped")
 public typealias StoppedError = SchedulerError
 
@@ -36,31 +32,24 @@ extension SchedulerError {
 
 @available(*, deprecated, renamed: "ThreadScheduler.Group")
 public typealias ThreadSchedulerGroup = ThreadScheduler.Group
-
 @available(*, deprecated, renamed: "ThreadScheduler.Priority")
 public typealias ThreadPriority = ThreadScheduler.Priority
-
 @available(*, deprecated, renamed: "ThreadScheduler.LateJobPolicy")
 public typealias LateJobPolicy = ThreadScheduler.LateJobPolicy
-
 @available(*, deprecated, renamed: "ThreadScheduler.Confined")
 public typealias Confined<Value> = ThreadScheduler.Confined<Value>
 
 @available(*, deprecated, renamed: "Schedulers.StopPolicy")
 public typealias StopPolicy = Schedulers.StopPolicy
-
 @available(*, deprecated, renamed: "CompositeDisposable.DisposeKey")
 public typealias DisposeKey = CompositeDisposable.DisposeKey
-
 @available(*, deprecated, renamed: "UnfairLock.Condition")
 public typealias Condition = UnfairLock.Condition
 
 @available(*, deprecated, renamed: "MonotonicTime")
 public typealias MonotonicTimeConverter = MonotonicTime
-
 @available(*, deprecated, renamed: "SchedulerClock")
 public typealias VirtualClock<Converter> = SchedulerClock
-
 @available(*, deprecated, renamed: "ActionTiming")
 public typealias PeriodicTiming = ActionTiming
 
@@ -166,7 +155,7 @@ public final class GroupScheduler: SchedulerType {
   private let base: any SchedulerType
 
   /// Makes a scheduler whose actions run on `base`, in a group of its own.
-  public init(on base: any SchedulerType) { self.base = group.scheduler(on: base) }
+  public init(on base: any SchedulerType) { self.base = group.scheduler(on: base) }  // adds each action to `group`
 
   public var now: MonotonicTime { base.now }
 
@@ -179,7 +168,7 @@ public final class GroupScheduler: SchedulerType {
   /// Cancels all of the group's actions that have not started.
   public func cancelAll() { group.cancelAll() }
 
-  /// Waits until the group is idle, at most `timeout`. Returns whether it is idle.
+  /// Waits until the group is idle, at most `timeout`. Returns whether the group is idle.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await group.waitForAll()")
   public func drain(timeout: Duration) -> Bool { group.wait(for: timeout) }
 

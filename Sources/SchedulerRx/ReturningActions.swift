@@ -16,9 +16,10 @@ extension ImmediateSchedulerType {
     if Self.self == CurrentThreadScheduler.self {  // it has its own queue of actions
       return CurrentThreadScheduler.instance.submitReturning(state, action)
     }
-    // target: this scheduler as a SchedulerTarget. Any other scheduler, such as the user's own, gets a plain closure.
+    // `target`: this scheduler as a SchedulerTarget; nil for any other scheduler, such as the user's own, which gets a plain closure
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
-    let returning = ReturningAction()  // the token
+    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
+    // unretained: `self` keeps the target alive during this call
     target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, of: returning) }
     return returning
   }
@@ -36,7 +37,7 @@ extension SchedulerType {
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
-    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
+    let returning = ReturningAction()
     target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, after: delay, of: returning) }
     return returning
   }

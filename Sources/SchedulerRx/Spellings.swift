@@ -7,9 +7,7 @@ extension SchedulerType {
   @discardableResult
   public func scheduleRelative<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
-  ) -> any Disposable {
-    return schedule(state, after: dueTime, action: action)
-  }
+  ) -> any Disposable { return schedule(state, after: dueTime, action: action) }
 
   /// Runs `action` at the times of `timing`, each time with its previous result. Ticks never overlap, even on a concurrent scheduler.
   ///
@@ -51,7 +49,7 @@ extension SchedulerType {
   public func schedulePeriodic<State: Sendable>(
     _ state: State, startAfter: Duration, period: Duration, action: @escaping @Sendable (State) -> State
   ) -> any Disposable {
-    let period = isVirtual && period <= .zero ? .seconds(1) : period
+    let period = isVirtual && period <= .zero ? .seconds(1) : period  // one unit of RxTest's virtual time
     return schedulePeriodic(state, .every(period, after: startAfter), action: action)
   }
 
@@ -75,7 +73,7 @@ extension SchedulerType {
     after instant: MonotonicTime, interval: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
-    schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)
+    schedule(.every(interval, after: now.duration(to: instant), tolerance: tolerance), action)  // negative: at once
   }
 
   /// SwiftNIO's repeated task: a periodic action whose closure receives the `RepeatedTask`, and can cancel it.
@@ -95,6 +93,7 @@ extension SchedulerType {
     initialDelay: Duration, delay: Duration, _ task: @escaping @Sendable (RepeatedTask) -> Void
   ) -> RepeatedTask {
     let repeated = RepeatedTask()
+    // the first run may start, and cancel `repeated`, before `setAction` is called
     repeated.setAction(schedule(.every(delay, after: initialDelay, pace: .fixedDelay)) { repeated.run(task) })
     return repeated
   }
@@ -102,16 +101,17 @@ extension SchedulerType {
 
 /// A periodic action, under SwiftNIO's name. Any code may cancel it; its closure receives it as the argument.
 public final class RepeatedTask: Disposable {
-  private let action = SingleAssignmentDisposable()  // the periodic action; the first run may start before it is set
+  private let action = SingleAssignmentDisposable()  // holds the periodic action, once `setAction` has stored it
 
   fileprivate init() {}
 
   /// Sets the disposable of the periodic action. Disposes it at once if the task was cancelled before.
   fileprivate func setAction(_ action: any Disposable) { self.action.setDisposable(action) }
 
-  /// Runs the task, unless it was cancelled, perhaps before `setAction`.
+  /// Calls `task`, unless this object was cancelled, perhaps before `setAction`.
   fileprivate func run(_ task: (RepeatedTask) -> Void) { if !action.isDisposed { task(self) } }
 
+  /// Whether this object was cancelled, or the periodic action is disposed.
   public var isDisposed: Bool { action.isDisposed || action.disposable?.isDisposed == true }
 
   public func dispose() { action.dispose() }
@@ -139,7 +139,7 @@ extension VirtualTimeScheduler {
   ) -> any Disposable { schedule(state, at: time, action: action) }
 
   /// RxSwift's name for `schedule(_:after:action:)`.
-  @_disfavoredOverload  // a converter's interval may be a Duration
+  @_disfavoredOverload  // a converter's interval may be a Duration: its overload is then preferred
   @discardableResult
   public func scheduleRelativeVirtual<State: Sendable>(
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
@@ -149,9 +149,7 @@ extension VirtualTimeScheduler {
 extension VirtualTimeScheduler where Instant == MonotonicTime {
   /// Creates a scheduler with RxTest's whole seconds: the clock starts `initialClock` seconds after the start of time, or at that start
   /// if `initialClock` is negative.
-  public convenience init(initialClock: Int) {
-    self.init(initialClock: Self.time(initialClock))
-  }
+  public convenience init(initialClock: Int) { self.init(initialClock: Self.time(initialClock)) }
 
   /// Moves the clock to a number of seconds after the start of time: see `advance(to:)`.
   ///
@@ -185,7 +183,7 @@ extension VirtualTimeScheduler where Instant == MonotonicTime {
 extension MainScheduler {
   /// Creates a main scheduler, as in RxSwift. On the main thread it runs an action at once if none of the actions scheduled on this
   /// instance is waiting or running. Work of other instances does not count. In its actions `Schedulers/current` is `instance`.
-  public convenience init() { self.init(countsOwnWork: ()) }  // (): selects this initialiser
+  public convenience init() { self.init(countsOwnWork: ()) }  // the argument () only selects the initialiser
 
   /// RxSwift's check for the main thread. On another thread it stops the process with `errorMessage` or a default message.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
@@ -196,7 +194,7 @@ extension MainScheduler {
   }
 }
 
-/// RxSwift's name for a main scheduler without a fixed order. Here `MainScheduler` keeps the order, too.
+/// RxSwift's name for a main scheduler that does not keep the order of its actions. Here it is `MainScheduler`, which keeps it.
 public typealias ConcurrentMainScheduler = MainScheduler
 
 /// RxSwift's name for `SerialScheduler`.
@@ -227,10 +225,8 @@ extension ConcurrentScheduler {
 extension SchedulerPriority {
   /// Dispatch's name for `high`.
   public static var userInteractive: SchedulerPriority { .high }
-
   /// Dispatch's name for `high`.
   public static var userInitiated: SchedulerPriority { .high }
-
   /// Dispatch's name for `low`.
   public static var utility: SchedulerPriority { .low }
 }
@@ -253,10 +249,11 @@ extension CompositeDisposable {
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let key = insert(disposable) else { return nil }
+    // weak: the result does not retain the composite; the discarded value of `take` is released, not disposed
     return Disposables.create { [weak self] in _ = self?.take(for: key) }
   }
 
-  /// Adds a disposable that runs `action` once; ReactiveSwift's name. See `add(_:)` of a disposable.
+  /// Adds a disposable that runs `action` once, and returns what `add(_:)` of a disposable returns; ReactiveSwift's name.
   @discardableResult
   public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     add(Disposables.create(with: action))

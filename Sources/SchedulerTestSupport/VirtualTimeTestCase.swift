@@ -42,16 +42,17 @@ open class VirtualTimeTestCase: XCTestCase {
     seeds: ClosedRange<Int>, limits: VirtualTime.Limits = .init(), file: StaticString = #fileID, line: Int = #line,
     _ body: @escaping @Sendable (VirtualTime) async throws -> Void
   ) async throws {
-    for seed in seeds.map({ UInt64(bitPattern: Int64($0)) }) {
+    for seed in seeds.map({ UInt64(bitPattern: Int64($0)) }) {  // bit pattern: a negative seed is valid
       let before = failureCount
       do { try await withVirtualTime(seed: seed, limits: limits, file: file, line: line, body) } catch {
         throw ExplorationFailure(seed: seed, error: error)
       }
+      // a failed `XCTAssert…` does not throw, so it is found by the count
       if failureCount > before { throw ExplorationFailure(seed: seed, error: AssertionFailure()) }
     }
   }
 
-  private var failureCount: Int { (testRun?.totalFailureCount) ?? 0 }  // of this test so far
+  private var failureCount: Int { (testRun?.totalFailureCount) ?? 0 }  // failures of this test so far
 }
 
 /// The error in an `ExplorationFailure` if an `XCTAssert…` of the body failed. XCTest has reported that failure before.

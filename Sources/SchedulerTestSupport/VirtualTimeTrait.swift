@@ -15,14 +15,14 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   /// Each test of a suite has the trait.
   public var isRecursive: Bool { true }
 
-  /// The trait applies to each test case, not to the whole test function or suite (`testCase` is nil).
+  /// Returns the trait for each test case. Returns nil for a whole test function or suite (`testCase` is nil), which would enclose its test cases.
   public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
   /// Runs `function`, the test, in virtual time; with seeds, once for each seed, until it records an issue that is not known.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // If a test that never ends was abandoned, its task still uses `function`, so Swift stops the process here. Its issue is recorded before.
+    // Swift stops the process at the end of this call if `function` is still in use: after a test that never ends, whose issue has been recorded.
     try await withoutActuallyEscaping(function) { function in
       guard let seeds else { return await run(function, for: test) }
       for seed in seeds {
@@ -30,7 +30,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
         if try await addingToIssues(
           advice, for: test, testCase, { await run(function, seed: UInt64(bitPattern: Int64(seed)), for: test) })
         {
-          return
+          return  // the test has failed with this seed: the other seeds are not run
         }
       }
     }
@@ -43,7 +43,8 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     }
   }
 
-  /// Calls `body`, and adds `advice` to each issue that it records. Returns whether one is a failure. With Swift 6.1: adds nothing, returns false.
+  /// Calls `body`, and adds `advice` to each issue that `body` records. Returns whether an issue is a failure. With Swift 6.1, which has no
+  /// `IssueHandlingTrait`, adds nothing and returns false.
   private func addingToIssues(
     _ advice: Comment, for test: Test, _ testCase: Test.Case?, _ body: @Sendable () async throws -> Void
   ) async throws -> Bool {
@@ -63,7 +64,7 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   }
 }
 
-/// A flag that an escaping closure can set: whether the body of `addingToIssues` has recorded a failure.
+/// Whether the body of `addingToIssues` has recorded a failure: an object, because an escaping closure sets it.
 private final class Failure: Sendable { let wasRecorded = Mutex(false) }
 
 extension Trait where Self == VirtualTimeTrait {

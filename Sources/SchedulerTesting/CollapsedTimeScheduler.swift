@@ -23,12 +23,12 @@ public final class CollapsedTimeScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     scope.run(action)
-    return NopDisposable()
+    return NopDisposable()  // the action has run: nothing to cancel
   }
 
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    schedule(action)
+    schedule(action)  // ignores `timing`
   }
 }
 

@@ -22,7 +22,7 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 
   private struct Record {
     var events: [RecordedEvent] = []
-    var last = 0  // the ordinal of the newest action; 0: none
+    var lastOrdinal = 0  // the ordinal of the newest action; 0: none
   }
 
   private let record = Protected(Record())
@@ -39,37 +39,37 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       defer { record.events = [] }
       return record.events
     }
-    _ = consume old  // freed outside the lock
+    _ = consume old  // freed outside the lock, so that other threads do not wait for it
   }
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    recorded(nil) { recorded in base.schedule { recorded.run(action) } }
+    scheduleRecorded(nil) { reporting in base.schedule { reporting.run(action) } }
   }
 
-  /// Records `.scheduled`, and calls `submit`, which forwards an action to `base`. The action calls `run` of its argument, which records `.ran`.
-  /// Returns a disposable that disposes the action, and records `.disposed` if it had not started. `delay`: for the events.
-  private func recorded(
+  /// Records `.scheduled`, and calls `submit`, which schedules an action on `base`. That action must call `run` of the argument of `submit`: `run`
+  /// records `.ran`. Returns a disposable that disposes the action, and records `.disposed` if the action had not started. `delay`: for the events.
+  private func scheduleRecorded(
     _ delay: Duration?, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
-    let time = present
+    let time = presentTime  // read before the lock: it may call user code
     let ordinal = record.withLock {
-      $0.last += 1
-      $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.last, delay: delay))
-      return $0.last
+      $0.lastOrdinal += 1
+      $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.lastOrdinal, delay: delay))
+      return $0.lastOrdinal
     }
     // Weak: otherwise a waiting action would retain this recorder and `base`. If the recorder is gone, the history cannot be read anyway.
-    let outcome = ActionOutcome(note: { [weak self] in self?.write($0 == .ran ? .ran : .disposed, ordinal, delay) })
+    let outcome = ActionOutcome(note: { [weak self] in self?.append($0 == .ran ? .ran : .disposed, ordinal, delay) })
     return outcome.token(submit)
   }
 
   /// Appends an event at the present time of `base`.
-  private func write(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
-    let time = present
+  private func append(_ kind: RecordedEvent.Kind, _ ordinal: Int, _ delay: Duration?) {
+    let time = presentTime
     record.withLock { $0.events.append(RecordedEvent(kind: kind, time: time, ordinal: ordinal, delay: delay)) }
   }
 
-  private var present: MonotonicTime { (base as? any SchedulerType)?.now ?? .now }
+  private var presentTime: MonotonicTime { (base as? any SchedulerType)?.now ?? .now }  // .now: the monotonic clock's
 }
 
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
@@ -82,18 +82,19 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   ///   - action: the closure to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    // A chain of delayed actions: for each tick, this function is called again with a delay, and records it. The closure below is not called.
+    // A periodic action is a chain of delayed ones: for each tick, this function is called again with a delay, and records the tick. The closure
+    // is only for timings without a period, so it is not called here.
     if timing.period != nil {
       return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
     }
-    return recorded(max(.zero, timing.delay(from: now))) { recorded in base.schedule(timing) { recorded.run(action) } }
+    return scheduleRecorded(max(.zero, timing.delay(from: now))) { reporting in
+      base.schedule(timing) { reporting.run(action) }
+    }
   }
 }
 
 extension RecordingScheduler: CustomDebugStringConvertible {
-  public var debugDescription: String {
-    "RecordingScheduler of \(String(reflecting: base)), \(history.count) events"
-  }
+  public var debugDescription: String { "RecordingScheduler of \(String(reflecting: base)), \(history.count) events" }
 }
 
 /// One entry of the history of a ``RecordingScheduler``.

@@ -33,8 +33,8 @@ public final class TestClock: Clock {
 
   /// The scheduler whose time this clock shows. Its actions run in the calls that move the clock.
   public let scheduler: VirtualTimeScheduler<Instant>
-  /// The deadline of each sleeping task, by a key for each sleep. `next` is the most recently used key.
-  private let sleeps = Protected<(deadlines: [Int: Instant], next: Int)>(([:], 0))
+  /// The deadline of each sleeping task. Each sleep has its own key; `lastKey` is the newest one.
+  private let sleeps = Protected<(deadlines: [Int: Instant], lastKey: Int)>(([:], 0))
 
   /// Creates a clock.
   ///
@@ -55,11 +55,12 @@ public final class TestClock: Clock {
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     let key = sleeps.withLock { sleeps in
-      sleeps.next += 1
-      sleeps.deadlines[sleeps.next] = deadline
-      return sleeps.next
+      sleeps.lastKey += 1
+      sleeps.deadlines[sleeps.lastKey] = deadline
+      return sleeps.lastKey
     }
-    defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }  // also after a cancellation
+    // also after a cancellation; otherwise `advance` and `run` would find this deadline again and again
+    defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }
     try await scheduler.sleep(for: now.duration(to: deadline))
   }
 
@@ -78,12 +79,12 @@ public final class TestClock: Clock {
   ///
   /// - Parameter deadline: the clock's new time. If it has passed, the clock stays, and the tasks that are due are woken.
   public func advance(to deadline: Instant) async {
-    await letOthersRun()
+    await letOthersRun()  // so that tasks that were just created reach their sleep
     while let next = nextDeadline, next <= deadline {
       scheduler.advance(to: max(now, next))  // `next` may have passed: the clock does not move back
       await letOthersRun()
     }
-    scheduler.advance(to: max(now, deadline))
+    scheduler.advance(to: max(now, deadline))  // from the last sleep to the end; runs actions of `scheduler`, too
     await letOthersRun()
   }
 
@@ -108,7 +109,7 @@ public final class TestClock: Clock {
   private var nextDeadline: Instant? { sleeps.withLock { $0.deadlines.values.min() } }
 }
 
-/// ``TestClock/checkSuspension()`` throws this if a task sleeps on the clock.
+/// The error of ``TestClock/checkSuspension()``: a task sleeps on the clock.
 public struct SuspensionError: Error, CustomStringConvertible {
   public init() {}
 
@@ -150,7 +151,8 @@ public final class ImmediateClock: Clock {
   }
 }
 
-/// Lets other tasks run, long enough for most to reach their next sleep: waits for tasks of low priority, which other tasks precede. 20 is a guess.
+/// Lets other tasks run, long enough for most to reach their next sleep. Waits 20 times (a guess) for a new task of low priority, which runs after
+/// other tasks.
 private func letOthersRun() async {
   for _ in 0..<20 { await Task(priority: .background) { await Task.yield() }.value }
 }

@@ -30,11 +30,11 @@ public func explore(
 ) async throws {
   for number in 0..<max(0, count) {
     try Task.checkCancellation()
-    let seed = first &+ UInt64(number)
+    let seed = first &+ UInt64(number)  // wraps at the largest seed
     do {
       try await withVirtualTime(seed: seed, limits: limits, file: file, line: line, body)
     } catch {
-      try Task.checkCancellation()  // a cancelled caller, not the seed, is then the reason
+      try Task.checkCancellation()  // if the caller was cancelled, the body failed for that reason: report no seed
       warn(
         "\(file):\(line): fails with seed \(seed), after \(number) others. To replay it: withVirtualTime(seed: \(seed)) { … }. \(error)"
       )

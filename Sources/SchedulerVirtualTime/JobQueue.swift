@@ -1,21 +1,22 @@
 /// The runnable jobs of a scope. Without a seed, ``next()`` returns the oldest job; with a seed, a random one.
 struct JobQueue {
   private var jobs: [RoutedJob] = []
-  private var first = 0  // the index in `jobs` of the next job, without a seed
+  private var first = 0  // without a seed: the index in `jobs` of the next job; with a seed: always 0
   private var generator: Generator?  // nil without a seed
-  /// With a seed: the task of the running job, and that task's next job, if the task has enqueued it during the running job.
+  /// With a seed: `running` is the task of the running job. `followUp` is the job that this task has enqueued for itself during that job.
   private var running: UInt64?, followUp: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
 
   var isEmpty: Bool { first == jobs.count && followUp == nil }
-  var hasRandomOrder: Bool { generator != nil }  // whether there is a seed: the order is random
+  var hasRandomOrder: Bool { generator != nil }  // only with a seed
 
   /// Adds a job. A job that the running task enqueues for itself becomes `followUp`, and runs next, before any other task.
   ///
   /// Reason: in Swift, a task that calls a function without an actor stays on its thread, so it may hold a lock across the call. With a seed,
   /// ``RoutedJob/runQueueingActorCalls()`` splits such a task into two jobs at the call. No other task may run between them.
   mutating func append(_ job: RoutedJob) {
+    // `running` is nil without a seed, so `followUp` stays nil
     if let task = job.task, task == running, followUp == nil { followUp = job } else { jobs.append(job) }
   }
 
@@ -23,9 +24,9 @@ struct JobQueue {
   mutating func next() -> RoutedJob? {
     if isEmpty { return nil }
     if generator != nil { return removeFollowUpOrRandom() }
-    defer {
+    defer {  // after the read of `jobs[first]` below
       first += 1
-      if first == jobs.count || first > 1_000 {  // Speed only: shifts the array once for many jobs
+      if first == jobs.count || first > 1_000 {  // Speed only: shifts the array once per 1000 jobs, not for each
         jobs.removeFirst(first)
         first = 0
       }
@@ -33,21 +34,22 @@ struct JobQueue {
     return jobs[first]
   }
 
-  /// Called when the job that ``next()`` returned has ended: jobs that its task gets from now on are not a `followUp`.
+  /// Call it when the job that ``next()`` returned has ended: jobs that its task gets after that call do not become `followUp`.
   mutating func ended() { running = nil }
 
+  /// With a seed: removes and returns the `followUp`, otherwise a random job. Stores its task in `running`.
   private mutating func removeFollowUpOrRandom() -> RoutedJob {
     let job = followUp.take() ?? removeRandom()
-    running = job.place == .global ? job.task : nil  // jobs of the main actor are not split
+    running = job.place == .global ? job.task : nil  // jobs of the main actor are not split, so they need no follow-up
     return job
   }
 
-  private mutating func removeRandom() -> RoutedJob {  // in constant time, so the order of `jobs` changes
+  private mutating func removeRandom() -> RoutedJob {  // in constant time: fills the gap with the last job
     jobs.swapAt(Int.random(in: jobs.indices, using: &generator!), jobs.endIndex - 1)
     return jobs.removeLast()
   }
 
-  /// SplitMix64: the same sequence on every system and in every version, so that a failing seed fails again.
+  /// SplitMix64, with its published constants: the same sequence on every system and in every version, so that a failing seed fails again.
   private struct Generator: RandomNumberGenerator {
     var state: UInt64
 

@@ -14,10 +14,10 @@ enum Routes {
   private static let table = Protected(Table())
   private static let scopes = Atomic(0)  // a copy of `Table.scopes`, read without the lock
 
-  /// Whether any scope is open. If not, enqueuing a job costs only this check. Acquire: pairs with the releases in `open` and `close`.
+  /// Whether any scope is open. If not, this check is all that virtual time adds to the enqueuing of a job. Acquire: pairs with `open` and `close`.
   static var hasOpenScopes: Bool { scopes.load(ordering: .acquiring) != 0 }
 
-  /// Counts a new scope. Call it before the scope's first task is created, and `close` once after it.
+  /// Counts a new scope. Call it before the scope's first task is created: without an open scope, jobs get no owner. Call `close` once later.
   static func open() {
     table.withLock {
       $0.scopes += 1
@@ -25,17 +25,17 @@ enum Routes {
     }
   }
 
-  /// Removes the tasks of `scope` from the table: from now on they are ordinary tasks.
+  /// Removes the tasks of `scope` from the table: from now on they are ordinary tasks. Call it once for each `open`.
   static func close(_ scope: VirtualScope) {
     let old = table.withLock { table in
-      let old = table.owners
+      let old = table.owners  // keeps the scopes alive until the lock is released
       table.owners = table.owners.filter { $0.value !== scope }
       table.scopes -= 1
-      if table.scopes == 0 { table.outsiders = [] }  // without a scope no owner is searched
+      if table.scopes == 0 { table.outsiders = [] }  // so that it does not grow for ever; not read without a scope
       scopes.store(table.scopes, ordering: .releasing)
       return old
     }
-    withExtendedLifetime(old) {}  // releases the scopes in `old` outside the lock
+    withExtendedLifetime(old) {}  // outside the lock: the last release of a scope runs its deinit
   }
 
   /// Returns the scope that owns `job`; nil if none does. The first job of a task decides this for all jobs of the task.
@@ -44,7 +44,7 @@ enum Routes {
   ///   - threadScope: the scope whose job runs on this thread, or nil. It owns new tasks that this job creates.
   ///   - inherited: the task-local scope of the task that runs on this thread, or nil. Used if `threadScope` is nil.
   static func owner(of job: RoutedJob, threadScope: VirtualScope?, inherited: VirtualScope?) -> VirtualScope? {
-    let creator = (threadScope ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }
+    let creator = (threadScope ?? inherited).flatMap { $0.mayOwn(job) ? $0 : nil }  // may own a first job
     guard let task = job.task else { return creator }  // an actor's own job belongs to the scope that enqueued it
     return table.withLock { table in
       if let owner = table.owners[task] { return owner }

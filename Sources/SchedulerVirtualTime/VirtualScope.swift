@@ -9,24 +9,24 @@ final class VirtualScope: Sendable {
     var queue: JobQueue  // the runnable jobs
     /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks. The keys come from `makeKey`.
     var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
-    /// Tasks in `advance` whose instant the clock has not reached. Then they move to `arrived`, and resume when no other job can run.
+    /// Tasks in `advance` whose instant the clock has not reached. At that instant they move to `arrived`, and resume when no other job can run.
     var tasksInAdvance: [Int: CheckedContinuation<Void, Never>] = [:]
     var arrived: [CheckedContinuation<Void, Never>] = []
     /// Tasks in `run`. They resume when the scope has no job, sleep or action.
     var tasksInRun: [CheckedContinuation<Void, Never>] = []
-    var nextKey = 0  // the most recently used key in `timers` and `tasksInAdvance`
+    var lastKey = 0  // the most recently used key in `timers` and `tasksInAdvance`
     var starts = JobStarts()  // start times of jobs, to estimate sleeps
     var firstTask: UInt64 = 0  // number of the scope's first task, 0 before it; older tasks have lower numbers
     var escapes = 0  // how many jobs other threads have added
     var jobs = 0  // how many jobs have started, for `limits.jobs`
-    var isIdle = false  // the driving thread waits for `wakeSignal`
+    var isIdle = false  // whether the driving thread waits for `wakeSignal`
     var isCancelled = false  // the caller of `withVirtualTime` was cancelled
     var bodyHasEnded = false
     var isOver = false  // set by `end`: the scope accepts no more jobs
 
     mutating func makeKey() -> Int {
-      nextKey += 1
-      return nextKey
+      lastKey += 1
+      return lastKey
     }
   }
 
@@ -55,7 +55,7 @@ final class VirtualScope: Sendable {
     (threadScope ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
   }
 
-  /// Calls `action`. During the call, `threadScope` returns this scope on this thread. Not nested: nil afterwards.
+  /// Calls `action`. During the call, `threadScope` is this scope on this thread; after it, nil. So calls must not be nested.
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }
@@ -66,20 +66,20 @@ final class VirtualScope: Sendable {
   /// open scope owns the job: the caller then enqueues the job on Swift's own executor.
   static func routeToOwner(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
     guard Routes.hasOpenScopes else { return false }
-    let threadScope = threadScope
+    let threadScope = threadScope  // `inherited` is read only without it: a task-local value costs a search
     guard
       let owner = Routes.owner(
         of: job, threadScope: threadScope, inherited: threadScope == nil ? inherited : nil)
     else { return false }
-    return owner.add(job, after: delay, isEscape: owner !== threadScope)
+    return owner.add(job, after: delay, isEscape: owner !== threadScope)  // an escape: added from outside of the scope
   }
 
-  /// Whether this scope may own `job`, which has no owner yet: false if the scope is over, or the job's task is older than the scope.
+  /// Whether this scope may own `job`. False if the scope is over, or the job's task is older than the scope: such a task runs in real time.
   /// The first call with a task records the scope's first task.
   func mayOwn(_ job: RoutedJob) -> Bool {
     let number = job.task
     return state.withLock {
-      guard !$0.isOver, let number else { return !$0.isOver }
+      guard !$0.isOver, let number else { return !$0.isOver }  // no number: an actor's own job
       if $0.firstTask == 0 { $0.firstTask = number }
       return number >= $0.firstTask
     }
@@ -87,7 +87,8 @@ final class VirtualScope: Sendable {
 
   /// Queues `job`; with a `delay`, starts its timer instead. Returns false if the scope is over. `isEscape`: this thread runs no job of the scope.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
-    // `delay` is shorter than the sleep by the time since the task read the clock (see JobStarts): the roundest possible duration is assumed
+    // The task has read the clock a short time ago, so `delay` is shorter than its sleep: assume the roundest possible one (see JobStarts). An escape
+    // comes from another thread, for which `starts` has no start, so its `delay` stays as it is.
     let instant = delay.map { delay in
       scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
     }
@@ -105,7 +106,7 @@ final class VirtualScope: Sendable {
     }
     guard let key else { return false }
     if let key, let instant {
-      scheduler.schedule(at: instant) { [weak self] in
+      scheduler.schedule(at: instant) { [weak self] in  // weak: the scope owns the scheduler, which retains this
         self?.state.withLock { if let timer = $0.timers.removeValue(forKey: key) { $0.queue.append(timer.job) } }
       }
     }
@@ -113,7 +114,7 @@ final class VirtualScope: Sendable {
     return true
   }
 
-  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Sends one signal for each wait at most.
+  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Clears `isIdle`, so a wait gets at most one signal.
   func wake() {
     let wasIdle = state.withLock { state in
       defer { state.isIdle = false }
@@ -123,8 +124,8 @@ final class VirtualScope: Sendable {
   }
 
   /// Called by the driving thread when it has no work. Waits until another thread adds work or cancels the body, for `limits.patience` at most.
-  /// Returns whether it did. A job or a cancellation wakes it. A sleep or an action that another thread adds does not, so their number is checked
-  /// every 2 ms.
+  /// Returns false if neither has happened. A new job and a cancellation signal `wakeSignal`. A new sleep or action does not, but changes
+  /// `scheduler.pendingCount`, which this method checks every 2 ms.
   ///
   /// - Parameter pending: `scheduler.pendingCount`, read before this thread searched for work and found none.
   func waitForOthers(since pending: Int) -> Bool {
@@ -132,16 +133,16 @@ final class VirtualScope: Sendable {
       state.isIdle = state.queue.isEmpty && !state.isCancelled
       return !state.isIdle
     }
-    if hasWork { return true }
+    if hasWork { return true }  // a job was added since the search for work, or the caller is cancelled
     let deadline = DispatchTime.now() + limits.patience.dispatchInterval
     repeat {
       if wakeSignal.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
     } while scheduler.pendingCount == pending && .now() < deadline
-    let wasWoken = state.withLock { state in
+    let wasWoken = state.withLock { state in  // a `wake` may have cleared `isIdle` after the final wait above
       defer { state.isIdle = false }
       return !state.isIdle
     }
-    if wasWoken { wakeSignal.wait() }  // consumes the signal that `wake` sends after it cleared `isIdle`
+    if wasWoken { wakeSignal.wait() }  // consumes that `wake`'s signal, which would end a later wait too early
     return wasWoken || scheduler.pendingCount != pending
   }
 
@@ -156,7 +157,7 @@ final class VirtualScope: Sendable {
         state.tasksInAdvance[key] = continuation
         return key
       }
-      guard let key else { return continuation.resume() }
+      guard let key else { return continuation.resume() }  // the scope is over
       scheduler.schedule(at: instant) { [weak self] in
         self?.state.withLock {
           if let task = $0.tasksInAdvance.removeValue(forKey: key) { $0.arrived.append(task) }
@@ -197,22 +198,22 @@ extension Duration {
 /// Such a sleep arrives as an instant of real time, because the task has read the clock and added the duration. So the duration is at least the
 /// time from now to that instant, and at most that time plus `elapsed`: the time since the task's earliest possible read of the clock.
 struct JobStarts {
-  // the running job's start; with a seed, the oldest recorded start of its task
+  // when the running job started; with a seed, the oldest recorded start of that job's task
   private var earliestStart = ContinuousClock.now
-  /// With a seed: the four (a guess) most recent starts of each task, by task number. Calls of a task are then queued as jobs of their own, so its
-  /// read of the clock and its sleep may be in different jobs.
-  private var ofTasks: [UInt64: [ContinuousClock.Instant]] = [:]
+  /// With a seed: the most recent starts of each task, by task number. A call of an actor is then a job of its own, so a task may read the clock in
+  /// one job and sleep in a later one. Four starts are kept, which is a guess.
+  private var startsByTask: [UInt64: [ContinuousClock.Instant]] = [:]
 
   /// Records that `job` starts now. `hasRandomOrder`: there is a seed, so the order of jobs is random.
   mutating func recordStart(_ job: RoutedJob, hasRandomOrder: Bool) {
     earliestStart = .now
     guard hasRandomOrder, let task = job.task else { return }
-    ofTasks[task, default: []].append(earliestStart)
-    if ofTasks[task]!.count > 4 { ofTasks[task]!.removeFirst() }
-    earliestStart = ofTasks[task]![0]
+    startsByTask[task, default: []].append(earliestStart)
+    if startsByTask[task]!.count > 4 { startsByTask[task]!.removeFirst() }
+    earliestStart = startsByTask[task]![0]
   }
 
-  /// The longest possible time since the running task has read the clock.
+  /// The longest possible time since the running task read the clock for its sleep.
   var elapsed: Duration { ContinuousClock.now - earliestStart }
 }
 
@@ -220,7 +221,7 @@ extension Duration {
   /// Returns the roundest duration from `self` to `self + slack`, most likely what the programmer wrote: the multiple of the largest power of ten (in
   /// ns). Example: 999.9 ms with a slack of 0.5 ms gives 1 s. Zero if the range ends at or before zero.
   func roundest(within slack: Duration) -> Duration {
-    // more would overflow `nanoseconds`
+    // 10^9 s are 10^18 ns, which fit into Int64; much more would overflow `nanoseconds`
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
     let low = max(1, nanoseconds), high = (self + slack).nanoseconds
     var step: Int64 = 1_000_000_000_000_000_000  // 10^18, the largest power of ten in Int64
@@ -229,7 +230,7 @@ extension Duration {
       if multiple >= low { return .nanoseconds(multiple) }
       step /= 10
     }
-    return .nanoseconds(low)
+    return .nanoseconds(low)  // no multiple of 10 ns is in the range
   }
 
   private var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }

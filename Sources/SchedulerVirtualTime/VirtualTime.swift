@@ -47,7 +47,7 @@ public struct VirtualTime: Sendable {
     try await sleep(until: now.advanced(by: duration))
   }
 
-  /// Suspends the task until the clock reaches `instant`. Returns at once if it has already reached it.
+  /// Suspends the task until the clock reaches `instant`. Returns at once if the clock has reached it already.
   ///
   /// - Throws: `CancellationError` if the task is cancelled or the body ends first.
   public func sleep(until instant: MonotonicTime, isolation: isolated (any Actor)? = #isolation) async throws {

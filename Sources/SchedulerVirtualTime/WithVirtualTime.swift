@@ -28,11 +28,11 @@ internal import Scheduler
 /// 4. *Threads*: each virtual time has one driving thread, which runs the jobs. Jobs of the main actor run on the main thread, which must be free;
 ///    the driving thread waits meanwhile.
 /// 5. *Escapes*: actors with their own executor, Dispatch callbacks and the like run on other threads, at any speed. When they resume a task of the
-///    body, its job returns to virtual time. Such jobs are counted in ``VirtualTime/escapes``, and reported at the end, in a line on standard error.
+///    body, its next job runs in virtual time. Such jobs are counted in ``VirtualTime/escapes``, and reported at the end on standard error.
 /// 6. *End*: virtual time ends with the body. Its tasks then run as far as they can without time; sleeps on the clock throw `CancellationError`.
 ///    Unfinished tasks continue on Swift's own executors, where `Task.sleep` waits for its remaining time in real time. Waiting actions are
 ///    dropped, and schedulers of this virtual time refuse further actions.
-/// 7. *A body that is endless or stalled* (see ``VirtualTime/Limits``) is cancelled. If it does not end then, it is abandoned: its task continues on
+/// 7. *A body that is endless or stalled* (see ``VirtualTime/Limits``) is cancelled. If it still does not end, it is abandoned: its task continues on
 ///    Swift's own executors, or stays suspended for ever.
 ///
 /// - Parameters:
@@ -65,7 +65,7 @@ public func withVirtualTime<Result>(
   }
 }
 
-/// Passes a value that is not Sendable between the caller and the body's task. Unchecked: the caller waits while the body's task uses the value.
+/// Passes a value that is not Sendable between the caller and the body's task. Unchecked, because the caller waits while that task uses the value.
 private struct Unchecked<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
@@ -82,14 +82,14 @@ private nonisolated func run<Value>(
   VirtualExecutors.install()
   let scope = VirtualScope(seed: seed, limits: limits), outcome = Protected<Unchecked<Result<Value, any Error>>?>(nil)
   let thread: DrivingThread
-  do { thread = try DrivingThread() } catch { throw .noThread(error) }
+  do { thread = try DrivingThread() } catch { throw .noThread(error) }  // before `begin`: no task to end yet
   let task = scope.begin {
     do {
       let value = try await body.value(VirtualTime(scope: scope))
       outcome.write(Unchecked(.success(value)))
     } catch { outcome.write(Unchecked(.failure(error))) }
   }
-  // why the body could not end, or nil; nil means that `outcome` is set
+  // why the body could not end; nil means that it has ended, and `outcome` is set
   let failure = await withTaskCancellationHandler {
     await withCheckedContinuation { continuation in
       thread.run { continuation.resume(returning: scope.drive(task)) }
@@ -97,7 +97,7 @@ private nonisolated func run<Value>(
   } onCancel: {
     scope.cancel()
   }
-  thread.join()
+  thread.join()  // a short wait: `drive` has returned
   let escapes = scope.state.read(\.escapes)
   if escapes > 0 {
     warn(
@@ -117,19 +117,19 @@ func warn(_ advice: String) { csched_testing_warn_("Scheduler: withVirtualTime: 
 /// Rejected: a scheduler's thread. There, a cancelled sleep resumes its task on a thread of the pool, because the task's cancellation handler may
 /// wait for the scheduler. The job of that task would reach virtual time from another thread, and count as an escape.
 final class DrivingThread: @unchecked Sendable {
-  // Unchecked: `thread` is written once, before any other thread can see it.
+  // Unchecked: `init` writes `thread`, and only the caller of `join` reads it.
   private var thread: UInt = 0  // the handle for `csched_testing_join_`
   private let call = Protected<(@Sendable () -> Void)?>(nil)
-  private let isSet = DispatchSemaphore(value: 0)  // `run` signals it once `call` is set
+  private let callIsSet = DispatchSemaphore(value: 0)  // `run` signals it; the new thread waits for it
 
   /// Starts the thread, which waits for ``run(_:)``. So ``run(_:)`` must be called: otherwise neither the thread nor this object is ever released.
   init() throws(SchedulerError) {
-    let own = Unmanaged.passRetained(self)  // the thread's reference
+    let own = Unmanaged.passRetained(self)  // the thread's reference, which the closure below releases
     let error = csched_testing_start_(
       &thread,
       { context in
         let own = Unmanaged<DrivingThread>.fromOpaque(context!).takeRetainedValue()
-        own.isSet.wait()
+        own.callIsSet.wait()
         own.call.exchange(nil)?()
       }, own.toOpaque())
     if error == 0 { return }
@@ -137,10 +137,10 @@ final class DrivingThread: @unchecked Sendable {
     throw .system(error)
   }
 
-  /// Makes the thread call `call`, and end. Call it once.
+  /// Makes the thread call `call`, and then end. Call this once.
   func run(_ call: @escaping @Sendable () -> Void) {
     self.call.write(call)
-    isSet.signal()
+    callIsSet.signal()
   }
 
   /// Waits until the thread has ended, which is soon after `call` has returned. Call it once, after ``run(_:)``.

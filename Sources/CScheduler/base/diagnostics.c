@@ -23,7 +23,7 @@ static struct stripe { CSCHED_CACHE_ALIGNED int64_t counts[CSCHED_COUNTED_KINDS_
 
 bool csched_counting_; // whether objects are counted; constant after the start of the process
 
-// Runs when the library is loaded, before any object is made: so an object is counted both when it is made and when it is freed, or never.
+// Runs when the library is loaded, before any object is made. So each object is counted when it is made and when it is freed, or at neither time.
 __attribute__((constructor(101))) static void read_environment(void) {
   const char *asked = getenv("SCHEDULER_DIAGNOSTICS");
   csched_counting_ = asked != NULL && strcmp(asked, "1") == 0;
@@ -33,7 +33,7 @@ static int64_t *counts_here(void) {             // Returns: the counters of this
   static uint32_t next;                         // how many threads have chosen a stripe
   static CSCHED_THREAD_LOCAL uint8_t my_stripe; // 1 + the stripe's index; 0: not chosen yet
   if (CSCHED_UNLIKELY(my_stripe == 0))
-    my_stripe = (uint8_t)(1 + csched_fetch_add_relaxed(&next, 1u) % STRIPES); // a count
+    my_stripe = (uint8_t)(1 + csched_fetch_add_relaxed(&next, 1u) % STRIPES); // a count of threads: spreads them
   return stripes[my_stripe - 1].counts;
 }
 

@@ -6,15 +6,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SIZE = 512 }; // most bytes of a message, with the final zero
+enum { SIZE = 512 }; // most bytes of a message, including the final zero
 
 // Does: writes "Scheduler: <function>: <message>" and a newline to `text`. A long message is cut.
-static void compose(char text[SIZE], const char *function, const char *format, va_list arguments) {
+static void compose_message(char text[SIZE], const char *function, const char *format, va_list arguments) {
   enum { ROOM = SIZE - 1 }; // for snprintf: leaves one byte for the newline
   int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
   length = more < 0 ? length : length + more; // `more` counts also what was cut; negative: an invalid format
-  if (length > ROOM - 1) length = ROOM - 1;
+  if (length > ROOM - 1) length = ROOM - 1;   // cut: snprintf has written one byte less than ROOM
   text[length] = '\n';
   text[length + 1] = 0;
 }
@@ -23,7 +23,7 @@ void csched_say_(const char *function, const char *format, ...) {
   char text[SIZE];
   va_list arguments;
   va_start(arguments, format);
-  compose(text, function, format, arguments);
+  compose_message(text, function, format, arguments);
   va_end(arguments);
   csched_os_say_(text);
 }
@@ -34,7 +34,7 @@ void csched_panic_(const char *function, const char *format, ...) {
   char text[SIZE];
   va_list arguments;
   va_start(arguments, format);
-  compose(text, function, format, arguments);
+  compose_message(text, function, format, arguments);
   va_end(arguments);
   csched_panic_say_(text);
   csched_os_abort_(""); // "": the message is written already

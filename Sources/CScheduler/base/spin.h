@@ -27,7 +27,7 @@ static inline csched_time csched_spin_time_(csched_spin *spin) {
   return spin->skipped == 0 ? CSCHED_SPIN_TRIAL : 0;
 }
 
-/// Does: records the result of a poll. Call it after each poll.
+/// Does: records the result of a poll; `has_found`: it found work. Call it after each poll.
 static inline void csched_spin_ended_(csched_spin *spin, bool has_found) {
   if (has_found) spin->failures = 0;
   else if (spin->failures < CSCHED_SPIN_FAILURES) spin->failures++;

@@ -13,7 +13,7 @@ void csched_text_add_(csched_text *text, const char *string) {
   while (*string != 0) add_character(text, *string++);
 }
 
-static void add_in_base(csched_text *text, uint64_t number, unsigned base, int digits) { // at least `digits` digits
+static void add_in_base(csched_text *text, uint64_t number, unsigned base, int digits) { // adds zeros up to `digits`
   char reversed[20]; // UINT64_MAX has 20 decimal digits
   int count = 0;
   for (; number > 0 || count < digits; number /= base) reversed[count++] = "0123456789abcdef"[number % base];
@@ -45,7 +45,7 @@ void csched_text_name_(csched_text *text, const char *name) {
 void csched_name_copy_(char *copy, size_t size, const char *name) {
   size_t end = 0;
   while (end < size - 1 && name[end] != 0) end++;
-  if (name[end] != 0) // cut: not before a continuation byte of UTF-8, 10xxxxxx
+  if (name[end] != 0) // the name is cut: not before a continuation byte of UTF-8 (10xxxxxx)
     while (end > 0 && ((unsigned char)name[end] & 0xC0) == 0x80) end--;
   memcpy(copy, name, end);
   copy[end] = 0;

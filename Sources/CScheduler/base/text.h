@@ -9,8 +9,7 @@ struct csched_job;
 /// A buffer: the text ends at `at`, the memory at `end`. Text that exceeds the memory is cut. There is no terminating zero.
 typedef struct csched_text {
   char *at, *end;
-  const struct csched_job
-      *first_job; ///< a target's `describe_` sets it: its first waiting job, maybe freed; NULL: unknown
+  const struct csched_job *first_job; ///< out, by a target's `describe_`: its first waiting job, maybe freed; or NULL
 } csched_text;
 
 /// Returns: an empty text in `memory` of `size` bytes.
@@ -18,9 +17,10 @@ static inline csched_text csched_text_in_(char *memory, size_t size) {
   return (csched_text){.at = memory, .end = memory + size};
 }
 
+// Each csched_text function below adds to the end of `text`.
 void csched_text_add_(csched_text *text, const char *string);
-void csched_text_number_(csched_text *text, uint64_t number);
-void csched_text_address_(csched_text *text, const void *address);
+void csched_text_number_(csched_text *text, uint64_t number);      ///< in decimal
+void csched_text_address_(csched_text *text, const void *address); ///< in hexadecimal, after "0x"
 /// Does: adds `span` in seconds, with six decimals.
 void csched_text_span_(csched_text *text, csched_time span);
 /// Does: adds a space and the name in quotes; nothing for an empty name. Quotes and control characters in the name become question marks.

@@ -49,7 +49,7 @@
 
 #include <errno.h>
 
-enum { CLOCKS = 2, MOST = 64 }; // BOOT and WALL; deliveries for one clock in a row (CL8)
+enum { CLOCKS = 2, MOST = 64 }; // CLOCKS: BOOT and WALL. MOST: deliveries for one clock in a row (CL8)
 _Static_assert((int)CSCHED_CLOCK_BOOT == CSCHED_OS_BOOT, "the port's clocks are ours");
 _Static_assert((int)CSCHED_CLOCK_WALL == CSCHED_OS_WALL, "the port's clocks are ours");
 
@@ -67,8 +67,8 @@ typedef struct clocks {
   clock_queue queues[CLOCKS]; // CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL
 } clocks;
 
-static csched_lock start_lock;       // guards the next two lines; but `shared` is also read without it
-static bool has_queues, is_stopping; // the queues are initialised; csched_clocks_stop_ is in progress
+static csched_lock start_lock;       // guards the next two lines; but submissions read `shared` without it (CL4)
+static bool has_queues, is_stopping; // the queues are initialised; csched_clocks_stop_ is in progress, so a start fails
 static clocks memory, *shared;       // `shared`: NULL, or `memory` while there is a clock thread
 
 static void require_clock(csched_clock clock, const char *function) {
@@ -87,34 +87,34 @@ csched_time csched_clock_now(csched_clock clock) {
 static void set_alarm(clock_queue *queue) {
   csched_lock_lock(&queue->alarm_lock);
   csched_time wake = csched_load_relaxed(&queue->timers.wake);      // CL2: read under the alarm's lock
-  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake); // -1: stopped
+  if (queue->alarm.fd >= 0) csched_alarm_set_(&queue->alarm, wake); // -1: closed
   csched_lock_unlock(&queue->alarm_lock);
 }
 
 // Does: delivers the due timers of `queue`, at most MOST, and sets the alarm for the next check.
 static void check_queue(clock_queue *queue) {
   csched_timer *timer;
-  csched_store_relaxed(&queue->is_delivering, 1u); // CL6: before csched_timers_pop_ locks the queue
-  for (int left = MOST; left > 0; left--) {        // CL8: not endless
-    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: never early
+  csched_store_relaxed(&queue->is_delivering, 1u); // CL6: before the pop: a submitter that misses the timer sees 1
+  for (int left = MOST; left > 0; left--) {        // CL8: then the other clock gets its turn
+    timer = csched_timers_pop_(&queue->timers, csched_os_clock_now_(queue->alarm.clock)); // CL1: the clock may go back
     if (timer == NULL) break;
-    csched_delivery_deliver_tracked_(csched_clock_delivery_(), timer); // CL5: no lock is held
+    csched_delivery_deliver_tracked_(csched_clock_delivery_(), timer); // CL5: no lock is held; a target may lock
   }
   csched_lock_lock(&queue->timers.lock);
-  csched_store_relaxed(&queue->is_delivering, 0u); // CL6: under the lock, after the deliveries
+  csched_store_relaxed(&queue->is_delivering, 0u); // CL6: under the lock, after the deliveries: no timer overtakes them
   csched_lock_unlock(&queue->timers.lock);
-  set_alarm(queue); // CL2: after the check; CL8: fires at once if due timers remain
+  set_alarm(queue); // CL2: after the check, so that new timers count; CL8: fires at once if due timers remain
 }
 
 // The clock thread: checks each queue whose alarm has fired, until the stop.
 static void clock_main(void *context) {
   clocks *all = context;
   csched_os_thread_set_name_("csched-clock");
-  while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: ordered by the poller's wake
+  while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: relaxed: ordered by the poller's wake
     csched_poller_event fired[CLOCKS];
-    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);      // 0: by the stop, or to retry
-    for (int i = 0; i < count; i++) check_queue(&all->queues[fired[i].tag]); // `tag`: the index of the queue
-    csched_poller_set_alarm_(&all->poller, csched_clock_give_to_workers_()); // CC2: retries if there are no workers
+    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);      // 0 events: a stop, or a retry (CC2)
+    for (int i = 0; i < count; i++) check_queue(&all->queues[fired[i].tag]); // `tag`: the queue's index
+    csched_poller_set_alarm_(&all->poller, csched_clock_give_to_workers_()); // CC2: to retry if there are no workers
   }
 }
 
@@ -128,7 +128,7 @@ static int start_thread(clocks *all) {
   return error;
 }
 
-// Does: closes the poller and the first `alarms` alarms, the others are not open.
+// Does: closes the poller and the first `alarms` alarms; the others are not open. A later set_alarm of a stopped queue then does nothing.
 static void close_all(clocks *all, int alarms) {
   for (int i = 0; i < alarms; i++) {
     csched_lock_lock(&all->queues[i].alarm_lock);
@@ -155,7 +155,7 @@ static int make_clocks(clocks *all) {
   for (int i = 0; i < alarms && error == 0; i++)
     error = csched_poller_set_(&all->poller, all->queues[i].alarm.fd, 0, CSCHED_POLLER_READ | CSCHED_POLLER_EDGE,
                                (uint64_t)i);
-  csched_store_relaxed(&all->is_ending, 0u); // CL4: before the thread starts
+  csched_store_relaxed(&all->is_ending, 0u); // CL4: before the start, so that the thread does not end at once
   for (int i = 0; i < alarms && error == 0; i++) open_queue(&all->queues[i]);
   if (error == 0) error = start_thread(all);
   if (error == 0) has_queues = true;
@@ -170,7 +170,8 @@ static void clear_in_child(clock_queue *queue) { // CL7: no timer waits
   csched_store_relaxed(&queue->is_delivering, 0u); // CL7: the child has one thread
 }
 
-static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: no thread, no timers in the child
+// Atfork handler. It locks `start_lock` first, so that no start is half done. The child closes the parent's descriptors, and has no clock thread.
+static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: no timers in the child
   (void)atfork;
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&start_lock);
   for (int i = 0; i < CLOCKS && has_queues; i++) {
@@ -196,7 +197,7 @@ static int start(clocks **result) {
   int error = is_stopping ? ECANCELED : all == NULL ? make_clocks(&memory) : 0;
   if (error == 0) csched_store_release(&shared, &memory); // CL4: pairs with the submission's acquire
   csched_lock_unlock(&start_lock);
-  *result = &memory; // not used after an error
+  *result = &memory; // the caller does not use it after an error
   return error;
 }
 
@@ -210,16 +211,16 @@ void csched_clocks_stop_(void) {
   csched_lock_lock(&start_lock);
   clocks *all = csched_load_relaxed(&shared); // CL4: under `start_lock`
   csched_store_relaxed(&shared, NULL);        // CL4: under `start_lock`
-  if (all != NULL) is_stopping = true;
+  if (all != NULL) is_stopping = true;        // until the end of this function, `start` fails: it would reuse `memory`
   csched_lock_unlock(&start_lock);
   if (all == NULL) return;
-  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: no timer is added now
+  for (int i = 0; i < CLOCKS; i++) csched_timers_close_(&all->queues[i].timers); // CL5: before drop_all: none is added
   csched_store_relaxed(&all->is_ending, 1u);                                     // CL4: ordered by the poller's wake
   int error = csched_poller_wake_(&all->poller);
   if (CSCHED_UNLIKELY(error != 0)) csched_poller_abort_refused_(&all->poller, error); // stops the process
   csched_os_thread_join_(all->thread);
   for (int i = 0; i < CLOCKS; i++) drop_all(&all->queues[i]);
-  csched_clock_end_workers_();
+  csched_clock_end_workers_(); // CL5: waits for their deliveries
   close_all(all, CLOCKS);
   csched_lock_lock(&start_lock);
   is_stopping = false;
@@ -231,20 +232,20 @@ void csched_clocks_end_(void) {
   has_queues = false; // the next start initialises the queues
 }
 
-// Returns: how many threads the clocks have: delivery workers, and the clock thread.
 size_t csched_clocks_threads_(void) {
   return csched_clock_worker_threads_() + (csched_load_relaxed(&shared) != NULL); // a count of threads
 }
 
 // MARK: submitting
 
-// Returns: whether the submitter of a late timer may deliver it: no timer that must precede `deadline` waits in `queue`, or is being delivered.
+// Returns: whether the submitter of a late timer may deliver it: no timer that must precede it waits in `queue`, or is still being delivered, by the
+// clock thread or by a worker.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
-  bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: under the lock
-                      csched_load_relaxed(&queue->is_delivering) == 0;        // CL6: under the lock
+  bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: no earlier timer waits
+                      csched_load_relaxed(&queue->is_delivering) == 0;        // CL6: no popped timer is being delivered
   csched_lock_unlock(&queue->timers.lock);
-  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: by workers
+  return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: nor by workers
 }
 
 // Does: reports the submission to the observer. The reported deadline is CSCHED_FOREVER (unknown), because observers use the monotonic clock.
@@ -264,7 +265,7 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
   clocks *all = csched_load_acquire(&shared); // CL4: pairs with start's release
   clock_queue *queue = all != NULL ? &all->queues[clock - CSCHED_CLOCK_BOOT] : NULL;
   if (deadline <= csched_os_clock_now_((int)clock) &&
-      (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6: due, and no earlier timer
+      (queue == NULL || is_next(queue, target, deadline))) // CL1, CL6: due, and no earlier timer waits
     return target->type->deliver(target, &timer->job);
   int error = all == NULL ? start(&all) : 0;
   if (error != 0) {

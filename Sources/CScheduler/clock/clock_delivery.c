@@ -24,7 +24,7 @@
 #include "../job/job_internal.h"
 #include "clock_internal.h"
 
-enum { WORKERS = 2, MOST = 16 }; // running workers; threads. Set, because the pool would read their defaults from files
+enum { WORKERS = 2, MOST = 16 };       // WORKERS run at a time; MOST threads. 0 would make the pool read system files
 static const int64_t RETRY = 10000000; // CC2: ns until the next attempt to create the pool
 
 // Timers to deliver, and jobs to discard: linked by `next`, oldest first. `last`: the final link; not valid in an empty list.
@@ -50,12 +50,12 @@ static csched_job *pop_work(struct work_list *list) {
 // Does: creates the pool of delivery workers, unless it exists. Returns: false if the system has no thread or memory.
 static bool ensure_workers(void) { // CC1: created at the first use
   csched_pool *pool = NULL;
-  if (workers != NULL) return true;
+  if (workers != NULL) return true; // read without the lock: only this thread, the clock thread, sets it
   if (csched_pool_create(
           &pool, &(csched_pool_options){.name = "csched-deliver", .workers = WORKERS, .most_threads = MOST}) != 0)
     return false;
-  csched_pool_delivery_(pool)->undelivered = &undelivered; // one count, from the listing to the delivery
-  csched_lock_lock(&workers_lock);
+  csched_pool_delivery_(pool)->undelivered = &undelivered; // one count for a listed timer and for a worker's
+  csched_lock_lock(&workers_lock);                         // other threads read `workers`
   workers = pool;
   csched_lock_unlock(&workers_lock);
   return true;
@@ -71,7 +71,7 @@ csched_time csched_clock_give_to_workers_(void) { // CC2: listed work stays unti
   return CSCHED_FOREVER;
 }
 
-// add_timer and add_job: the functions of the clock thread's csched_delivery. They only list the work; csched_clock_give_to_workers_ gives it to the workers.
+// add_timer, add_job: the functions of the clock thread's csched_delivery. They only list the work, which csched_clock_give_to_workers_ passes on.
 static void add_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
   append_work(&timers, &timer->job);
@@ -96,12 +96,12 @@ void csched_clock_end_workers_(void) {
   workers = NULL;
   csched_lock_unlock(&workers_lock);
   if (pool != NULL) csched_pool_destroy(pool);
-  csched_store_relaxed(&undelivered, 0u); // CC2: no worker delivers
+  csched_store_relaxed(&undelivered, 0u); // CC2: no worker remains to count its timers down
 }
 
 void csched_clock_orphan_workers_(void) { // CC3: no pool in the child
   workers_lock = (csched_lock)CSCHED_LOCK_INIT;
-  workers = NULL; // the parent's pool; its memory is not freed
+  workers = NULL; // the parent's pool: its threads do not exist here, and its memory is not freed
   timers.first = jobs.first = NULL;
   csched_store_relaxed(&undelivered, 0u); // CC3: the child has one thread
 }

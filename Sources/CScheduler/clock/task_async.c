@@ -17,7 +17,7 @@ typedef struct callbacks {
   void (*drop)(void *context, csched_drop_reason reason);
 } callbacks;
 
-static void count_task(int64_t change) { // live tasks, for leak accounting
+static void count_task(int64_t change) { // counts live tasks, for leak accounting
   if (csched_is_counting_()) csched_count_(CSCHED_COUNTED_JOBS_, change);
 }
 
@@ -48,11 +48,11 @@ static csched_task make_task(const csched_job_type *type, csched_task_size size,
 
 // MARK: at once
 
-static void run(csched_job *job) { ((callbacks *)csched_task_room_(job))->function(job->context); }
-static void drop_task(csched_job *job) { call_drop(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
-static void release(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
+static void run_plain(csched_job *job) { ((callbacks *)csched_task_room_(job))->function(job->context); }
+static void drop_plain(csched_job *job) { call_drop(csched_task_room_(job), job->context, csched_task_drop_reason_()); }
+static void release_plain(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
 
-static const csched_job_type plain = {run, drop_task, release};
+static const csched_job_type plain = {run_plain, drop_plain, release_plain};
 
 // Returns: the submitted task; a task without a job if it was refused or memory is short, after the user's `drop` was called.
 static csched_task submit_task(csched_target *target, callbacks callbacks, void *context) {
@@ -83,6 +83,7 @@ static void release_timed(csched_job *job) { end_task(job, CSCHED_TASK_TIMED); }
 
 static const csched_job_type timed = {run_timed, drop_timed, release_timed};
 
+// Returns: as submit_task, for a run at `deadline`.
 static csched_task submit_at(csched_target *target, csched_clock clock, csched_time deadline, csched_time leeway,
                              callbacks callbacks, void *context) {
   csched_task task = make_task(&timed, CSCHED_TASK_TIMED, callbacks, context);
@@ -130,7 +131,7 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time previous
   csched_time period = timing->period, from = previous, steps = 1, span, next; // next = from + steps * period
   if (previous == CSCHED_FOREVER) return previous;
   if (period == 0) return ended > previous ? ended : previous; // runs again at once
-  // Whole periods from `previous` to the start of the run, and to its end.
+  // Whole periods from `previous` to the start and to the end of the run. CATCH_UP: one step. COALESCE: one run for all ticks that passed meanwhile.
   csched_time at_begin = begun > previous ? (begun - previous) / period : 0,
               at_end = ended > previous ? (ended - previous) / period : 0;
   if (timing->pace == CSCHED_PACE_DELAY) from = ended;
@@ -169,10 +170,10 @@ static void run_repeating(csched_job *job) {
   if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: no call after a cancel
   repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
-  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // then csched_virtual_run may end
+  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // FOREVER: csched_virtual_run may end
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
-    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // the job's `drop` is not called
+    call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // a running job's `drop` is not called
 }
 
 static void release_repeating(csched_job *job) { end_task(job, CSCHED_TASK_REPEATING); }

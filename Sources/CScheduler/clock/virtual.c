@@ -66,10 +66,11 @@ struct csched_virtual {
   csched_time now;           // the clock, in ticks
   csched_timers timers;      // timers for later ticks, and some due ones (VT2)
   csched_job *first, **last; // ready list: its first link, and the address of its final link; see link_to_timer
-  size_t ready, cleanup_at;  // the list's length; the length above which a submission removes cancelled entries
-  waiter *waiters;           // threads that sleep in await (VT9)
-  csched_time goal, steps; // requests: the latest tick of an advance, or 0; how many more jobs csched_virtual_step runs
-  // Requests: there is a goal; a csched_virtual_run; a csched_virtual_run_all. uses_no_step: uncounting the job counted last returns no step.
+  size_t ready, cleanup_at;  // its length; the length above which a submission removes cancelled entries
+  waiter *waiters;           // threads that sleep in await_sync (VT9)
+  // Requests. `goal`: the latest tick of an advance, or 0. `steps`: how many more jobs csched_virtual_step runs. `runs`, `runs_all`: for the function
+  // of that name. uses_no_step: the job that was counted last used no step. So if it is uncounted, `steps` does not grow.
+  csched_time goal, steps;
   bool has_goal, runs, runs_all, uses_no_step;
   bool is_driving, is_closed, may_reenter, has_reentered; // see States
   size_t turns, turn_limit;                               // jobs that this drive has run; the maximum
@@ -80,7 +81,7 @@ _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is 
 
 // MARK: cancelled entries
 
-// Cancelled entries that were dequeued under the lock; `discard` discards them after the unlock, because their `release` is user code (VT4).
+// Cancelled entries that were dequeued under the lock. discard_collected discards them after the unlock: their `release` is user code (VT4).
 typedef struct discard_list {
   csched_deferred_drops deferred; // receives the jobs that csched_timers_add_ discards under the lock
   csched_job *first;
@@ -92,7 +93,7 @@ static void collect_cancelled(csched_deferred_drops *deferred, csched_job *job) 
   discards->first = job;
 }
 
-static void discard(discard_list *discards) { // VT4: the caller has unlocked
+static void discard_collected(discard_list *discards) { // VT4: the caller has unlocked, as `release` is user code
   for (csched_job *job; (job = discards->first) != NULL;) {
     discards->first = job->next;
     csched_job_discard_(job);
@@ -126,7 +127,7 @@ static void unlink_cancelled(csched_virtual *timeline, discard_list *discards) {
 }
 
 // Does: appends the job of `link` to the ready list.
-static void append(csched_virtual *timeline, csched_job *link) {
+static void append_ready(csched_virtual *timeline, csched_job *link) {
   csched_job *job = job_at(link);
   job->next = NULL;
   *timeline->last = link;
@@ -144,7 +145,7 @@ static csched_job *pop_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Returns: whether a due timer must join the ready list. In `timers` it would precede the list; at CSCHED_FOREVER, a run ignores it there.
+// Returns: whether a due timer must join the ready list. In `timers` it would run before that list; at CSCHED_FOREVER a run would ignore it there.
 static bool must_be_ready(const csched_virtual *timeline) { // VT2: late timers run last
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
@@ -152,23 +153,24 @@ static bool must_be_ready(const csched_virtual *timeline) { // VT2: late timers 
 // Does: moves the due timers to the end of the ready list.
 static void append_due(csched_virtual *timeline) {
   for (csched_timer *timer; (timer = csched_timers_pop_(&timeline->timers, timeline->now)) != NULL;)
-    append(timeline, link_to_timer(timer));
+    append_ready(timeline, link_to_timer(timer));
 }
 
 // Does: wakes one waiter, which then drives, if work is due and no thread drives.
 static void wake_waiter(csched_virtual *timeline) { // VT9: a waiter becomes the driver
   if (timeline->waiters == NULL || timeline->is_driving) return;
-  if (timeline->first == NULL) append_due(timeline);
+  if (timeline->first == NULL) append_due(timeline); // then `first` shows whether any work is due
   if (timeline->first == NULL) return;
   for (waiter *each = timeline->waiters; each != NULL; each = each->next) {
     uint32_t word = 0;
     bool is_called = csched_cas_relaxed(each->ended, &word, (uint32_t)DUE); // VT9: relaxed: DUE publishes no data
     if (is_called) csched_futex_wake_(each->ended, 1);
-    if (is_called || word == DUE) return; // one waiter will drive; CSCHED_ENDED: its sync has run, try the next
+    if (is_called || word == DUE) return; // one will drive; CSCHED_ENDED: its sync has run, so try the next
   }
 }
 
-// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers already due go to its front, newly due to its end.
+// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers that are due already go to its front, and timers that
+// become due by this go to its end.
 static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
@@ -196,11 +198,11 @@ static int submit_to_virtual(csched_virtual *timeline, csched_job *link) {
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
   bool is_closed = timeline->is_closed;
-  if (!is_closed) append(timeline, link);
-  if (timeline->ready > timeline->cleanup_at) unlink_cancelled(timeline, &discards);
+  if (!is_closed) append_ready(timeline, link);
+  if (timeline->ready > timeline->cleanup_at) unlink_cancelled(timeline, &discards); // VT7: the list has doubled
   wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
-  discard(&discards);
+  discard_collected(&discards);
   return is_closed ? refuse(job_at(link)) : 0;
 }
 
@@ -208,7 +210,7 @@ static int deliver_to_virtual(csched_target *target, csched_job *job) {
   return submit_to_virtual((csched_virtual *)target, job);
 }
 
-// Does: adds `timer` to `timers`; to the ready list if it is late and must run after that list; after close, drops it. Returns: 0 or ECANCELED.
+// Does: adds `timer` to `timers`, or to the ready list if it is late and must run after that list. After close, drops it. Returns: 0 or ECANCELED.
 static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
@@ -218,13 +220,13 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
     csched_lock_unlock(&timeline->lock);
     return submit_to_virtual(timeline, link_to_timer(timer)); // appends the timer, or drops it
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred); // VT4: discards wait for the unlock
-  csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline,
-                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0); // VT6: only FOREVER has a meaning
-  csched_job_discard_into_(before);                                  // the previous receiver
+  csched_deferred_drops *before = csched_job_discard_into_(&discards.deferred);    // VT4: discards wait for the unlock
+  csched_timers_add_(&timeline->timers, timer, is_late ? timeline->now : deadline, // VT2: after those due already
+                     leeway == CSCHED_FOREVER ? CSCHED_FOREVER : 0);               // VT6: other leeways are ignored
+  csched_job_discard_into_(before);                                                // the previous receiver
   wake_waiter(timeline);
   csched_lock_unlock(&timeline->lock);
-  discard(&discards);
+  discard_collected(&discards);
   return 0;
 }
 
@@ -235,7 +237,7 @@ static bool has_request(csched_virtual *timeline, discard_list *discards, csched
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
   bool reaches_all = timeline->steps > 0 || timeline->runs_all; // these requests reach timers of any tick and leeway
   *by_run = false;
-  if (timeline->runs) { // VT6: continues only for some work
+  if (timeline->runs) { // VT6: continues only for some work; a cancelled entry is none
     while (timeline->first != NULL && csched_job_is_cancelled_(job_at(timeline->first)))
       collect_cancelled(&discards->deferred, job_at(pop_ready(timeline)));
     csched_time wake = csched_timers_wake_(&timeline->timers); // CSCHED_FOREVER: the run need not continue
@@ -257,7 +259,7 @@ static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
     csched_timer *timer = csched_timers_pop_(&timeline->timers, reach);
     csched_job *link = timer != NULL ? link_to_timer(timer) : pop_ready(timeline);
     if (link == NULL && by_run) continue; // the timer was cancelled after has_request: check again
-    if (link == NULL) return NULL;
+    if (link == NULL) return NULL;        // no work is due: the requests are complete
     if (csched_job_is_cancelled_(job_at(link))) {
       collect_cancelled(&discards->deferred, job_at(link));
       continue;
@@ -268,14 +270,14 @@ static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   return NULL;
 }
 
-// Does: removes all requests. The driver ends after its running job, whose uncounting then returns no step.
+// Does: removes all requests, so that the driver ends after its running job. If that job is uncounted, it gives no step to a later request.
 static void clear_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
   timeline->uses_no_step = true;
 }
 
-// Does: moves the clock to the goal, ends the drive, and wakes a waiter if work is due. Requires: the requests are complete, or it was unwound.
+// Does: moves the clock to the goal, ends the drive, wakes a waiter if work is due. Requires: the requests are complete, or the drive was unwound.
 static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driving
   if (timeline->has_goal) move_clock_to(timeline, timeline->goal);
   clear_requests(timeline);
@@ -283,7 +285,7 @@ static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driv
   wake_waiter(timeline);
 }
 
-// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: it must not run: limit, or no request.
+// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: it must not run (limit, or no request).
 static bool count_turn(csched_virtual *timeline, int change) { // VT8: cancelled jobs do not count
   bool needs_no_step = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
@@ -307,7 +309,7 @@ static bool count_queue_turn(csched_target *target, int change) {
   return may_run;
 }
 
-// Does: permits enter_virtual to admit the driver during its own drive, or forbids it again.
+// Does: permits enter_virtual to admit the driver during its own drive, for the sync of a queue's timer; or forbids it again.
 static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
   csched_lock_lock(&timeline->lock);
   timeline->may_reenter = may_reenter;
@@ -331,8 +333,8 @@ static bool run_requests(csched_virtual *timeline) {
     bool is_below_limit = link == NULL || count_turn(timeline, 1);
     if (link == NULL) end_drive(timeline);
     csched_lock_unlock(&timeline->lock);
-    discard(&discards);
-    if (link == NULL || !is_below_limit) return is_below_limit;
+    discard_collected(&discards);
+    if (link == NULL || !is_below_limit) return is_below_limit; // false: `link` is lost, as the process stops
     csched_timer *timer = timer_at(link);
     bool is_of_queue = timer != NULL && timer->target != &timeline->target; // a queue on this base
     if (is_of_queue ? run_queue_timer(timeline, timer) : csched_job_perform_on_(job_at(link), &timeline->target))
@@ -341,8 +343,8 @@ static bool run_requests(csched_virtual *timeline) {
   }
 }
 
-// Does: as run_requests, in a context frame for the caller's stack frame at `address`. If that is unwound, drive_unwound ends the drive.
-static bool drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
+// Does: as run_requests, in a context frame for the caller's stack frame at `address`. If that stack frame is unwound, drive_unwound ends the drive.
+static bool run_drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
   scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
   bool is_below_limit = run_requests(timeline);
   csched_frame_end_(scope->frame);
@@ -374,7 +376,7 @@ CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virt
   if (drives) timeline->turns = 0;
   timeline->is_driving = true; // VT1: this thread drives, unless another one does already
   csched_lock_unlock(&timeline->lock);
-  return !drives || drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: else the driver serves the request
+  return !drives || run_drive(timeline, scope, CSCHED_OWN_FRAME()); // VT1: else the driver serves the request
 }
 
 // MARK: unwinding
@@ -389,7 +391,8 @@ static void drive_unwound(csched_job *job) {
 }
 static const csched_job_type drive_type = {.release = drive_unwound};
 
-static CSCHED_NORETURN void panic_unwound(csched_job *unused) { // a job that drive_for runs was unwound
+// The `release` of drive_for's guard: a job that drive_for ran was unwound, and so would be the sync that waits.
+static CSCHED_NORETURN void panic_unwound(csched_job *unused) {
   (void)unused;
   csched_panic_("csched_serial_sync",
                 "what it ran in virtual time, because it waits for that, was left by an exception, "
@@ -421,7 +424,7 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
 
 // MARK: target functions
 
-// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false: another thread drives, work is due, or closed.
+// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false: another thread drives, work is due, or after close.
 static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
@@ -441,7 +444,7 @@ static bool enter_virtual(csched_target *target) {
     timeline->is_driving = true; // VT1: this thread drives
   }
   csched_lock_unlock(&timeline->lock);
-  discard(&discards);
+  discard_collected(&discards);
   return is_free;
 }
 
@@ -453,7 +456,7 @@ static void leave_virtual(csched_target *target) { // VT1: the driver serves add
   bool has_reentered = timeline->has_reentered;
   timeline->has_reentered = false;
   csched_lock_unlock(&timeline->lock);
-  if (has_reentered || drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
+  if (has_reentered || run_drive(timeline, &scope, CSCHED_OWN_FRAME())) return;
   csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
@@ -478,19 +481,19 @@ static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
 }
 
 // Does: waits until `*ended` is CSCHED_ENDED, for a sync that was submitted to the queue `waited`. Drives when work is due and no thread drives.
-static void await(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: drives, then sleeps
+static void await_sync(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: drives, then sleeps
   csched_virtual *timeline = (csched_virtual *)target;
   waiter own = {.ended = ended};
   do {
     uint32_t word = DUE;
     drive_for(timeline, waited);
-    csched_cas_relaxed(ended, &word, 0u); // VT9: DUE becomes 0; CSCHED_ENDED stays
+    csched_cas_relaxed(ended, &word, 0u); // VT9: DUE becomes 0, so that the next wake is seen; CSCHED_ENDED stays
     csched_lock_lock(&timeline->lock);
     own.next = timeline->waiters;
     timeline->waiters = &own;
-    wake_waiter(timeline); // work may have become due since drive_for; then the sleep below returns at once
+    wake_waiter(timeline); // work may have become due since drive_for
     csched_lock_unlock(&timeline->lock);
-    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
+    csched_futex_wait_(ended, 0, CSCHED_FOREVER); // returns at once for DUE and CSCHED_ENDED
     csched_lock_lock(&timeline->lock);
     unlink_waiter(timeline, &own);
     csched_lock_unlock(&timeline->lock);
@@ -512,13 +515,13 @@ static bool virtual_has(const csched_target *target, const csched_job *job) {
   return each != NULL;
 }
 
-static csched_time now(const csched_target *target) { return csched_virtual_now((csched_virtual *)target); }
+static csched_time virtual_now(const csched_target *target) { return csched_virtual_now((csched_virtual *)target); }
 
 static void describe_virtual(const csched_target *target, csched_text *text) {
   csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
   csched_lock_lock(&timeline->lock);
   size_t delayed = csched_timers_count_(&timeline->timers, true);
-  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: racy
+  csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: may be too early
   bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
   csched_lock_unlock(&timeline->lock);
   csched_text_target_(text, "virtual time", target, "");
@@ -543,9 +546,9 @@ static const csched_target_type virtual_type = {.deliver = deliver_to_virtual,
                                                 .is_bound_here = csched_target_is_inside,
                                                 .is_closed = is_virtual_closed,
                                                 .has = virtual_has,
-                                                .now = now,
+                                                .now = virtual_now,
                                                 .count_job_ = count_queue_turn,
-                                                .await_sync_ = await,
+                                                .await_sync_ = await_sync,
                                                 .describe_ = describe_virtual,
                                                 .only_enqueues_ = true};
 
@@ -575,9 +578,9 @@ static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&timeline->lock);
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // locked since BEFORE; threads that waited for it are not here
-  timeline->target.waits_for = NULL;
+  timeline->target.waits_for = NULL;              // a wait of a thread of the parent
   timeline->waiters = NULL;
-  if (csched_target_is_inside(&timeline->target)) return; // this thread is the driver
+  if (csched_target_is_inside(&timeline->target)) return; // this thread drives: its drive goes on
   clear_requests(timeline);
   timeline->is_driving = false;
 }
@@ -613,7 +616,7 @@ void csched_virtual_close(csched_virtual *timeline) { // VT5: drops all waiting 
   for (csched_job *job;;) {
     csched_lock_lock(&timeline->lock);
     timeline->is_closed = true;
-    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER); // any timer
+    csched_timer *timer = csched_timers_pop_(&timeline->timers, CSCHED_FOREVER); // FOREVER: a timer of any deadline
     job = timer != NULL ? &timer->job : job_at(pop_ready(timeline));
     csched_lock_unlock(&timeline->lock);
     if (job == NULL) return;
@@ -628,6 +631,6 @@ void csched_virtual_destroy(csched_virtual *timeline) {
   csched_virtual_close(timeline);
   csched_delivery_await_(); // the clock thread may still be delivering a timer to this target
   csched_os_atfork_end_(&timeline->atfork);
-  csched_observe_gone_(&timeline->target);
+  csched_observe_gone_(&timeline->target); // removes its statistics: the address may be reused
   free(timeline);
 }

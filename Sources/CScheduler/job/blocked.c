@@ -22,5 +22,5 @@ void csched_blocked_begin_(const char *function, const void *what) {
 
 void csched_blocked_end_(void) {
   csched_dump_wait *wait = csched_frame_wait_();
-  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: waits no more
+  if (wait != NULL) csched_store_relaxed(&wait->function, (const char *)NULL); // BW1: the wait has ended
 }

@@ -27,11 +27,11 @@
 
 void *csched_deque_steal_(csched_deque *deque) {
   for (;;) {
-    uint64_t top = csched_load_relaxed(&deque->top);       // DQ1: `top` is read before the fence
-    csched_fence_full();                                   // DQ1: pairs with the fence of csched_deque_pop_
+    uint64_t top = csched_load_relaxed(&deque->top);       // DQ1: before the fence: else the owner may get it, too
+    csched_fence_full();                                   // DQ1: orders the two loads; pairs with the fence of pop
     uint64_t bottom = csched_load_acquire(&deque->bottom); // DQ1, DQ2: after the fence; pairs with push's release
     if ((int64_t)(bottom - top) <= 0) return NULL;         // `bottom` may be `top` - 1 during a pop
-    void *entry = csched_load_relaxed(&deque->slots[top % CSCHED_DEQUE_SLOTS]); // DQ3: the slot is read before the cas
+    void *entry = csched_load_relaxed(&deque->slots[top % CSCHED_DEQUE_SLOTS]); // DQ3: after the cas it may be reused
     if (csched_cas_release(&deque->top, &top, top + 1)) return entry; // DQ1, DQ3: release; pairs with push's acquire
   }
 }

@@ -15,7 +15,7 @@ typedef struct csched_deque {
 
 /// Does: adds `entry` at the bottom. Returns: false, and adds nothing, when the deque is full. Thread: the owner. Lock-free.
 static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
-  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
+  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it, so relaxed is enough
   uint64_t top = csched_load_acquire(&deque->top);       // DQ3: pairs with steal's release: the thief has read the slot
   if (CSCHED_UNLIKELY(bottom - top >= CSCHED_DEQUE_SLOTS)) return false;
   csched_store_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS], entry); // DQ2: `bottom` publishes the slot
@@ -25,15 +25,15 @@ static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
 
 /// Does: removes the newest entry. Returns: the entry; NULL when the deque is empty. Thread: the owner. Lock-free.
 static inline void *csched_deque_pop_(csched_deque *deque) {
-  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it
+  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it, so relaxed is enough
   uint64_t top = csched_load_relaxed(&deque->top);       // Speed only: skips the fence if the deque is empty
   if (top == bottom) return NULL;
   csched_store_release(&deque->bottom, --bottom); // DQ1, DQ2: before the fence; pairs with steal's acquire
-  csched_fence_full();                            // DQ1: pairs with the fence of csched_deque_steal_
-  top = csched_load_relaxed(&deque->top);         // DQ1: `top` is read after the fence
-  void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: the owner wrote the slot
+  csched_fence_full();                            // DQ1: orders the store and the next load; pairs with steal's fence
+  top = csched_load_relaxed(&deque->top);         // DQ1: after the fence: else a thief may get the entry, too
+  void *entry = csched_load_relaxed(&deque->slots[bottom % CSCHED_DEQUE_SLOTS]); // DQ2: relaxed: the owner wrote it
   if (CSCHED_LIKELY((int64_t)(bottom - top) > 0)) return entry; // older entries remain: no thief can reach this one
-  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: stolen
+  if (top != bottom || !csched_cas_relaxed(&deque->top, &top, bottom + 1)) entry = NULL; // DQ1: a thief was first
   csched_store_relaxed(&deque->bottom, bottom + 1); // DQ1: the deque is empty: undoes the decrement
   return entry;
 }
@@ -43,7 +43,7 @@ void *csched_deque_steal_(csched_deque *deque);
 
 /// Returns: whether the deque seems to be empty. The answer is exact after a full fence (deque.c, DQ4). Thread: any.
 static inline bool csched_deque_is_empty_(const csched_deque *deque) {
-  uint64_t top = csched_load_relaxed(&deque->top);       // DQ4: after the caller's fence
-  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ4: after the caller's fence
+  uint64_t top = csched_load_relaxed(&deque->top);       // DQ4: the caller's fence shows earlier pushes
+  uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ4: the caller's fence shows earlier pushes
   return (int64_t)(bottom - top) <= 0;                   // `bottom` may be `top` - 1 during a pop
 }

@@ -1,9 +1,8 @@
 // The list of context frames of each thread, and the search for those that were unwound: see frames_internal.h.
 //
 // The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context frame, csched_frame_top_ moves
-// to the next entry. A full list grows by a block. Without memory a context frame lies in the stack frame of the function that begins it. Then
-// csched_frame_top_ is csched_frame_on_stack_, so that all callers take slow paths. Such a context frame does not end its job at thread exit or
-// longjmp.
+// to the next entry. A full list grows by a block. Without memory, a context frame lies in its function's stack frame. Then csched_frame_top_ is
+// csched_frame_on_stack_, so that all callers take slow paths. At thread exit or longjmp, such a context frame does not end its job.
 //
 // A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are below their caller. So a stack
 // frame is gone if the current caller is above it. This holds on one stack only: a thread may also run on the stack of a fiber, coroutine or signal
@@ -41,8 +40,10 @@ typedef struct thread_frames {
   csched_atfork atfork;             // also makes the list visible to dumps: csched_os_atfork_visit_
 } thread_frames;
 
-static csched_frame no_list = {.address = UINTPTR_MAX}; // sentinel of a thread without a list; never written
-csched_frame csched_frame_on_stack_;                    // sentinel: the innermost frame is on the stack; never written
+// Two sentinels, never written: no_list for a thread without a list, csched_frame_on_stack_ while the innermost context frame lies on the stack.
+// Their `next` NULL, and the `address` 0 of the second one, make the inline functions call the slow ones.
+static csched_frame no_list = {.address = UINTPTR_MAX};
+csched_frame csched_frame_on_stack_;
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &no_list;
 
@@ -64,7 +65,7 @@ static bool is_on_own_stack(uintptr_t address) {
             high = own_frames() != NULL ? own_frames()->stack_high : 0;
   if (high == 0) {
     csched_os_thread_get_stack_(&low, &high);
-    if (high == 0) low = high = 1; // unknown: nothing counts as gone
+    if (high == 0) low = high = 1; // unknown: an empty range, so that no stack frame counts as gone
     if (own_frames() != NULL) own_frames()->stack_low = low, own_frames()->stack_high = high;
   }
   return low <= address && address < high;
@@ -77,7 +78,7 @@ static bool is_gone(uintptr_t address, uintptr_t caller) {
 
 // MARK: memory
 
-// Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none).
+// Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none). The caller sets `outer->next`.
 static void link_block(block *block, csched_frame *outer) {
   for (int i = 0; i < BLOCK; i++) {
     block->frames[i] = (csched_frame){.outer = i > 0 ? &block->frames[i - 1] : outer};
@@ -86,71 +87,72 @@ static void link_block(block *block, csched_frame *outer) {
   block->more = NULL;
 }
 
-// Atfork handler of one thread's list. In the child: renews the list of the thread that forked; orphans the jobs in the lists of other threads.
+// Atfork handler of one thread's list. Before the fork it stores the stack's bounds: in the child, this thread counts as the main thread, whose stack
+// was another. In the child, its list gets a new thread number and dump slot. Other threads' lists become hidden, and their jobs orphaned.
 static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
-  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // stores the bounds for the child
+  if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // stores the bounds
   if (phase == CSCHED_ATFORK_IN_CHILD && frames == own_frames()) {
     frames->thread = csched_os_thread_id_();
-    csched_dump_give_slot_(frames->slot); // the old slot has the thread number of the parent
-    frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
+    csched_dump_remove_thread_(frames->slot); // the old slot has the thread number of the parent
+    frames->slot = csched_dump_add_thread_(frames->thread, frames->top, &frames->recorder);
   }
   if (phase != CSCHED_ATFORK_IN_CHILD || frames == own_frames() || frames->top == NULL) return;
-  csched_frame *each = *frames->top != &csched_frame_on_stack_ ? *frames->top : frames->last; // not those on the stack
-  for (; each->outer != NULL; each = each->outer)
+  csched_frame *each = *frames->top != &csched_frame_on_stack_ ? *frames->top : frames->last; // its on_stack is unknown
+  for (; each->outer != NULL; each = each->outer)                                             // until the sentinel
     if (each->job != NULL) csched_job_orphan_(each->job);
-  frames->top = NULL; // it pointed to thread-local memory of a thread of the parent
-  csched_dump_give_slot_(frames->slot);
+  frames->top = NULL; // it pointed to memory of a thread of the parent; NULL also skips this list at the next fork
+  csched_dump_remove_thread_(frames->slot);
 }
 
-static csched_tsd key; // its destructor runs at the end of a thread that has a list
+static csched_tsd key; // its destructor, frames_thread_ends, runs at the end of a thread that has a list
 
-static void frames_thread_ends(void *value) { // destructor of `key`
-  csched_frames_end_thread_();
-  if (value == own_frames()) csched_frames_free_();
+static void frames_thread_ends(void *value) {
+  csched_frames_end_thread_();                      // first: its jobs' `release` may still use the list
+  if (value == own_frames()) csched_frames_free_(); // else that list is freed already
 }
 
 void csched_frames_free_(void) {
   thread_frames *frames = own_frames();
-  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // inside a context frame
-  csched_frame_top_ = &no_list;
+  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // inside a context frame: in use
+  csched_frame_top_ = &no_list; // from here on the calls below find no list on this thread
   csched_recorder_here_ = &csched_recorder_none_;
   csched_tsd_set_(&key, NULL, frames_thread_ends); // cannot fail: the thread's value exists already
   csched_os_atfork_end_(&frames->atfork);
-  csched_dump_give_slot_(frames->slot);
+  csched_dump_remove_thread_(frames->slot);
   if (frames->observer != NULL) csched_observe_hooks_->leave(frames->observer);
   csched_recorder_free_(&frames->recorder);
   for (block *each = frames->first.more, *more; each != NULL; each = more) {
     more = each->more;
-    csched_os_memory_give_(each, sizeof *each);
+    csched_os_memory_free_(each, sizeof *each);
   }
-  csched_os_memory_give_(frames, sizeof *frames);
+  csched_os_memory_free_(frames, sizeof *frames);
 }
 
-// Does: allocates this thread's list, whose first entry is a sentinel. Returns: false without memory.
+// Does: allocates this thread's list, whose first entry is a sentinel. Returns: false without memory, or without a key for the destructor.
 static bool make_frames(void) {
-  thread_frames *frames = csched_os_memory_take_(sizeof *frames);
+  thread_frames *frames = csched_os_memory_allocate_(sizeof *frames);
   if (frames == NULL) return false;
   if (csched_tsd_set_(&key, frames, frames_thread_ends) != 0) {
-    csched_os_memory_give_(frames, sizeof *frames);
+    csched_os_memory_free_(frames, sizeof *frames);
     return false;
   }
   link_block(&frames->first, NULL);
-  frames->first.frames[0].address = NEVER; // the sentinel
+  frames->first.frames[0].address = NEVER; // the sentinel is never unwound
   frames->last = &frames->first.frames[BLOCK - 1];
   frames->top = &csched_frame_top_;
   frames->thread = csched_os_thread_id_();
-  frames->slot = csched_dump_take_slot_(frames->thread, frames->top, &frames->recorder);
+  frames->slot = csched_dump_add_thread_(frames->thread, frames->top, &frames->recorder);
   csched_recorder_begin_(&frames->recorder);
   csched_recorder_here_ = &frames->recorder;
   csched_frame_top_ = &frames->first.frames[0];
-  csched_os_atfork_(&frames->atfork, frames_at_fork);
+  csched_os_atfork_(&frames->atfork, frames_at_fork); // last: from here on other threads' dumps and forks read it
   return true;
 }
 
 // Does: allocates more entries for this thread's list, which is full. Returns: false without memory.
 static bool add_block(void) {
-  block *more = csched_os_memory_take_(sizeof *more);
+  block *more = csched_os_memory_allocate_(sizeof *more);
   if (more == NULL) return false;
   link_block(more, own_frames()->last);
   more->more = own_frames()->first.more;
@@ -164,7 +166,7 @@ static bool add_block(void) {
 
 csched_frame *csched_frame_make_next_(void) {
   bool has_next = csched_frame_top_->next != NULL;
-  if (!has_next && csched_frame_top_ != &csched_frame_on_stack_)
+  if (!has_next && csched_frame_top_ != &csched_frame_on_stack_) // inside a frame on the stack, all lie on the stack
     has_next = own_frames() == NULL ? make_frames() : add_block();
   return has_next ? csched_frame_top_->next : NULL;
 }
@@ -172,7 +174,7 @@ csched_frame *csched_frame_make_next_(void) {
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
                                        struct csched_target *target) {
   if (csched_frame_make_next_() != NULL) return csched_frame_begin_(spare, address, job, target);
-  if (spare == NULL) return NULL;
+  if (spare == NULL) return NULL; // no memory, and the caller has no place on its stack
   *spare = (csched_frame){address, job, target, csched_frame_here_(), NULL};
   spare->next = spare; // marks a context frame on the stack
   csched_frame_top_ = &csched_frame_on_stack_;
@@ -186,8 +188,8 @@ static void set_top(csched_frame *frame) {
   csched_frame_top_ = is_on_stack ? &csched_frame_on_stack_ : frame;
 }
 
-// Does: removes the context frames inside `outer`, innermost first, and ends their jobs: with `ends_all` the jobs of all of them, else only of those
-// whose stack frame is gone. In both cases a job that itself lay in a gone stack frame is not accessed.
+// Does: removes the context frames inside `outer`, innermost first, and ends their jobs. With `ends_all` it ends all these jobs, else only those of
+// context frames whose stack frame is gone. In both cases a job that itself lay in a gone stack frame is not accessed.
 static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
@@ -197,9 +199,9 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_al
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
-    set_top(frame); // a `release` runs inside `frame`
+    set_top(frame); // so that `release` runs inside `frame`, not inside an unwound one
     frame->job = NULL;
-    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // else not accessed
+    if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // a gone job is not accessed
   }
   set_top(outer);
 }
@@ -251,7 +253,7 @@ CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_on_stack_)
-    on_stack = scope->frame; // those inside it are gone: removed, and not read
+    on_stack = scope->frame; // the exception has unwound the frames inside it: they are skipped, and not read
   else remove_frames_on_gone_stack(caller);
   if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true); // true: all jobs
   scope->frame = NULL;
@@ -266,12 +268,12 @@ CSCHED_NOINLINE void csched_frames_end_for_job_(const csched_job *job) {
 }
 
 CSCHED_NOINLINE void csched_frames_end_thread_(void) {
-  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &no_list); // without reading the stack
+  if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &no_list); // the stack is gone: unread
   if (own_frames() != NULL) end_inner_frames(&own_frames()->first.frames[0], CSCHED_CALLER_FRAME(), true);
 }
 
 csched_postponed_drops *csched_frames_postponed_drops_(void) {
-  if (own_frames() == NULL) csched_frame_make_next_(); // allocates the list
+  if (own_frames() == NULL) csched_frame_make_next_(); // for its side effect: allocates the list
   return own_frames() != NULL ? &own_frames()->discards : NULL;
 }
 
@@ -282,10 +284,11 @@ struct csched_observer **csched_frames_observer_(void) {
 // MARK: inspection by other threads
 
 csched_dump_wait *csched_frame_wait_(void) {
-  if (own_frames() == NULL) csched_frame_make_next_(); // allocates the list
+  if (own_frames() == NULL) csched_frame_make_next_(); // for its side effect: allocates the list
   return own_frames() != NULL ? &own_frames()->wait : NULL;
 }
 
+// The thread may change or free its frames meanwhile. So each one is copied by a system call, which fails for unmapped memory.
 bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen) {
   const thread_frames *frames = (const thread_frames *)((const char *)atfork - offsetof(thread_frames, atfork));
   if (atfork->handler != frames_at_fork || frames->top == NULL) return false; // NULL: a thread of the parent

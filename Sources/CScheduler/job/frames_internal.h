@@ -23,7 +23,7 @@
     CSCHED_READ_STACK_POINTER(frame_);                                                                                 \
     frame_;                                                                                                            \
   })
-// Makes the current stack frame 512 bytes larger. After its unwind, small callees of its caller then run above its lowest address.
+// Makes the current stack frame 512 bytes larger. So after its unwind, small callees of its caller run above its lowest address, and find it gone.
 #define CSCHED_ROOM_IN_FRAME()                                                                                         \
   char room_[512];                                                                                                     \
   __asm__ __volatile__("" : : "r"(room_))
@@ -33,7 +33,7 @@ extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_fr
 /// Sentinel: csched_frame_top_ points here while the innermost context frame lies on the stack, after a failed allocation. Callers take slow paths.
 extern CSCHED_HIDDEN csched_frame csched_frame_on_stack_;
 
-// The slow paths of the inline functions below.
+// The slow paths of the inline functions below: the list is full or missing, frames lie on the stack, or some were unwound.
 csched_frame *csched_frame_here_slow_(void);
 csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller);
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,
@@ -96,7 +96,7 @@ typedef struct csched_dump_wait {
 } csched_dump_wait;
 /// Does: records that the calling thread waits for `what` in `function`, a constant string, until csched_blocked_end_.
 void csched_blocked_begin_(const char *function, const void *what);
-void csched_blocked_end_(void);
+void csched_blocked_end_(void); ///< records that the calling thread waits no more
 /// Returns: this thread's csched_dump_wait; NULL without memory.
 csched_dump_wait *csched_frame_wait_(void);
 
@@ -104,9 +104,9 @@ csched_dump_wait *csched_frame_wait_(void);
 enum { CSCHED_FRAMES_SEEN = 16 };
 typedef struct csched_frames_seen {
   uint32_t thread; ///< the system's thread number
-  int count;       ///< number of `frames`
+  int count;       ///< number of `frames`; further ones are not copied
   csched_frame frames[CSCHED_FRAMES_SEEN];
-  const csched_dump_wait *wait; ///< part of the thread's list, and freed with it
+  const csched_dump_wait *wait; ///< part of the thread's list, and freed with it: copy it with a check
   const csched_recorder *recorder;
 } csched_frames_seen;
 
@@ -124,7 +124,7 @@ typedef struct csched_postponed_drops {
   struct dropping *outer;        ///< the drop that was in progress before the outermost discard; NULL: none
   struct retained_owner *owners; ///< owners of postponed jobs, retained until all postponed jobs are dropped
   bool is_discarding;            ///< a discard is in progress: further discards are postponed
-  bool is_refusal_silenced;      ///< callers learn of refusals themselves: no message (csched_swift_silence_refusals_)
+  bool is_refusal_silenced;      ///< callers report refusals: no message (csched_swift_silence_refusals_)
   void *sleeper;                 ///< the sleeping Swift task for which the thread submits (csched_swift_set_sleeper_)
 } csched_postponed_drops;
 

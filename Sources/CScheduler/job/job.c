@@ -83,7 +83,7 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Does: clears `job` in its context frame, because its own run submits it again. Requires: it is RUNNING. Returns: false if another thread runs it.
+// Does: clears `job` in its context frame, because its own run submits it again. Requires: `job` is RUNNING. Returns: false: another thread runs it.
 static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
@@ -95,7 +95,7 @@ static inline bool detach_from_frame(const csched_job *job) {
 
 static CSCHED_CACHE_ALIGNED uint32_t waiting; // threads that wait for the end of any job
 static struct wait_slot { // shared by all jobs with the same address hash, so a waiter may wake in vain
-  uint32_t waiters, ends; // threads that wait for a job of this slot; futex: how many such jobs have ended meanwhile
+  uint32_t waiters, ends; // `waiters`: threads that wait for such a job; `ends`: a futex, how many such jobs have ended
 } wait_slots[WAIT_SLOTS];
 
 static struct wait_slot *slot_of(const csched_job *job) {
@@ -103,21 +103,21 @@ static struct wait_slot *slot_of(const csched_job *job) {
   return &wait_slots[(address >> 4 ^ address >> 12) % WAIT_SLOTS];
 }
 
-// Returns: whether any thread waits for any job. Requires: a light fence between the store of the job's word and this call.
-static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: else no wake
+// Returns: whether any thread waits for any job; false saves the wake. Requires: a light fence after the store of the word: no waiter is missed.
+static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: see above
 
 // Does: wakes the threads that wait for `job`. The job may be freed already: its address is only a hash key.
 static CSCHED_NOINLINE void wake_waiters(const csched_job *job) {
   struct wait_slot *slot = slot_of(job);
-  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: no thread waits for such a job, no wake
-  csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: pairs with the acquire in csched_job_wait_in_
-  csched_futex_wake_(&slot->ends, INT32_MAX);
+  if (csched_load_relaxed(&slot->waiters) == 0) return; // J6: no thread waits here: saves the system call
+  csched_fetch_add_release(&slot->ends, 1u);            // J5, J6: ends their sleep; pairs with wait_in_'s acquire
+  csched_futex_wake_(&slot->ends, INT32_MAX);           // all, because jobs of one slot share the futex
 }
 
 // Atfork handler. Does: in the child, clears the counts of waiters, which are threads of the parent.
-static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // J8: the child has one thread
+static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
-  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return; // J8: no atomics below, because the child has one thread
   memset(wait_slots, 0, sizeof wait_slots);
   waiting = 0;
 }
@@ -127,22 +127,22 @@ static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPI
 
 // Does: waits until the run or drop that the caller has seen in `word` has ended, or its run has submitted the job again.
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
-  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that may change before that end
+  static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that may change before the end
   static csched_atfork atfork;
   struct wait_slot *slot = slot_of(job);
-  csched_os_atfork_(&atfork, job_at_fork);
+  csched_os_atfork_(&atfork, job_at_fork); // before the counts change, because a child must not keep them
   csched_blocked_begin_("csched_job_cancel_and_wait", job);
-  csched_fetch_add_relaxed(&slot->waiters, 1u); // J6: announces the waiter before the heavy fence
-  csched_fetch_add_relaxed(&waiting, 1u);       // J6: announces the waiter before the heavy fence
+  csched_fetch_add_relaxed(&slot->waiters, 1u); // J6: before the fence, so that the thread that ends the job sees it
+  csched_fetch_add_relaxed(&waiting, 1u);       // J6: before the fence, so that the thread that ends the job sees it
   csched_fence_heavy_();                        // J6: pairs with the light fence of the thread that ends a run or drop
   for (;;) {
-    uint32_t ends = csched_load_acquire(&slot->ends); // J6: read before the word; pairs with wake_waiters
+    uint32_t ends = csched_load_acquire(&slot->ends); // J6: before the word: a later end ends the sleep below
     uint64_t found = csched_load_acquire(&job->word); // J5: pairs with end_job's and submit_again's release
     if (((found ^ word) & ~CHANGES) != 0 || !is_busy(csched_job_state_(found))) break; // J5: the run or drop ended
     csched_futex_wait_(&slot->ends, ends, CSCHED_FOREVER); // returns at once if `ends` has changed
   }
-  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: subtracts 1; publishes nothing
-  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: subtracts 1; publishes nothing
+  csched_fetch_add_relaxed(&waiting, UINT32_MAX);       // J6: subtracts 1; if seen late: a vain wake
+  csched_fetch_add_relaxed(&slot->waiters, UINT32_MAX); // J6: subtracts 1; if seen late: a vain wake
   csched_blocked_end_();
 }
 
@@ -163,11 +163,12 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
-// Does: marks a RUNNING job as QUEUED, from inside its run. A waiter distinguishes this run from the next by the count of resubmissions.
+// Does: marks a RUNNING job as QUEUED, from inside its run. The count of resubmissions tells waiters that this run has ended. If a cancel sets
+// UNWANTED meanwhile, the exchange fails, and is repeated with that flag.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel, waiter; TK6: keeps UNWANTED
+  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel, waiter; TK6: UNWANTED stays
   csched_fence_light_();                                  // J6: pairs with the waiter's heavy fence
   if (has_waiters()) wake_waiters(job); // J5: not later: once the caller has linked the job, it may run and be freed
 }
@@ -186,13 +187,14 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// Does: makes a job whose word is `word` IDLE, in the next generation, wakes its waiters, and calls `release`. The store gives up the job's memory.
+// Does: ends the use of a job whose word is `word`: makes it IDLE, wakes its waiters, calls `release`. From the store on, the memory may belong to
+// another thread. The sum increments the generation, above bit 7, and clears the bits below it: the state (IDLE is 0), UNWANTED, resubmissions.
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
   void (*release)(csched_job *) = job->type->release;                   // J9: not after the store: the job may be freed
-  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: IDLE; pairs with acquires
+  csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: IDLE; pairs with waiters' acquire
   csched_fence_light_();                                                // J6: pairs with the waiter's heavy fence
-  if (has_waiters()) wake_waiters(job);                                 // J6: no waiter, no wake
-  if (release != NULL) release(job);                                    // J3: `release` is the last call
+  if (has_waiters()) wake_waiters(job);                                 // J6: uses the address only
+  if (release != NULL) release(job);                                    // J3: last, because it may free the job
 }
 
 // Does: ends the run of `job`. Stops the process if the run has initialised the job, which is then not RUNNING.
@@ -202,7 +204,7 @@ static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   end_job(job, word);
 }
 
-// Does: releases a dequeued cancelled entry, whose word is `found`; if its canceller is still in `drop_job`, makes the canceller do so, by PASSED.
+// Does: releases a dequeued cancelled entry, whose word was `found`. If its canceller is still inside `drop_job`, PASSED makes the canceller do so.
 static void release_cancelled_entry(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
@@ -213,7 +215,7 @@ static void release_cancelled_entry(csched_job *job, uint64_t found) {
 
 // Does: ends the run of `job` and its context frame `frame`. Slow path: inner context frames were unwound, or `frame` is new or on the stack.
 static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
-  csched_frame_end_inner_(frame); // J7: ends the unwound inner jobs first
+  csched_frame_end_inner_(frame); // J7: first, so that `release` is called for the innermost job first
   if (frame->job == job) {        // J4: NULL if the run has submitted the job again
     frame->job = NULL;
     end_run(job);
@@ -236,7 +238,7 @@ static inline bool is_node(const csched_job *job) { return (uintptr_t)job->type-
 // Does: runs `node` with `target` as the current target.
 static CSCHED_NOINLINE void perform_node(csched_node *node, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), NULL, target);
-  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // a recorder made by this call has no room yet
+  if (CSCHED_LIKELY(frame != &spare && csched_recorder_has_room_())) // a new recorder has no room yet
     csched_record_((void (*)(csched_job *))node->type->run, target, NULL);
   node->type->run(node); // J10: the node may be freed
   csched_frame_end_(frame);
@@ -251,7 +253,7 @@ static CSCHED_NOINLINE void release_cancelled_entry_on(csched_job *job, struct c
 
 // Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first. `*found`: the word before.
 static inline bool claim_dequeued(csched_job *job, unsigned state, uint64_t *found) {
-  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: the dequeue has acquired the job
+  *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: expects QUEUED; dequeue has acquired it
   return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: fails after a cancel
 }
 
@@ -282,7 +284,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
     frame->job = NULL;
     end_run(job);
   }
-  csched_frame_top_ = frame->outer;
+  csched_frame_top_ = frame->outer; // after end_run: `release` sees `target` as the current target
   return true;
 }
 
@@ -414,7 +416,7 @@ static CSCHED_NOINLINE void retain_owner(csched_postponed_drops *postponed, cons
   if (owner == NULL || (postponed->owners != NULL && postponed->owners->owner == owner)) return;
   retained_owner *kept = malloc(sizeof *kept);
   csched_discards_owners_.retain(owner);
-  if (kept == NULL) return; // without memory the owner is never released
+  if (kept == NULL) return; // without memory the owner is never released: a leak, but no use after free
   *kept = (retained_owner){owner, postponed->owners};
   postponed->owners = kept;
 }
@@ -431,7 +433,7 @@ static CSCHED_NOINLINE void release_owners(csched_postponed_drops *postponed) {
 static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job, csched_drop_reason reason);
 
 static void postpone(csched_postponed_drops *postponed, csched_job *job, csched_drop_reason reason) { // J11: appends
-  csched_job **end = postponed->first != NULL ? &postponed->last->next : &postponed->first;
+  csched_job **end = postponed->first != NULL ? &postponed->last->next : &postponed->first; // else `last` is invalid
   job->next = NULL;
   *end = (csched_job *)((uintptr_t)job | (reason == CSCHED_DROP_REFUSED ? REFUSED : 0));
   postponed->last = job;
@@ -450,7 +452,7 @@ static csched_job *pop_postponed(csched_postponed_drops *postponed, csched_drop_
 // Does: starts an empty inner list of postponed jobs. Returns: the outer list, which csched_discards_end_ restores.
 csched_discards csched_discards_begin_(void) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
-  if (postponed == NULL) return (csched_discards){0};
+  if (postponed == NULL) return (csched_discards){0}; // no memory: discards are not postponed
   csched_discards outer = {postponed->first, postponed->last, postponed->is_discarding};
   postponed->first = NULL;
   postponed->is_discarding = true;
@@ -489,7 +491,7 @@ static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed job
   csched_postponed_drops *postponed = unwind_job->context;
   csched_drop_reason reason;
   postponed->is_discarding = false;
-  current_drop = postponed->outer;
+  current_drop = postponed->outer; // the inner ones were in stack frames that are gone
   csched_job *job = pop_postponed(postponed, &reason);
   if (job != NULL) discard_flat(postponed, job, reason);
 }
@@ -501,7 +503,7 @@ static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csch
                                          csched_drop_reason reason) { // J11: no recursion
   csched_frame spare;
   csched_job_init(&postponed->unwind_job, &discards_type, postponed);
-  postponed->outer = current_drop;
+  postponed->outer = current_drop; // for discards_unwound
   postponed->is_discarding = true;
   csched_frame *frame =
       csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &postponed->unwind_job, csched_frame_here_()->target);
@@ -521,7 +523,7 @@ static bool is_own(const csched_job *job) { return job->type->drop == csched_job
 static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
-    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life; // J1: or reused
+    is_refused = csched_load_relaxed(&job->word) / CSCHED_JOB_LIFE == csched_job_may_be_refused_.life; // J1: not reused
   return is_refused ? CSCHED_DROP_REFUSED : CSCHED_DROP_STOPPED;
 }
 
@@ -541,7 +543,7 @@ void csched_job_end_unwound_(csched_job *job) {                                 
   else if (csched_job_state_(csched_load_relaxed(&job->word)) == RUNNING) end_run(job); // J7: else initialised again
 }
 
-void csched_job_orphan_(csched_job *job) { // J8: in a child of fork, for a job in a context frame of another thread
+void csched_job_orphan_(csched_job *job) {         // J8: a wait for it would never end
   uint64_t word = csched_load_relaxed(&job->word); // J8: relaxed, because the child has one thread
   if (csched_job_state_(word) == RUNNING)
     csched_store_relaxed(&job->word, csched_job_in_state_(word, ORPHANED)); // J8: relaxed, the child has one thread
@@ -578,7 +580,7 @@ csched_cancel_result csched_job_cancel(csched_job *job) {
 }
 
 bool csched_job_is_cancelled_(const csched_job *job) {
-  return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: stays so in the queue
+  return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: final in the queue
 }
 
 // For dumps. Returns: whether `job`, which may be freed, seems to be a node or an uncancelled job, and not of the type `except`.
@@ -596,7 +598,7 @@ bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *exc
 }
 
 void csched_job_wait_(csched_job *job, const char *function) {
-  if (csched_job_is_running_here_(job)) return;    // J5: no wait inside the job's own run
+  if (csched_job_is_running_here_(job)) return;    // J5: inside the job's own run the wait would never end
   uint64_t word = csched_load_acquire(&job->word); // J5: pairs with end_job's release
   if (csched_job_state_(word) == ORPHANED)         // J8: ORPHANED is final: a wait would never end
     csched_panic_(function,

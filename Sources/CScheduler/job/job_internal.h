@@ -33,7 +33,7 @@ static inline uint64_t csched_job_in_state_(uint64_t word, unsigned state) {
 static inline bool csched_job_mark_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   if (CSCHED_UNLIKELY(csched_job_state_(word) != CSCHED_JOB_IDLE)) return false;
-  csched_store_release(&job->word, word | CSCHED_JOB_QUEUED); // J1: pairs with csched_job_begin_cancel_
+  csched_store_release(&job->word, word | CSCHED_JOB_QUEUED); // J1: release: a canceller sees the job's fields
   return true;
 }
 
@@ -43,8 +43,8 @@ void csched_job_perform_(csched_job *job);
 /// If csched_job_discard_into_ has set a receiver, only passes `job` to it. Requires: the caller has unlinked `job`.
 void csched_job_discard_(csched_job *job);
 
-/// The type of the library's own jobs, recognized by its `type.drop`: csched_job_drop_own_, which calls `drop`. Their discards are never postponed,
-/// because `drop` runs no user code. If `drop` calls csched_job_discard_ for users' jobs, those are postponed.
+/// The type of the library's own jobs. The library recognizes it by `type.drop`, which is csched_job_drop_own_ and calls `drop`. Discards of these
+/// jobs are never postponed, because `drop` runs no user code. Users' jobs that `drop` discards are postponed.
 typedef struct csched_own_job_type {
   csched_job_type type;
   void (*drop)(csched_job *job);
@@ -53,7 +53,7 @@ typedef struct csched_own_job_type {
   { {run, csched_job_drop_own_, release}, drop }
 void csched_job_drop_own_(csched_job *job);
 
-/// Deferred drops: another thread discards the jobs, because this thread may not run user code. (Postponed: this thread, after its current drop.)
+/// Deferred drops: another thread discards the jobs, because this thread may not run user code. (Postponed jobs: this thread discards them later.)
 typedef struct csched_deferred_drops {
   void (*take)(struct csched_deferred_drops *deferred, csched_job *job); ///< stores `job` for the other thread
 } csched_deferred_drops;

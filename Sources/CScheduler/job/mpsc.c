@@ -18,7 +18,7 @@
 //   Q5  A notify that ends no park still publishes the notifier's earlier writes: the consumer sees them after its next park. Both modify head.
 //   Q6  A closed queue stays closed. Close and push change the same word: a job is refused, or will be popped.
 // Orderings
-//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake follows the park · notify and park: acquire
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake follows it · notify and park: acquire
 //   and release, carry the caller's earlier writes (Q5) · pop of `first`: plain, only the consumer uses it
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
 // Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the word that a push must read
@@ -42,13 +42,14 @@ static char parked_mark[2] __attribute__((aligned(2)));
 static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & CLOSED_BIT) != 0; }
 static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
+// Does: appends the jobs that `next` links from `newest` to `oldest`. Returns: WAKE: the caller must wake the consumer; CLOSED: refused.
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
-    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: closed, so refused
+    if (CSCHED_UNLIKELY(has_closed_bit(head))) return CSCHED_PUSH_CLOSED; // Q6: else the job might never be popped
     oldest->next = head == PARKED ? NULL : head;
   } while (CSCHED_UNLIKELY(!csched_cas_acq_rel(&queue->head, &head, newest))); // Q1, Q2: pairs with take_all_jobs
-  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED;                  // Q3, Q4: wakes only a parked consumer
+  return head == PARKED ? CSCHED_PUSHED_WAKE : CSCHED_PUSHED; // Q3, Q4: an awake consumer sees the jobs before it parks
 }
 
 csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
@@ -56,12 +57,13 @@ csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
 }
 
 // Does: removes all jobs from head; a closed queue stays closed. Requires: head is not PARKED. Returns: these jobs, oldest first; NULL: none.
+// The cas is an acquire: this thread then reads what the producers wrote in the jobs.
 static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (without_closed_bit(head) == NULL) return NULL;
-  } while (!csched_cas_acquire(&queue->head, &head, has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: pairs with push
-  csched_job *first = NULL; // head's list is newest first: reverses it
+  } while (!csched_cas_acquire(&queue->head, &head, has_closed_bit(head) ? CLOSED : NULL)); // Q1, Q6: keeps CLOSED
+  csched_job *first = NULL; // head's list is newest first: the loop below reverses it
   for (csched_job *job = without_closed_bit(head); job != NULL;) {
     csched_job *older = job->next;
     job->next = first;
@@ -71,15 +73,16 @@ static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   return first;
 }
 
-csched_job *csched_mpsc_pop(csched_mpsc *queue) {
+csched_job *csched_mpsc_pop(csched_mpsc *queue) { // removes the oldest job. Returns: NULL: none. The consumer only
   csched_job *job = queue->first;
   if (job == NULL && (job = take_all_jobs(queue)) == NULL) return NULL;
   queue->first = job->next;
   return job;
 }
 
-csched_job *csched_mpsc_peek(csched_mpsc *queue) {
-  if (queue->first == NULL && csched_mpsc_has_new_jobs(queue)) queue->first = take_all_jobs(queue); // not PARKED
+csched_job *csched_mpsc_peek(csched_mpsc *queue) { // Returns: the oldest job, which stays in the queue; NULL: none
+  // take_all_jobs may not find PARKED: has_new_jobs is false then, and only the consumer, which calls this, parks.
+  if (queue->first == NULL && csched_mpsc_has_new_jobs(queue)) queue->first = take_all_jobs(queue);
   return queue->first;
 }
 
@@ -95,37 +98,38 @@ static bool list_has(const csched_job *list, const csched_job *job) {
   return list == job;
 }
 
-bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) {
-  csched_job *head = csched_load_relaxed(&queue->head); // racy read: no thread pushes
+bool csched_mpsc_has(const csched_mpsc *queue, const csched_job *job) { // whether `job` is queued; by the consumer
+  csched_job *head = csched_load_relaxed(&queue->head);                 // racy read: no thread pushes
   return list_has(queue->first, job) || (head != PARKED && list_has(without_closed_bit(head), job));
 }
 
-bool csched_mpsc_park(csched_mpsc *queue) {
+bool csched_mpsc_park(csched_mpsc *queue) { // Returns: false: there is a job, or the queue is closed: do not sleep
   csched_job *head = NULL;
-  return queue->first == NULL && csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: pairs with push, notify
+  return queue->first == NULL &&
+         csched_cas_acq_rel(&queue->head, &head, PARKED); // Q3, Q4, Q5: only on NULL: misses no job
 }
 
-bool csched_mpsc_unpark(csched_mpsc *queue) {
+bool csched_mpsc_unpark(csched_mpsc *queue) { // Returns: false: another thread has ended the park, and wakes this one
   csched_job *head = PARKED;
-  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: relaxed, because only this thread writes PARKED
+  return csched_cas_relaxed(&queue->head, &head, NULL); // Q3: relaxed: publishes nothing; fails after a wake
 }
 
-bool csched_mpsc_notify(csched_mpsc *queue) {
+bool csched_mpsc_notify(csched_mpsc *queue) { // Returns: true: the consumer was parked: the caller must wake it
   csched_job *head = csched_load_relaxed(&queue->head);                             // racy read, rechecked by the cas
-  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: writes even if unchanged
+  while (!csched_cas_acq_rel(&queue->head, &head, head == PARKED ? NULL : head)) {} // Q3, Q5: publishes by the write
   return head == PARKED;
 }
 
-bool csched_mpsc_close(csched_mpsc *queue) {
+bool csched_mpsc_close(csched_mpsc *queue) { // Returns: true: the consumer was parked: the caller must wake it
   csched_job *head = csched_load_relaxed(&queue->head), *closed; // racy read, rechecked by the cas
   do {
     closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
-  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: pairs with take_all_jobs
+  } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: a later push reads this word, and is refused
   return head == PARKED;
 }
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) {
-  return has_closed_bit(csched_load_acquire(&queue->head)); // Q6: a queue stays closed
+  return has_closed_bit(csched_load_acquire(&queue->head)); // Q6: true is final; sees the closer's writes
 }
 
 // MARK: inspection by other threads
@@ -147,6 +151,7 @@ static size_t count_copied(const csched_job *job, size_t most, filter filter, co
   return count;
 }
 
+// Returns: for how many jobs `counts` returns true, up to `most`; 0 if they cannot be read.
 size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(const csched_job *, const void *),
                           const void *context) {
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL; // racy read: the count may be stale
@@ -156,6 +161,7 @@ size_t csched_mpsc_count_(const csched_mpsc *queue, size_t most, bool (*counts)(
   return count + count_copied(without_closed_bit(head), most - count, (filter){counts, context}, &last);
 }
 
+// Returns: the queue's state and number of jobs, counted while other threads push and pop. Counts at most `most` jobs.
 csched_mpsc_seen csched_mpsc_inspect_(const csched_mpsc *queue, size_t most) {
   csched_mpsc_seen seen = {0};
   csched_job *head = csched_load_relaxed(&queue->head), *first = NULL, *later = NULL; // racy read, rechecked below
@@ -171,11 +177,11 @@ csched_mpsc_seen csched_mpsc_inspect_(const csched_mpsc *queue, size_t most) {
     seen.pending += count_copied(without_closed_bit(head), most - seen.pending, (filter){0}, &last);
   seen.first_job = first != NULL ? first : last; // `last`: the oldest of head's list, which is newest first
   seen.is_exact = seen.pending < most && csched_os_copy_if_mapped_(&later, &queue->first, sizeof later) &&
-                  later == first && csched_load_relaxed(&queue->head) == head; // racy read: head as before
+                  later == first && csched_load_relaxed(&queue->head) == head; // racy read: unchanged since the count
   return seen;
 }
 
-void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen) {
+void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen) { // "5 pending", after `before`
   csched_text_add_(text, before);
   if (!seen.is_exact) csched_text_add_(text, seen.pending < CSCHED_DUMP_PENDING ? "about " : "at least ");
   csched_text_number_(text, seen.pending);

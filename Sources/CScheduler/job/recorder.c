@@ -21,12 +21,13 @@ csched_recorder csched_recorder_none_; // never written
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_ = &csched_recorder_none_;
 
 void csched_recorder_begin_(csched_recorder *recorder) {
-  recorder->recording = csched_os_memory_take_(sizeof *recorder->recording);
+  recorder->recording = csched_os_memory_allocate_(sizeof *recorder->recording);
+  // No room: the first run calls csched_recorder_make_room_, which reads the clock.
   recorder->next = recorder->limit = recorder->recording != NULL ? recorder->recording->entries : recorder->few;
 }
 
 void csched_recorder_free_(csched_recorder *recorder) {
-  if (recorder->recording != NULL) csched_os_memory_give_(recorder->recording, sizeof *recorder->recording);
+  if (recorder->recording != NULL) csched_os_memory_free_(recorder->recording, sizeof *recorder->recording);
 }
 
 // Does: makes room for the thread's next runs: continues the present stretch or begins the next one, and reads the clock.
@@ -34,7 +35,7 @@ void csched_recorder_make_room_(void) {
   csched_recorder *recorder = csched_recorder_here_;
   csched_recording *recording = recorder->recording;
   csched_recorded *first = recording != NULL ? recording->entries : recorder->few; // the ring's first entry
-  if (recorder == &csched_recorder_none_) return;
+  if (recorder == &csched_recorder_none_) return; // it is shared by all threads, and never written
   long size = recording != NULL ? CSCHED_RECORDED : CSCHED_RECORDED_FEW, at = recorder->next - first;
   if (at == size) at = 0; // the ring is full: continues with its oldest entry
   recorder->begun = csched_now();
@@ -70,14 +71,14 @@ typedef struct report {
 
 // Returns: the name of the function at `code`, from the cache if it is there.
 static const char *name_of_code(report *to, uintptr_t code) {
-  size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60); // Fibonacci hashing: 4 bits for 16 NAMES
+  size_t at = (size_t)((code >> 2) * 0x9e3779b97f4a7c15u >> 60); // Fibonacci hashing, to 4 bits: 16 NAMES
   if (to->codes[at] != code) csched_os_code_name_(code, to->names[at], NAME);
   to->codes[at] = code;
   return to->names[at];
 }
 
-// Does: writes the text in the buffer to `fd`, unless an earlier write has failed.
-static void flush(report *to) {
+// Does: writes the text in the buffer to `fd`, unless an earlier write has failed, and empties the buffer.
+static void flush_text(report *to) {
   size_t size = (size_t)(to->text.at - to->buffer);
   if (to->error == 0 && !to->may_wait) to->error = csched_os_can_write_(to->fd);
   if (to->error == 0) to->error = csched_os_write_(to->fd, to->buffer, size);
@@ -86,7 +87,7 @@ static void flush(report *to) {
 
 static void end_line(report *to) {
   csched_text_add_(&to->text, "\n");
-  if (to->text.end - to->text.at < LINE) flush(to); // the next line might not fit
+  if (to->text.end - to->text.at < LINE) flush_text(to); // the next line might not fit
 }
 
 // Does: appends the run's context. If the context is the address of a Swift closure's code plus 1, appends the closure's name instead.
@@ -136,15 +137,15 @@ static void write_time(report *to, csched_time time, csched_time now) {
 static void write_ring(report *to, const csched_recorder *recorder, long most, csched_time now) {
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
-  // `last`: the newest run's entry. `i`: an entry's number by age, 0 the oldest; `at`: its place in the ring.
+  // `last`: the newest run's index. The next stretch in the ring is the oldest. `i` counts entries from its start; `at` is the index of entry `i`.
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
   for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
     long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run is in the final stretch
     csched_time time = 0;
     if (!csched_os_copy_if_mapped_(entries, recording->entries + at, sizeof entries)) return;
     csched_os_copy_if_mapped_(&time, &recording->times[at / CSCHED_RECORDED_STRETCH], sizeof time);
-    bool is_last = i == CSCHED_RECORDED - CHUNK;
-    if (entries[0].run != NULL) write_time(to, time, now);
+    bool is_last = i == CSCHED_RECORDED - CHUNK; // the newest run's stretch: entries after `last` are old, and omitted
+    if (entries[0].run != NULL) write_time(to, time, now); // NULL: the thread has not used this stretch yet
     for (long j = 0; j < (is_last ? last + 1 - at : CHUNK); j++) count_or_write(to, &entries[j]);
   }
   write_counted_runs(to);
@@ -161,39 +162,40 @@ static bool write_thread(report *to, const csched_recorder *from, uint32_t threa
     write_ring(to, &recorder, most, csched_now());
     return true;
   }
+  // `recorder.next` is the oldest entry. It points into the original, `from`, not into the copy.
   for (long i = 0, next = recorder.next - from->few; i < CSCHED_RECORDED_FEW; i++)
     count_or_write(to, &recorder.few[(next + i) % CSCHED_RECORDED_FEW]);
   write_counted_runs(to);
   return true;
 }
 
-// Does: writes the most recent runs of all threads. Returns: whether any thread has run a job.
+// Does: writes about MOST recent runs, an equal share for each thread. Returns: whether any thread has run a job.
 static bool write_all(report *report) {
   long threads = 0;
   bool has_run = false;
   uint32_t thread;
-  for (int i = 0; i < SLOTS; i++) threads += csched_dump_see_recorder_(i, &thread) != NULL;
+  for (int i = 0; i < SLOTS; i++) threads += csched_dump_read_recorder_(i, &thread) != NULL;
   long most = threads > 0 ? MOST / threads : MOST;
   report->text = csched_text_in_(report->buffer, BUFFER);
   for (int i = 0; i < SLOTS && report->error == 0; i++) {
-    const csched_recorder *recorder = csched_dump_see_recorder_(i, &thread);
+    const csched_recorder *recorder = csched_dump_read_recorder_(i, &thread);
     if (recorder != NULL && write_thread(report, recorder, thread, most > LEAST ? most : LEAST)) has_run = true;
   }
   return has_run;
 }
 
 // Does: allocates a report, which is too large for the smallest stacks. Returns: NULL without memory.
-static report *begin_writing(int fd, bool may_wait) {
-  report *to = csched_os_memory_take_(sizeof *to);
+static report *begin_report(int fd, bool may_wait) {
+  report *to = csched_os_memory_allocate_(sizeof *to);
   if (to != NULL) to->fd = fd, to->may_wait = may_wait;
   return to;
 }
 
 // Does: writes the remaining text, and frees the report. Returns: 0, or the errno value of the first failed write.
-static int end_writing(report *to) {
-  flush(to);
+static int end_report(report *to) {
+  flush_text(to);
   int error = to->error;
-  csched_os_memory_give_(to, sizeof *to);
+  csched_os_memory_free_(to, sizeof *to);
   return error;
 }
 
@@ -202,23 +204,23 @@ static int write_events(int fd, bool may_wait) {
   return csched_observe_hooks_ != NULL ? csched_observe_hooks_->write_events(fd, may_wait) : 0;
 }
 
-int csched_recorder_write_(int fd) {
-  report *to = begin_writing(fd, true);
+int csched_recorder_write_(int fd) { // Returns: 0, or the errno value of the first failed write
+  report *to = begin_report(fd, true);
   if (to == NULL) return ENOMEM;
   write_all(to);
-  int error = end_writing(to);
+  int error = end_report(to);
   return error != 0 ? error : write_events(fd, true);
 }
 
-void csched_recorder_say_(const char *message) {
+void csched_recorder_say_(const char *message) { // prints `message`, all recordings, and `message` again
   csched_os_say_(message);
-  report *to = csched_os_can_write_(2) == 0 ? begin_writing(2, false) : NULL; // 2: standard error
+  report *to = csched_os_can_write_(2) == 0 ? begin_report(2, false) : NULL; // 2: standard error
   if (to == NULL) return;
   bool has_run = write_all(to);
-  end_writing(to);
+  end_report(to);
   write_events(2, false);
-  if (has_run) csched_os_say_(message); // again: the first copy has scrolled away
+  if (has_run) csched_os_say_(message); // the recordings have scrolled the first copy away
 }
 
 // When the library is loaded: from now on a panic also writes the recordings.
-__attribute__((constructor)) static void install(void) { csched_panic_say_ = csched_recorder_say_; }
+__attribute__((constructor)) static void install_recorder(void) { csched_panic_say_ = csched_recorder_say_; }

@@ -25,9 +25,9 @@ typedef struct csched_recording {
 /// The recorder of one thread. All zero at first.
 typedef struct csched_recorder {
   csched_recorded *next,
-      *limit;                  ///< the next run's entry; the end of the room: if equal, call csched_recorder_make_room_
-  csched_recording *recording; ///< the ring; NULL: there was no memory
-  csched_time begun;           ///< the latest reading of the clock
+      *limit; ///< `next`: the next run's entry. `next` == `limit`: call csched_recorder_make_room_ first
+  csched_recording *recording;              ///< the ring; NULL: there was no memory
+  csched_time begun;                        ///< the latest reading of the clock
   csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring when `recording` is NULL
 } csched_recorder;
 

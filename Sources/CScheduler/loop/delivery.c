@@ -8,13 +8,14 @@
 //   DV1  A loop or a pool is not freed during a delivery. A delivery accesses the target after it has pushed the job. By then the job may have
 //       run, and its `release` may have released the target. So a thread that frees a target waits until the delivery has returned. MAKING is
 //       written before the job is pushed, and the target is freed after the job's run, so the freeing thread sees MAKING.
-//   DV2  The wait ends with the delivery in progress: by its wake, or at the next read of the word. The delivery wakes no thread without WAITED.
+//   DV2  A wait (csched_delivery_await_) ends with the delivery in progress: by its wake, or because the waiting thread reads another word. A
+//       delivery that finds no WAITED wakes no thread.
 //   DV3  A thread that keeps time never runs user code, which could delay all timers. It delivers to the library's own targets only. The delivery
 //       worker delivers to a user's target, or to a queue on one. It also discards the jobs that a delivery would drop or release.
 //   DV4  Order: a thread that delivers an overdue timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
 //       delivery worker, behind them. Each delivery is counted before the unlock that makes the timer's removal visible (W9, CL6).
 // Orderings
-//   undelivered: an increment is relaxed, ordered by that lock; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
+//   undelivered: an increment is relaxed: the lock of DV4 orders it; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
 //   word: relaxed at the start, ordered by the job's push and run; release at the end, pairs with csched_delivery_await_
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: a grace period of one reader, as in epoch-based reclamation.
@@ -44,44 +45,47 @@ static void give_to_worker(csched_delivery *delivery, csched_timer *timer) {
 }
 
 void csched_delivery_done_(const csched_delivery *delivery) {
-  csched_fetch_add_release(delivery->undelivered, UINT32_MAX); // DV4: minus 1; pairs with csched_delivery_must_follow_
+  csched_fetch_add_release(delivery->undelivered, UINT32_MAX); // DV4: minus 1; a reader of 0 sees the delivery's end
 }
 
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target) {
-  return may_run_user_code(target) && csched_load_acquire(delivery->undelivered) != 0; // DV4: pairs with ..._done_
+  return may_run_user_code(target) && csched_load_acquire(delivery->undelivered) != 0; // DV4: after 0, all have ended
 }
 
-bool csched_delivery_take_overdue_(csched_delivery *delivery, csched_timer *timer) {
+bool csched_delivery_take_overdue_(csched_delivery *delivery, csched_timer *timer) { // false: the caller delivers it
   bool follows = csched_delivery_must_follow_(delivery, timer->target);
   if (follows) give_to_worker(delivery, timer);
   return follows;
 }
 
+// Does: on a thread that keeps time, delivers a due timer; if the delivery may run user code, the delivery worker does it.
 void csched_delivery_deliver_(csched_delivery *delivery, csched_timer *timer) {
-  if (may_run_user_code(timer->target)) { // DV3: not on a thread that keeps time
+  if (may_run_user_code(timer->target)) { // DV3: user code on this thread would delay all timers
     give_to_worker(delivery, timer);
     return;
   }
-  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: the worker drops
+  csched_deferred_drops *before = csched_job_discard_into_(&delivery->deferred); // DV3: a drop may run user code
   timer->target->type->deliver(timer->target, &timer->job);
   csched_job_discard_into_(before); // restores the previous receiver of this thread's discards
 }
 
+// Does: as csched_delivery_deliver_, and makes csched_delivery_await_ wait until the delivery has ended.
 void csched_delivery_deliver_tracked_(csched_delivery *delivery, csched_timer *timer) {
-  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: counts this delivery; only this thread counts
-  csched_store_relaxed(&word, begun + MAKING);         // DV1: before the delivery pushes the job
+  uint32_t begun = csched_load_relaxed(&word) + COUNT; // DV1: relaxed: only this thread changes the count
+  csched_store_relaxed(&word, begun + MAKING);         // DV1: before the push: then the job may free the target
   is_making_here = true;
   csched_delivery_deliver_(delivery, timer);
   is_making_here = false;
-  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: clears it; pairs with csched_delivery_await_
+  if ((csched_exchange_release(&word, begun) & WAITED) != 0) // DV1, DV2: ends it; pairs with csched_delivery_await_
     csched_futex_wake_(&word, INT32_MAX);
 }
 
-void csched_delivery_await_(void) {
-  uint32_t first = csched_load_acquire(&word), seen = first;      // DV1: pairs with csched_delivery_deliver_tracked_
-  if (is_making_here) return;                                     // else this thread would wait for itself
-  while ((seen & MAKING) != 0 && seen / COUNT == first / COUNT) { // DV2: the same delivery still lasts
-    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: requests a wake
+void csched_delivery_await_(void) { // waits for the delivery in progress, so that the caller may free its target
+  uint32_t first = csched_load_acquire(&word), seen = first; // DV1: pairs with csched_delivery_deliver_tracked_
+  if (is_making_here) return; // a job that this delivery runs or drops frees a target: it would wait for itself
+  while ((seen & MAKING) != 0 &&
+         seen / COUNT == first / COUNT) { // DV2: waits for no later delivery: that could last for ever
+    if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) // DV2: else no wake comes
       csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);
     seen = csched_load_acquire(&word); // DV1: pairs with csched_delivery_deliver_tracked_
   }

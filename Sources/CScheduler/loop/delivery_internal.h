@@ -17,19 +17,15 @@ typedef struct csched_delivery {
 /// Does: delivers `timer`, which is due, to its target. If the target, or one of its bases, is of a user's type, the worker `delivery` delivers
 /// instead. Jobs that this call discards go to `delivery`, too. Thread: one that keeps time.
 void csched_delivery_deliver_(csched_delivery *delivery, csched_timer *timer);
-
 /// Does: gives `timer`, which is overdue, to the worker `delivery`, if the worker may still have timers that `timer` must follow. Returns: whether it
 /// did; false: the caller delivers `timer`. Thread: any.
 bool csched_delivery_take_overdue_(csched_delivery *delivery, csched_timer *timer);
-
 /// Returns: whether an overdue timer of `target` may have to follow timers that the delivery worker still has. Thread: any.
 bool csched_delivery_must_follow_(const csched_delivery *delivery, csched_target *target);
-
 /// Does: counts a timer of `delivery` as delivered. Thread: the one that delivers or discards it.
 void csched_delivery_done_(const csched_delivery *delivery);
-
 /// Does: as csched_delivery_deliver_, and records the call, so that csched_delivery_await_ waits for its end. Thread: one at a time in the process.
 void csched_delivery_deliver_tracked_(csched_delivery *delivery, csched_timer *timer);
-
-/// Does: waits until a csched_delivery_deliver_tracked_ in progress has returned. Call it before you free a target. Thread: any; inside that call, no wait.
+/// Does: waits until a csched_delivery_deliver_tracked_ in progress has returned. Call it before you free a target. Thread: any. Inside that call it
+/// does not wait.
 void csched_delivery_await_(void);

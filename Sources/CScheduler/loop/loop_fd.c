@@ -5,7 +5,7 @@
 //              LOST: a child of fork had no free descriptor for a poller of its own; the loop's thread opens one later
 //   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
 //   is_silent  of a source: 1 once csched_loop_silence_fd_ has removed it from the poller. The loop's thread removes it from the table later
-//   ready      the queue of sources whose handlers are to be called; of such a source: its reported events, not 0
+//   ready      the queue of sources whose handlers are to be called; of a source: its reported events, 0 outside the queue
 //
 // Invariants
 //   FD1  A waker wakes the object that the loop sleeps on (futex or poller): poller_state is written before the park that the waker has found.
@@ -18,9 +18,9 @@
 //   FD5  No starvation: a batch begins with a poll if eight batches have begun since the previous poll, or if the first of them began half a
 //       millisecond ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
 //   FD6  Once a source is silent or removed, its descriptor is not in the poller. The poller's descriptors and is_silent change under `lock`.
-//   FD7  Events of a descriptor without a source stop. They repeat endlessly if a descriptor was closed before its source was removed, while a copy
-//       of the descriptor is open. The second poll in a row that finds such an event replaces the poller by a new one, under the same number. A loop
-//       with a host prints one message instead, because the host knows the old poller; so does a loop without free descriptors.
+//   FD7  Events of a descriptor without a source stop. Without this rule they would repeat for ever if a descriptor was closed before its source was
+//       removed, and a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under the same number.
+//       A loop with a host prints one message instead, because the host knows the old poller. A loop without free descriptors prints it, too.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
 //   handler from starting (LoopSource.swift) · poller_state: release, pairs with the waker's acquire, carries the poller
@@ -46,7 +46,7 @@
 #include <string.h>
 
 enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: limits of a poll, and between polls. LOST: a poller_state
-static const csched_time MOST_TIME = 500000;      // FD5: most time between polls, ns
+static const csched_time MOST_TIME = 500000;      // FD5: most ns between polls while there are jobs
 enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE }; // all events; CSCHED_FD_EDGE is an option
 
 _Static_assert((int)CSCHED_FD_READ == CSCHED_POLLER_READ, "the port's events are ours");
@@ -56,7 +56,7 @@ _Static_assert((int)CSCHED_FD_EDGE == CSCHED_POLLER_EDGE, "the port's events are
 // MARK: the poller
 
 static bool is_silent(const csched_fd_source *source) {
-  return csched_load_relaxed(&source->is_silent) != 0; // FD6: read under the lock, or a racy read before a handler
+  return csched_load_relaxed(&source->is_silent) != 0; // FD6: exact under the lock; else a racy read
 }
 
 // The `run` of `fds->job`: calls the handler of the first ready source.
@@ -64,7 +64,7 @@ static void call_next_handler(csched_job *job) {
   csched_fds *fds = job->context;
   csched_fd_source *source = TAILQ_FIRST(&fds->ready);
   unsigned ready = source->ready;
-  TAILQ_REMOVE(&fds->ready, source, node); // FD4: so that these events are reported once
+  TAILQ_REMOVE(&fds->ready, source, node); // FD4: before the handler, whose nested run would report it again
   source->ready = 0;
   if (!is_silent(source)) source->handler(source, ready); // it may free the source
 }
@@ -84,7 +84,7 @@ static uint64_t event_tag(const csched_fd_source *source) {
 }
 
 static bool is_open(const csched_fds *fds) {           // open or LOST; on the loop's thread
-  return csched_load_relaxed(&fds->poller_state) != 0; // FD1: only this thread writes it
+  return csched_load_relaxed(&fds->poller_state) != 0; // FD1: relaxed: only this thread writes it
 }
 
 static void mark_open(csched_fds *fds) {
@@ -92,11 +92,11 @@ static void mark_open(csched_fds *fds) {
 }
 
 static bool is_lost(const csched_fds *fds) {              // on the loop's thread, or under the lock
-  return csched_load_relaxed(&fds->poller_state) == LOST; // FD1: ends only under the lock
+  return csched_load_relaxed(&fds->poller_state) == LOST; // FD1: relaxed: only `lock` and the loop's thread end LOST
 }
 
 // Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Requires: the lock. Thread: the loop's.
-static int reopen_locked(csched_fds *fds) {
+static int reopen_poller_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
@@ -106,21 +106,21 @@ static int reopen_locked(csched_fds *fds) {
       source->ready |= CSCHED_FD_READ;
       continue;
     }
-    csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source)); // an error: no event, no report
+    csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source)); // after an error: no events
   }
   if (error == 0) mark_open(fds);
   return error;
 }
 
-static int reopen(csched_fds *fds) { // as reopen_locked, without the lock
-  csched_lock_lock(&fds->lock);      // FD6: guards the poller's set of descriptors
-  int error = reopen_locked(fds);
+static int reopen_poller(csched_fds *fds) { // as reopen_poller_locked, for a caller that does not hold the lock
+  csched_lock_lock(&fds->lock);             // FD6: else a source that is silenced now could be added again
+  int error = reopen_poller_locked(fds);
   csched_lock_unlock(&fds->lock);
   return error;
 }
 
-int csched_fds_open_(csched_fds *fds) {
-  if (CSCHED_UNLIKELY(is_lost(fds))) return reopen(fds);
+int csched_fds_open_(csched_fds *fds) { // opens the poller, unless it is open. Returns: 0 or an errno value
+  if (CSCHED_UNLIKELY(is_lost(fds))) return reopen_poller(fds);
   if (is_open(fds)) return 0;
   int error = csched_poller_open_(&fds->poller, "csched_loop_run");
   if (error == 0) mark_open(fds);
@@ -129,7 +129,7 @@ int csched_fds_open_(csched_fds *fds) {
 
 // Does: reopens a LOST poller. Stops the process if the system refuses, or this is not the loop's thread.
 static CSCHED_NOINLINE void reopen_lost(csched_fds *fds) {
-  if (!csched_loop_is_on_thread(fds->loop) || reopen(fds) != 0)
+  if (!csched_loop_is_on_thread(fds->loop) || reopen_poller(fds) != 0)
     csched_panic_("csched_loop_run",
                   "this child of fork had no descriptors to open its loop's poller anew, and has none now. "
                   "Close some before the loop is used, or exec.");
@@ -141,15 +141,15 @@ static csched_poller *poller_of(csched_fds *fds) {
   return &fds->poller;
 }
 
-// Does: wakes the poller. After an error, stops the process, unless the poller is closed: csched_loop_free_contents_ closes the main loop's at a shutdown.
+// Does: wakes the poller. After an error, stops the process, unless the poller was closed meanwhile, as csched_shutdown closes the main loop's.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
-  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->poller_state) != 0) // FD1: 0: closed meanwhile
+  if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->poller_state) != 0) // FD1: 0: closed: no loop to wake
     csched_poller_abort_refused_(&fds->poller, error);                             // stops the process
 }
 
-bool csched_fds_wake_(csched_fds *fds) {
-  uint32_t open = csched_load_acquire(&fds->poller_state); // FD1: pairs with mark_open's release
+bool csched_fds_wake_(csched_fds *fds) { // Returns: false: there is no poller, so the caller wakes the loop's futex
+  uint32_t open = csched_load_acquire(&fds->poller_state); // FD1: pairs with mark_open; then the poller can be used
   if (open == 0) return false;                             // the loop sleeps on its futex
   if (CSCHED_UNLIKELY(open == LOST)) reopen_lost(fds);
   wake_poller(fds);
@@ -167,43 +167,43 @@ static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: ends the e
     fds->has_warned = true;
     return;
   }
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
+  csched_lock_lock(&fds->lock); // FD6: else a source that is silenced now could be added again
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
     if (source != NULL && !is_silent(source))
-      csched_poller_set_(&next, source->fd, 0, source->events, event_tag(source));
+      csched_poller_set_(&next, source->fd, 0, source->events, event_tag(source)); // after an error: no events
   }
   csched_poller_replace_(&fds->poller, &next);
   csched_lock_unlock(&fds->lock);
 }
 
-// Does: polls, and appends the ready sources to `ready`. `blocks`: waits for an event, a wake or the alarm.
+// Does: polls, and appends the ready sources to `ready`. `blocks`: first waits for an event, a wake, the alarm or a signal.
 static void poll_sources(csched_fds *fds, bool blocks) {
-  csched_poller_event events[EVENTS]; // FD5: bounded
+  csched_poller_event events[EVENTS]; // FD5: bounded; the next poll returns the other events
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), unknown = 0;
-  fds->batches = 0;
-  fds->since = 0;
+  fds->batches = 0;      // FD5: counts anew from this poll
+  fds->since = 0;        // csched_fds_poll_if_due_ stores the start of the next batch
   fds->is_stale = false; // the poll has consumed the pending wake and alarm
   for (int i = 0; i < count; i++) {
     size_t fd = (uint32_t)events[i].tag; // the low half: see event_tag
     csched_fd_source *source = fd < fds->size ? fds->by_fd[fd] : NULL;
-    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: stale: the source was removed
+    if (source == NULL || source->serial != events[i].tag >> 32) { // FD3: the source was removed since
       unknown++;
       continue;
     }
-    if (is_silent(source)) continue;                           // FD6: silenced since the poll
-    unsigned ready = events[i].events & source->events & BOTH; // FD3: only what it waits for
+    if (is_silent(source)) continue;                           // FD6: silenced since the poll, so not called
+    unsigned ready = events[i].events & source->events & BOTH; // FD3: without events that it does not wait for
     if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
-    source->ready |= ready;
+    source->ready |= ready; // FD4: adds to events that are not yet passed to the handler
   }
   if (CSCHED_UNLIKELY(unknown > 0)) {
     csched_poller_require_intact_(&fds->poller); // stops the process if other code has replaced the poller's descriptor
-    if (fds->had_unknown_event) replace_poller(fds); // FD7: the second such poll in a row
+    if (fds->had_unknown_event) replace_poller(fds); // FD7: one event may be stale; two polls show a repetition
   }
   fds->had_unknown_event = unknown > 0;
 }
 
-void csched_fds_poll_if_due_(csched_fds *fds, csched_time now) { // FD5: so that sources do not starve
+void csched_fds_poll_if_due_(csched_fds *fds, csched_time now) { // FD5: else jobs could starve the sources
   if (fds->since == 0) fds->since = now;
   if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) poll_sources(fds, false);
 }
@@ -225,9 +225,9 @@ csched_job *csched_fds_poll_next_(csched_fds *fds) {
   return csched_fds_next_(fds);
 }
 
-bool csched_fds_wait_(csched_fds *fds, csched_time until) {
+bool csched_fds_wait_(csched_fds *fds, csched_time until) { // Returns: false: no poller, so the caller uses its futex
   if (!is_open(fds)) return false;
-  csched_poller_set_alarm_(poller_of(fds), until); // FD2: the alarm ends the sleep
+  csched_poller_set_alarm_(poller_of(fds), until); // FD2: the sleep itself has no timeout
   poll_sources(fds, true);
   return true;
 }
@@ -243,6 +243,7 @@ void csched_fds_arm_for_host_(csched_fds *fds, bool is_idle, csched_time until) 
   else wake_poller(fds);                                // FD2: the descriptor becomes readable at once
 }
 
+// Does: gives the loop to a host. Returns: 0, and in `*fd` the poller's descriptor, on which the host waits; or an errno value.
 int csched_loop_fd(csched_loop *loop, int *fd) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_fd");
   int error = csched_fds_open_(fds);
@@ -265,9 +266,9 @@ void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
 // MARK: sources
 
 // Does: enlarges the table, if necessary, for `fd`. Returns: false if there is no memory.
-static bool reserve(csched_fds *fds, size_t fd) {
+static bool reserve_table(csched_fds *fds, size_t fd) {
   if (fd < fds->size) return true;
-  size_t size = fds->size > 0 ? fds->size : 64;
+  size_t size = fds->size > 0 ? fds->size : 64; // 64: the numbers of a small program
   while (size <= fd) size *= 2;
   csched_fd_source **by_fd = calloc(size, sizeof *by_fd);
   if (by_fd == NULL) return false;
@@ -279,7 +280,7 @@ static bool reserve(csched_fds *fds, size_t fd) {
 }
 
 // Does: unlinks `source` from the table and the ready queue, but not from the poller.
-static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: no handler call after the removal
+static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: else its handler could still be called
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
@@ -288,9 +289,9 @@ static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: n
 }
 
 // Does: unlinks `source` from the table, the ready queue and the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
-static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: no handler call after the removal
+static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: else its handler could still be called
   csched_lock_lock(&fds->lock);
-  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else not in the poller's set
+  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else the poller does not have it
   int error = is_in_poller ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // to no events
   unlink_source(fds, source);
   csched_lock_unlock(&fds->lock);
@@ -308,6 +309,7 @@ static void report_drop(csched_fd_source *source, int error) {
         source->fd, (void *)source);
 }
 
+// Does: adds `source` to the poller and the table. Returns: 0 or an errno value; after an error the source is not added.
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_add_fd");
   if (source->owner != NULL) return EEXIST;
@@ -316,15 +318,15 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   if (fds->is_closed) return ECANCELED;
   int error = csched_fds_open_(fds);
   if (error != 0) return error;
-  if (!reserve(fds, (size_t)source->fd)) return ENOMEM;
-  csched_fd_source *previous = NULL;
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
-  source->serial = ++fds->last_serial;
+  if (!reserve_table(fds, (size_t)source->fd)) return ENOMEM;
+  csched_fd_source *previous = NULL;   // a source whose descriptor was closed: its number is now that of `source`
+  csched_lock_lock(&fds->lock);        // FD6: silence_fd_ must come before or after the whole addition
+  source->serial = ++fds->last_serial; // FD3: new, so that events of an earlier source with this number are stale
   error = is_silent(source) ? ECANCELED
                             : csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source));
   if (error == 0) {
     previous = fds->by_fd[source->fd];
-    if (previous != NULL) unlink_source(fds, previous); // FD3: closed; its number is reused
+    if (previous != NULL) unlink_source(fds, previous); // FD3: `by_fd` has one source for each number
     fds->by_fd[source->fd] = source;
     source->owner = fds;
     source->ready = 0;
@@ -332,31 +334,33 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   }
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  if (previous != NULL) report_drop(previous, EBADF);
+  if (previous != NULL) report_drop(previous, EBADF); // without the lock: `dropped` may call the loop
   return 0;
 }
 
+// Does: makes `source` wait for `events` in place of its previous events. Returns: 0 or an errno value, with no change.
 int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned events) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_modify_fd");
   if (source->owner != fds) return ENOENT;
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
+  csched_lock_lock(&fds->lock); // FD6: else a source that is silenced now could be added again
   int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, event_tag(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
-  unsigned ready = source->ready & events; // FD3: events that the source no longer waits for are forgotten
+  unsigned ready = source->ready & events; // FD3: the handler must not get events that the source no longer waits for
   if (source->ready != 0 && ready == 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = ready;
   return 0;
 }
 
+// Does: from any thread, removes `source` from the poller at once. The loop's thread removes it from the table and the queue later.
 void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
-  csched_lock_lock(&fds->lock); // FD6: guards the poller's set of descriptors
+  csched_lock_lock(&fds->lock); // FD6: the loop's thread may be adding or removing the source
   bool is_in_poller = source->owner == fds && !is_silent(source) && !is_lost(fds);
-  csched_store_relaxed(&source->is_silent, 1u); // FD6: changes under the lock
+  csched_store_relaxed(&source->is_silent, 1u); // FD6: under the lock, so no thread adds it to the poller again
   if (is_in_poller) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
   csched_lock_unlock(&fds->lock);
 }
@@ -364,10 +368,10 @@ void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) {
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_remove_fd");
   if (source->owner != fds) return ENOENT;
-  return remove_source(fds, source) == 0 ? 0 : EBADF;
+  return remove_source(fds, source) == 0 ? 0 : EBADF; // ENOENT of the poller, too, means a closed descriptor
 }
 
-void csched_fds_close_(csched_fds *fds) {
+void csched_fds_close_(csched_fds *fds) { // removes all sources; later ones are refused
   fds->is_closed = true;
   for (size_t fd = 0; fds->count > 0; fd++) { // until no source is left: remove_source decrements `count`
     csched_fd_source *source = fds->by_fd[fd];
@@ -377,26 +381,26 @@ void csched_fds_close_(csched_fds *fds) {
   }
 }
 
-void csched_fds_destroy_(csched_fds *fds) {
+void csched_fds_destroy_(csched_fds *fds) { // also closes the poller, and frees the table; may be called again
   csched_fds_close_(fds);
   free(fds->by_fd);
   fds->by_fd = NULL;
   fds->size = 0;
   if (!is_open(fds)) return;
-  csched_store_relaxed(&fds->poller_state, 0u); // FD1: before the poller is closed: see wake_poller
+  csched_store_relaxed(&fds->poller_state, 0u); // FD1: first: a late wake_poller that fails must read 0, not stop
   csched_poller_close_(&fds->poller);
 }
 
 // MARK: forks
 
-void csched_fds_renew_(csched_fds *fds) {
+void csched_fds_renew_(csched_fds *fds) {    // in a child of fork: gives a loop that continues a poller of its own
   fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have locked it
-  // The new poller has no pending wake: repeats it, for a host. After a failed open, the first use tries again: a child that only execs needs none.
+  // The old poller may have had a pending wake, which a host needs: wakes the new one. LOST: the first use tries again; a child may only call exec.
   if (!is_open(fds)) return;
-  if (reopen_locked(fds) == 0) wake_poller(fds);                 // FD6: no lock: the child has one thread
-  else csched_store_relaxed(&fds->poller_state, (uint32_t)LOST); // FD1: the child has one thread
+  if (reopen_poller_locked(fds) == 0) wake_poller(fds);          // FD6: no lock is needed: the child has one thread
+  else csched_store_relaxed(&fds->poller_state, (uint32_t)LOST); // FD1: relaxed: the child has one thread
 }
 
-void csched_fds_abandon_(csched_fds *fds) {
+void csched_fds_abandon_(csched_fds *fds) { // in a child of fork: closes its copies of the parent's descriptors
   if (is_open(fds)) csched_poller_close_(&fds->poller);
 }

@@ -7,7 +7,6 @@
 #include "../base/bsd.h"
 
 TAILQ_HEAD(csched_hook_queue, csched_loop_hook);
-
 /// The hooks of one loop. Thread: the loop's.
 typedef struct csched_hooks {
   struct csched_hook_queue all; ///< in the order of addition
@@ -16,9 +15,7 @@ typedef struct csched_hooks {
   bool is_asleep;         ///< the most recent call was for a sleep, not for a wake
   bool is_closed;         ///< later hooks are refused
 } csched_hooks;
-
 /// Does: calls all hooks, for a sleep or for the wake after it, in a run of depth `depth`. Inside a hook it does nothing. Thread: the loop's.
 void csched_hooks_call_(csched_hooks *hooks, unsigned depth, bool is_sleep);
-
 /// Does: removes all hooks, and refuses later ones. Thread: the loop's, any number of times.
 void csched_hooks_close_(csched_hooks *hooks);

@@ -1,7 +1,7 @@
 // Creation, fork and destruction of a loop. In a child of fork:
 //   csched_loop_rebind_   for each loop: initialises the lock `binding` again, which all loops share
 //   csched_fds_renew_     for a loop that continues (LP8): opens its poller again
-//   orphan                for a loop whose thread is in the parent: closes it; its use stops the process
+//   orphan_loop           for a loop whose thread is in the parent: closes it; its use stops the process
 //   csched_loop_renew_    for the orphaned main loop only (main_loop.c): empties it, so that the child can use it
 // States and invariants: those of loop.c.
 
@@ -21,31 +21,31 @@ static csched_loop *loop_containing(csched_atfork *atfork) {
 }
 
 // Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
-static void orphan(csched_loop *loop) {                       // LP8: its use stops the process
-  csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: the child has one thread
-  csched_mpsc_close(&loop->inbox);                            // wakes no thread: the loop's is not here
-  loop->target.type = &csched_target_orphaned_;               // a submission stops the process
+static void orphan_loop(csched_loop *loop) {                  // LP8: its use stops the process
+  csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: relaxed: the child has one thread
+  csched_mpsc_close(&loop->inbox);              // the thread that its result asks to wake is in the parent
+  loop->target.type = &csched_target_orphaned_; // a submission stops the process
 }
 
 // Does: locks the timers before a fork and unlocks them after it, so that the child's copy of them is consistent. In the child, orphans the loop if
 // its thread is in the parent; else gives it a poller of its own.
-static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: continues or orphans it
+static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: loops of this thread continue
   csched_loop *loop = loop_containing(atfork);
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
   csched_timers_atfork_(&loop->timers, phase, is_of_other_thread);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
   csched_loop_rebind_(loop);     // for an orphaned loop, too: all loops share the lock `binding`
   loop->target.waits_for = NULL; // the wait that is recorded here is the parent's
-  if (is_of_other_thread) orphan(loop);
+  if (is_of_other_thread) orphan_loop(loop);
   else csched_fds_renew_(&loop->fds);
 }
 
-// For dumps. Returns: NULL if `atfork` is the entry of another kind of object: each kind has its own handler.
+// For dumps. Returns: the loop that contains `atfork`; NULL: the entry of another kind of object, which has another handler.
 const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
   return atfork->handler == loop_life_at_fork ? &loop_containing((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
-// For dumps in a signal handler. The loop may be freed at any time, so each field is copied only if its memory is mapped; else returns false.
+// For dumps in a signal handler. The loop may be freed at any time, so each field is copied only if its memory is mapped. Returns: false: it is not.
 bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
   const csched_loop *loop = (const csched_loop *)target;
   return csched_os_copy_if_mapped_(thread, &loop->thread_number, sizeof *thread) &&
@@ -53,13 +53,13 @@ bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint
          csched_os_copy_if_mapped_(timers, &loop->timers.pending, sizeof *timers);
 }
 
-// For dumps. Returns: NULL if `target` is no loop, or an orphaned one, which has another type.
+// For dumps. Returns: the timers of `target`; NULL: it is no loop, or it is an orphaned loop, which has another type.
 csched_timers *csched_loop_timers_seen_(const csched_target *target) {
   return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
 }
 
 // Does: initialises all fields except those that a renewal keeps: `refusal`, `atfork` (the loop stays in the fork list) and the target's owner.
-static void init(csched_loop *loop) {
+static void init_loop(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
   csched_atfork atfork = loop->atfork;
@@ -69,28 +69,27 @@ static void init(csched_loop *loop) {
   TAILQ_INIT(&loop->hooks.all);
   loop->target = (csched_target){&csched_loop_type_, owner, NULL}; // NULL: it waits for no target
   csched_job_init(&loop->run, &csched_loop_run_type_, loop);
-  loop->jobs_left = CSCHED_LOOP_MOST;
+  loop->jobs_left = CSCHED_LOOP_MOST; // begin_batch counts the difference to this as jobs that ran: none
   loop->refusal = refusal;
   loop->atfork = atfork;
 }
 
-// For an orphaned loop in a child of fork. The child's copy of the parent's poller is closed, and the loop's jobs and sources are forgotten.
+// Does: in a child of fork, makes an orphaned loop empty and open. Closes the child's copy of the poller; forgets jobs and sources, and drops none.
 void csched_loop_renew_(csched_loop *loop) {
   while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
   } // unlinks each timer, and drops none, so that the timer's owner can still cancel it
   csched_fds_abandon_(&loop->fds);
-  init(loop);
+  init_loop(loop);
 }
 
-// Does: initialises `loop`, and adds it to the fork list and to the table for dumps. `refusal`: the message with
-// which csched_loop_destroy stops the process; NULL: it destroys the loop.
+// Does: initialises `loop`, and adds it to the fork list and the table for dumps. `refusal`: the message if csched_loop_destroy must refuse; or NULL.
 static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;
   loop->atfork = (csched_atfork){0};
-  init(loop);
+  init_loop(loop);
   csched_os_atfork_(&loop->atfork, loop_life_at_fork);
-  csched_dump_take_loop_(&loop->target);
+  csched_dump_add_loop_(&loop->target);
   return loop;
 }
 
@@ -139,23 +138,24 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
                   (const void *)loop);
 }
 
+// Does: closes the loop, drops outstanding work, and frees the loop. A call that is not allowed now stops the process.
 CSCHED_NOINLINE void csched_loop_destroy(csched_loop *loop) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: ends earlier runs that were unwound
-  if (csched_loop_is_orphaned_(loop)) return;        // LP8: its fields may be inconsistent
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // LP7: else an unwound run would count as in progress
+  if (csched_loop_is_orphaned_(loop)) return;        // LP8: its fields may be inconsistent: leaks the loop
   require_destroyable(loop);
   csched_loop_free_(loop);
 }
 
-void csched_loop_free_(csched_loop *loop) {
-  if (csched_loop_is_orphaned_(loop)) return; // LP8: its fields may be inconsistent
+void csched_loop_free_(csched_loop *loop) {   // as csched_loop_destroy, without its checks
+  if (csched_loop_is_orphaned_(loop)) return; // LP8: its fields may be inconsistent: leaks the loop
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_work_(loop);
-  csched_delivery_await_(); // DV1: waits: the clock thread may still be delivering a timer to this loop
+  csched_delivery_await_(); // DV1: before the memory is freed, which the clock thread may use in a delivery
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
-  csched_os_atfork_end_(&loop->atfork);
-  csched_dump_give_loop_(&loop->target);
-  csched_observe_gone_(&loop->target); // observers may reuse its figures
+  csched_os_atfork_end_(&loop->atfork); // from here on, no fork and no dump finds the loop
+  csched_dump_remove_loop_(&loop->target);
+  csched_observe_gone_(&loop->target); // observers must not report it, and may reuse its statistics
   free(loop);
 }

@@ -65,7 +65,7 @@ void csched_loop_wake_(csched_loop *loop);
 
 /// Does: wakes the loop, if it is parked, so that it checks a condition that the caller has just made true.
 static inline void csched_loop_announce_(csched_loop *loop) {
-  if (csched_mpsc_notify(&loop->inbox)) csched_loop_wake_(loop); // LP1, LP2: the loop was parked
+  if (csched_mpsc_notify(&loop->inbox)) csched_loop_wake_(loop); // LP1, LP2: parked: only this call wakes it
 }
 
 /// Does: delivers `timer` to its target, as a job without a deadline. Returns: as csched_target_submit.
@@ -91,17 +91,17 @@ static inline void csched_loop_call_hooks_(csched_loop *loop, unsigned depth, bo
 // MARK: loop_stop.c
 
 static inline bool csched_loop_is_closing_(const csched_loop *loop) { // closed, or orphaned by fork
-  return csched_load_acquire(&loop->closing) != 0;                    // LP6: pairs with csched_loop_close's release
+  return csched_load_acquire(&loop->closing) != 0;                    // LP6: sees the closer's earlier writes
 }
 
 static inline bool csched_loop_is_dropping_(const csched_loop *loop) { // closed by CSCHED_STOP_DROP: drops its work
-  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP;  // LP6: only the value matters
+  return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP;  // LP6: relaxed: read again before each job
 }
 
 /// Returns: whether a csched_loop_run_until_done must return; false in any other run. Only the activation of such a run has a NULL `loop`.
 static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
-  int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // LP5: before the inbox; pairs with csched_loop_unref
+  int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // LP5: before the inbox: a job is pushed before its unref
   if (!csched_mpsc_is_empty(&loop->inbox) || !TAILQ_EMPTY(&loop->fds.ready)) return false;
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }

@@ -11,17 +11,18 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
     csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
 }
 
+// Does: makes the loop refuse later work, and its run return after outstanding work was run or dropped, as `policy` says.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
   // The strictest policy stays in `closing`. CSCHED_LOOP_ORPHANED is greater than each `asked`.
   uint32_t asked = 1 + (uint32_t)policy, seen = csched_load_relaxed(&loop->closing); // racy read, rechecked by the cas
-  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {}       // LP6: see csched_loop_is_closing_
+  while (seen < asked && !csched_cas_release(&loop->closing, &seen, asked)) {}       // LP6: before the wake below
   csched_timers_close_(&loop->timers);                                               // LP6: refuses later timers
-  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop);                      // LP2, LP6: refuses later jobs
+  if (csched_mpsc_close(&loop->inbox)) csched_loop_wake_(loop); // LP2, LP6: refuses later jobs; ends the park
 }
 
 void csched_loop_end_run(csched_loop *loop) {
-  csched_store_release(&loop->ending, 1u); // LP5: pairs with csched_loop_is_ended_
+  csched_store_release(&loop->ending, 1u); // LP5: the run that reads it sees the caller's earlier writes
   csched_loop_announce_(loop);             // LP1: after the store, which the woken loop must see
 }
 
@@ -31,7 +32,7 @@ void csched_activation_init(csched_activation *activation, csched_loop *loop) {
 
 void csched_activation_end_run(csched_activation *activation) {
   csched_loop *loop = activation->loop;
-  csched_store_release(&activation->ended, 1u); // LP5: pairs with csched_loop_is_ended_
+  csched_store_release(&activation->ended, 1u); // LP5: the run that reads it sees the caller's earlier writes
   csched_loop_announce_(loop);                  // LP1: after the store, which the woken loop must see
 }
 
@@ -43,7 +44,7 @@ void csched_loop_unref(csched_loop *loop) {
 }
 
 void csched_loop_record_end_(csched_loop *loop) {
-  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: the outermost run ends
+  if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: else unrun jobs are reported
 }
 
 // Does: refuses later work. Runs outstanding work until a close says CSCHED_STOP_DROP, then drops the rest, and all timers that are not due.
@@ -51,8 +52,8 @@ void csched_loop_finish_work_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have only set `closing` so far
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
-  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: the delivery worker drops
-  csched_job *job;
+  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: runs no user code
+  csched_job *job; // has_more_timers after NULL: the batch was full of timers of other targets, and more may be due
   while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
     if (job != NULL) csched_job_perform_(job);
   while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);

@@ -16,9 +16,9 @@ static bool is_bound, is_over, is_hosted, is_kept;
 static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
-  cached_answer = 0; // the thread that forked is the child's main thread
-  lock = (csched_lock)CSCHED_LOCK_INIT;
-  is_hosted = false;
+  cached_answer = 0;                    // the thread that forked is the child's main thread
+  lock = (csched_lock)CSCHED_LOCK_INIT; // a thread of the parent may have locked it
+  is_hosted = false;                    // the host drives the parent's loop
   if (loop == NULL || !csched_loop_is_orphaned_(loop)) return;
   csched_loop_renew_(loop);
   is_bound = false; // csched_main_loop binds it again, on the new main thread
@@ -28,13 +28,13 @@ static csched_atfork atfork; // entry in the fork list
 
 bool csched_is_main_thread(void) {
   if (cached_answer == 0) {
-    csched_os_atfork_(&atfork, main_loop_life_at_fork);
+    csched_os_atfork_(&atfork, main_loop_life_at_fork); // before the answer is cached: a child of fork must reset it
     cached_answer = csched_os_is_main_thread_() ? 2 : 1;
   }
   return cached_answer == 2;
 }
 
-csched_loop *csched_main_loop(void) {
+csched_loop *csched_main_loop(void) { // the first call creates the loop; the main thread's first call binds it
   csched_lock_lock(&lock);
   if (loop == NULL) loop = csched_loop_make_static_();
   if (!is_bound && csched_is_main_thread()) {
@@ -73,6 +73,7 @@ bool csched_main_loop_is_kept_(void) {
   return found;
 }
 
+// Does: closes the main loop; on its thread, the first call also runs or drops outstanding work, and frees the loop's contents.
 void csched_main_loop_end_(csched_stop_policy policy) {
   csched_loop *ending = csched_main_loop(); // created if necessary, so that later callers find it closed
   csched_loop_close(ending, policy);

@@ -42,9 +42,9 @@ static struct { // one entry for each signal, by its number; the fields: see Sta
 static csched_lock lock;     // guards `source`, `loop` and the signal's action
 static csched_atfork atfork; // entry in the fork list
 
-static void on_signal(int signal) {                                        // SG2: the signal handler, on any thread
-  csched_fetch_add_relaxed(&table[signal].count, 1u);                      // SG1: counts before the bell rings
-  csched_os_bell_ring_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG1: wakes the loop
+static void on_signal(int signal) {                   // SG2: the signal handler: no locks
+  csched_fetch_add_relaxed(&table[signal].count, 1u); // SG1: before the ring, which reports it
+  csched_os_wake_fd_signal_((int)csched_load_relaxed(&table[signal].bell) - 1); // SG1: after the count; wakes the loop
 }
 
 // Does: ends the source of `signal`: restores the signal's previous action, and unlinks the source. Requires: the lock.
@@ -57,15 +57,16 @@ static void release_signal(int signal) { // SG3: the action is restored when the
 static void signal_source_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  lock = (csched_lock)CSCHED_LOCK_INIT;
+  lock = (csched_lock)CSCHED_LOCK_INIT; // a thread of the parent may have locked it
   for (int i = 1; i < SIGNALS; i++) {
     uint32_t bell = csched_load_relaxed(&table[i].bell); // SG4: relaxed: the child has one thread
     if (bell == 0) continue;
-    int error = csched_os_bell_renew_((int)bell - 1);         // SG4: first: the loops add it to new pollers
-    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: the bell is closed
+    int error = csched_os_wake_fd_renew_((int)bell - 1);      // SG4: before the loops add the bell to new pollers
+    if (error != 0) csched_store_relaxed(&table[i].bell, 0u); // SG4: closed by the failed call: opened again later
     if (table[i].source == NULL) continue;
-    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i);           // SG3: cannot continue
-    else if (csched_load_relaxed(&table[i].count) != 0) csched_os_bell_ring_((int)bell - 1); // SG4: reports here, too
+    if (error != 0 || !csched_loop_is_on_thread(table[i].loop)) release_signal(i); // SG3: no bell or no loop
+    else if (csched_load_relaxed(&table[i].count) != 0)
+      csched_os_wake_fd_signal_((int)bell - 1); // SG4: else not reported
   }
 }
 
@@ -75,12 +76,12 @@ static void report_signals(csched_fd_source *fd, unsigned events) {
   csched_signal_source *source = (csched_signal_source *)fd;
   uint32_t count = 0;
   csched_lock_lock(&lock);
-  if (table[source->signal].source == source) {                        // SG3: else this source has ended
-    csched_os_bell_quiet_(fd->fd);                                     // SG1: clears the bell before it reads the count
-    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: reads and resets the count
+  if (table[source->signal].source == source) { // SG3: else this source has ended
+    csched_os_wake_fd_clear_(fd->fd);           // SG1: first: a signal after the read rings again
+    count = csched_exchange_relaxed(&table[source->signal].count, 0u); // SG1: one step: loses no signal between
   }
   csched_lock_unlock(&lock);
-  if (count > 0) source->handler(source, count); // it may free the source
+  if (count > 0) source->handler(source, count); // without the lock: it may free or remove the source
 }
 
 // Does: restores the signal's action, unless `source` has ended already.
@@ -108,22 +109,22 @@ static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
   if (bell != 0) {
-    csched_os_bell_quiet_(*fd);
+    csched_os_wake_fd_clear_(*fd);
     return 0;
   }
-  int error = csched_os_bell_open_(fd);
-  if (error == 0) csched_store_relaxed(&table[signal].bell, (uint32_t)*fd + 1); // SG2: never closed
+  int error = csched_os_wake_fd_open_(fd);
+  if (error == 0) csched_store_relaxed(&table[signal].bell, (uint32_t)*fd + 1); // SG2: before the handler is set
   return error;
 }
 
 // Does: makes `source` the source of its signal, and installs on_signal. Returns: 0; EBUSY, ECANCELED or another errno value. Requires: the lock.
 static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
-  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: silenced before it was added
-  if (table[signal].source != NULL) return EBUSY;                        // SG3: one source for each signal
+  if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: else it would keep the signal
+  if (table[signal].source != NULL) return EBUSY;                        // SG3: two sources would share one count
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
-  csched_store_relaxed(&table[signal].count, 0u); // SG1: drops the previous source's count
+  csched_store_relaxed(&table[signal].count, 0u); // SG3: the new source must not report signals of the previous one
   source->fd.fd = fd;
   error = csched_os_signal_take_(signal, on_signal);
   if (error != 0) return error;
@@ -132,11 +133,12 @@ static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   return 0;
 }
 
+// Does: installs the signal handler, and adds the bell's descriptor to the loop. Returns: 0; or an errno value: the signal keeps its action.
 int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   csched_loop_fds_(loop, "csched_loop_add_signal"); // called for its check: stops the process on another thread
   if (source->fd.owner != NULL) return EEXIST;
   if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
-  csched_os_atfork_(&atfork, signal_source_at_fork);
+  csched_os_atfork_(&atfork, signal_source_at_fork); // a second call does nothing
   csched_lock_lock(&lock);
   int error = claim_signal(loop, source);
   csched_lock_unlock(&lock);

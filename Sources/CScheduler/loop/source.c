@@ -54,16 +54,16 @@ static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler
   csched_child_source *source = (csched_child_source *)fd;
   int end, status;
   if (!csched_os_child_reap_(fd->fd, &end, &status)) return; // spurious call: the child has not ended
-  csched_loop_remove_fd(fd->context, fd);                    // `context`: the loop, see add_opened
+  csched_loop_remove_fd(fd->context, fd); // before the handler, which may free the source. `context`: see add_opened
   close_fd(fd);
-  source->handler(source, (csched_child_end)end, status); // it may free the source
+  source->handler(source, (csched_child_end)end, status); // last: it may free the source
 }
 
 void csched_child_source_init(csched_child_source *source, int pid,
                               void (*handler)(csched_child_source *source, csched_child_end end, int status),
                               void *context) {
   *source = (csched_child_source){.handler = handler, .context = context, .pid = pid};
-  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, child_ended, NULL);
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, child_ended, NULL); // -1: no descriptor before the addition
   source->fd.dropped = child_dropped;
 }
 
@@ -90,7 +90,7 @@ static void file_changed(csched_fd_source *fd, unsigned events) { // the `handle
   csched_file_source *source = (csched_file_source *)fd;
   if (source->lost != 0) {                  // a child of fork could not reopen the file: the errno value of renew_file
     csched_loop_remove_fd(fd->context, fd); // `context`: the loop, see add_opened
-    file_dropped(fd, source->lost);
+    file_dropped(fd, source->lost);         // closes the descriptor, and reports the error
     return;
   }
   _Alignas(uint64_t) char room[CSCHED_OS_FILE_ROOM] = ""; // initialised for MemorySanitizer only
@@ -110,7 +110,7 @@ void csched_file_source_init(csched_file_source *source, const char *path, unsig
                              void (*handler)(csched_file_source *source, unsigned changes, const char *name),
                              void *context) {
   *source = (csched_file_source){.handler = handler, .context = context, .path = path, .changes = changes};
-  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, file_changed, NULL);
+  csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, file_changed, NULL); // -1: no descriptor before the addition
   source->fd.dropped = file_dropped;
   source->fd.renew = renew_file;
 }
@@ -119,7 +119,7 @@ int csched_loop_add_file(csched_loop *loop, csched_file_source *source) {
   if (source->fd.owner != NULL) return EEXIST;
   int fd, error = csched_os_file_open_(source->path, source->changes, &fd);
   if (error != 0) return error;
-  source->lost = 0;
+  source->lost = 0; // an earlier addition may have set it, in this child of fork
   return add_opened(loop, &source->fd, fd);
 }
 

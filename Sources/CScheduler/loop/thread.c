@@ -50,8 +50,8 @@ struct csched_thread {
   void *context;
 };
 
-static void release_thread(csched_thread *thread) {                       // TH2: releases one reference
-  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: subtracts 1; pairs with the other
+static void release_thread(csched_thread *thread) {                       // TH2: releases one of two references
+  if (csched_fetch_add_acq_rel(&thread->owners, UINT32_MAX) != 1) return; // TH2: subtracts 1; only the last one frees
   csched_loop_free_(thread->loop);
   free(thread);
 }
@@ -77,7 +77,8 @@ static void run_thread(void *context) { // the thread's body; end_thread follows
     set_phase(thread, READY + (uint32_t)error);
     return;
   }
-  if (thread->options != NULL) thread->at_end = thread->options->at_end;
+  if (thread->options != NULL)
+    thread->at_end = thread->options->at_end; // not before: a refused thread does not call it
   csched_loop_bind_(thread->loop);
   if (thread->name[0] != 0) csched_os_thread_set_name_(thread->name);
   set_phase(thread, READY);
@@ -85,18 +86,19 @@ static void run_thread(void *context) { // the thread's body; end_thread follows
 }
 
 // Does: drops outstanding work, and releases the thread's reference. Called after run_thread, also if pthread_exit or a cancellation has ended it.
-static void end_thread(void *context) { // TH3: all outstanding work is run or dropped
+static void end_thread(void *context) { // TH3: called on each way out, else work would stay in the loop
   csched_thread *thread = context;
-  csched_frames_end_thread_(); // ends the jobs and runs that the thread was inside
+  csched_frames_end_thread_(); // first: ends the jobs and runs that the thread was inside
   csched_loop_close(thread->loop, CSCHED_STOP_DROP);
   csched_loop_finish_work_(thread->loop);
   csched_loop_unbind_(thread->loop);
-  if (thread->at_end != NULL) thread->at_end(thread->context);
+  if (thread->at_end != NULL) thread->at_end(thread->context); // after all work, and while the structure is valid
   release_thread(thread);
 }
 
 static void loop_thread_main(void *context) { csched_os_call_with_cleanup_(run_thread, end_thread, context); }
 
+// Does: starts a thread, and waits until it is ready. Returns: 0, and the thread in `*result`; or an errno value, and no thread.
 int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
   csched_thread *thread = calloc(1, sizeof *thread);
   if (thread == NULL) return ENOMEM;
@@ -116,11 +118,11 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     return error;
   }
   uint32_t phase;                                                   // READY, or READY + an errno value
-  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with set_phase's release
+  while ((phase = csched_load_acquire(&thread->phase)) == STARTING) // TH1: pairs with set_phase; `options` may go now
     csched_futex_wait_(&thread->phase, STARTING, CSCHED_FOREVER);
   error = (int)(phase - READY);
   if (error != 0) {
-    csched_os_thread_join_(thread->os); // TH1, TH4: its options are refused: the thread ends
+    csched_os_thread_join_(thread->os); // TH1, TH4: its options are refused, so the thread ends: waits for that
     release_thread(thread);             // the reference of the handle; end_thread has released the other
     return error;
   }
@@ -129,9 +131,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
 }
 
 csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->loop; }
-
 bool csched_thread_is_current(const csched_thread *thread) { return csched_loop_is_on_thread(thread->loop); }
-
 bool csched_thread_is_orphaned(const csched_thread *thread) { return csched_loop_is_orphaned_(thread->loop); }
 
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
@@ -139,9 +139,10 @@ void csched_thread_stop(csched_thread *thread, csched_stop_policy policy) {
   csched_loop_close(thread->loop, policy);
 }
 
+// Does: waits until the thread has ended. Returns: 0; EDEADLK: the caller is that thread.
 int csched_thread_join(csched_thread *thread) {
   if (csched_thread_is_current(thread)) return EDEADLK;                  // a thread cannot join itself
-  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: its thread is in the parent
+  csched_loop_require_not_orphaned_(thread->loop, "csched_thread_join"); // TH5: else it would wait for ever
   csched_blocked_begin_("csched_thread_join", csched_loop_target(thread->loop));
   csched_lock_lock(&thread->join_lock); // TH4: the first caller joins; later callers wait here for that
   if (!thread->is_joined) csched_os_thread_join_(thread->os);
@@ -154,6 +155,7 @@ int csched_thread_join(csched_thread *thread) {
 void csched_thread_destroy(csched_thread *thread) {
   if (csched_loop_is_orphaned_(thread->loop)) return; // TH5: does nothing: its thread is in the parent
   csched_thread_stop(thread, CSCHED_STOP_RUN);
-  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: else it was joined
+  // No lock: the caller guarantees that no other thread is in a call on the handle.
+  if (!thread->is_joined) csched_os_thread_detach_(thread->os); // TH4: a join has released the system's thread already
   release_thread(thread);                                       // the reference of the handle
 }

@@ -4,8 +4,8 @@
 
 #include <CScheduler/atomic.h>
 
-/// The observers in use (observed.h); 0: none. The platform layer defines the word, because the kernel counts attached probe programs in its low
-/// 16 bits. csched_os_on_call_ is called before each futex call, unless the word is 0: an observer counts system calls.
+/// The observers in use (observed.h); 0: none. The platform layer defines the word, because on Linux it is in a section of its own: the kernel counts
+/// attached probe programs in its low 16 bits. Unless it is 0, csched_os_on_call_ is called before each futex call: an observer counts these calls.
 extern CSCHED_HIDDEN uint32_t csched_observed_;
 extern CSCHED_HIDDEN void (*csched_os_on_call_)(void); ///< set when the library is loaded
 static inline void csched_os_note_call_(void) { // Does: notifies the observers, if any, of a system call that follows.
@@ -52,32 +52,25 @@ typedef struct csched_poller_event {
 /// Does: makes a poller. Returns: 0, or an errno value and no open descriptor. If the system refuses a later call, or other code closes or replaces a
 /// descriptor of the poller, the process stops with a message that names `function`.
 int csched_poller_open_(csched_poller *poller, const char *function);
-void csched_poller_close_(const csched_poller *poller);
-
+void csched_poller_close_(const csched_poller *poller); ///< closes all its descriptors
 /// Does: in a child of fork, replaces the poller, which the parent shares, by a new one that watches no descriptor; `fd` keeps its number. Returns: 0
 /// or an errno value. After an error, call this again; the number stays reserved until then.
 int csched_poller_renew_(csched_poller *poller);
-
 /// To drop a descriptor that the system reports after its close, because a copy of it is open, the loop replaces the poller, in two steps.
 /// Does: makes `next` a poller with only the wake and the alarm of `poller`. Returns: 0, or an errno value and no open descriptor.
 int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next);
 /// Does: replaces `poller` by `next`, from csched_poller_open_replacement_; `fd` keeps its number. Wakes the poller: a wake may have been lost.
 void csched_poller_replace_(csched_poller *poller, csched_poller *next);
-
 /// Does: stops the process if other code has closed or replaced the poller's descriptors. Call this after an event with an unknown `tag`.
 void csched_poller_require_intact_(const csched_poller *poller);
-
 /// Does: ends the present wait or the next one, once. Returns: 0 or an errno value. After an error, unless the poller is being closed, the caller
 /// calls csched_poller_abort_refused_, which stops the process with a message. Thread: any; not a cancellation point.
 int csched_poller_wake_(const csched_poller *poller);
 void csched_poller_abort_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
-
 /// Does: sets the alarm, which ends one wait at `deadline`, and replaces the previous deadline; CSCHED_FOREVER: no alarm.
 void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline);
-
 /// Does: changes the events for which the poller watches `fd` from the set `before` to the set `events`; 0: none. Returns: 0 or an errno value.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag);
-
 /// Does: writes the events of descriptors to `events`. If `blocks`, first waits for an event, a wake, the alarm or a signal. Returns: the number of
 /// `events`, at most `most`; 0: no descriptor has an event.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks);
@@ -87,8 +80,8 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
 extern uint32_t csched_has_membarrier_; ///< 1: the light fence is a compiler fence
 /// Does: decides the kind of fence, once for the whole process, at the first call. Returns: whether the light fence is only a compiler fence.
 bool csched_fences_decide_(void);
-void csched_fence_heavy_(void);
-static inline void csched_fence_light_(void) {
+void csched_fence_heavy_(void);                ///< expensive: with membarrier it interrupts the other processors
+static inline void csched_fence_light_(void) { // a stale 0 costs time only: a full fence pairs with every heavy fence
   if (CSCHED_LIKELY(csched_load_relaxed(&csched_has_membarrier_))) csched_fence_compiler();
   else csched_fence_full();
 }
@@ -124,14 +117,13 @@ typedef struct csched_os_thread {
 /// Does: starts a joinable thread that calls `body(context)`. Returns: 0 or an errno value. `stack_size` 0 is the default.
 /// Requires: `*thread` stays in place until `body` is called.
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context);
-void csched_os_thread_join_(csched_os_thread thread);
-void csched_os_thread_detach_(csched_os_thread thread);
+void csched_os_thread_join_(csched_os_thread thread);   ///< waits for its end; call join or detach, exactly once
+void csched_os_thread_detach_(csched_os_thread thread); ///< does not wait: the system frees the thread when it ends
 
 /// Returns: how many threads started by csched_os_thread_start_ have not ended.
 size_t csched_os_thread_count_(void);
 /// Does: removes the calling thread from the count of csched_os_thread_count_. For threads that only observe the program.
 void csched_os_thread_leave_count_(void);
-
 /// Returns: the smallest stack that a thread may have, in bytes.
 size_t csched_os_thread_least_stack_(void);
 
@@ -142,13 +134,11 @@ typedef struct csched_os_signals {
 
 /// Does: blocks all signals in the calling thread, and so in threads that it starts, except those of faults (SIGSEGV …). `*before`: the old mask.
 void csched_os_signals_block_(csched_os_signals *before);
-void csched_os_signals_restore_(const csched_os_signals *before);
+void csched_os_signals_restore_(const csched_os_signals *before); ///< sets the mask that csched_os_signals_block_ wrote
 /// Does: writes the range of the calling thread's own stack to `*low` and `*high`, even while the thread runs on another stack. 0, 0: unknown.
 void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high);
-
 /// Does: asks the system to wake the calling thread at its deadlines without the usual delay (timer slack).
 void csched_os_thread_drop_slack_(void);
-
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *), void *context);
 
@@ -157,16 +147,12 @@ int csched_os_thread_set_affinity_(const unsigned *processors, size_t count);
 /// Does: gives the calling thread a csched_thread_policy (thread.h) other than the default. Returns: 0, EINVAL, EPERM, EACCES or ENOTSUP.
 enum { CSCHED_OS_POLICY_NICE = 1, CSCHED_OS_POLICY_FIFO, CSCHED_OS_POLICY_ROUND_ROBIN };
 int csched_os_thread_set_policy_(unsigned policy, int priority); ///< `priority`: with NICE a nice value, else real-time
-
 /// Does: names the calling thread; the name is at most 15 bytes.
 void csched_os_thread_set_name_(const char *name);
-
 /// Returns: the system's number for the calling thread, never 0.
 uint32_t csched_os_thread_id_(void);
-
 /// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0: the thread has ended, or the time is unknown.
 csched_time csched_os_thread_processor_time_(uint32_t id);
-
 /// Returns: whether thread `id` of this process runs, or waits only for a processor. Also false if this is unknown, or system calls are filtered.
 bool csched_os_thread_is_ready_(uint32_t id);
 
@@ -184,7 +170,6 @@ void csched_os_thread_lift_(uint32_t thread);
 bool csched_os_thread_is_lifted_(uint32_t thread);
 /// Returns: whether the calling thread's nice value is raised above its base; if so, writes the base to `*base`.
 bool csched_os_thread_is_raised_(int *base);
-
 /// Returns: whether this process has a thread `id`.
 bool csched_os_thread_exists_(uint32_t id);
 /// Does: sends `signal` to thread `id`. Returns: whether the system has accepted it.
@@ -195,10 +180,8 @@ int csched_os_backtrace_(uintptr_t *addresses, int most);
 int csched_os_backtrace_prepare_(void);
 /// Returns: whether thread `id` has ended. After true, the caller sees all writes of that thread.
 bool csched_os_thread_has_ended_(uint32_t id);
-
 /// Returns: whether the calling thread is the process's first thread. In a child of fork, that is the thread that forked.
 bool csched_os_is_main_thread_(void);
-
 /// Does: writes the name of thread `id` of this process into `name`; "?" if the thread has ended, or its name cannot be read.
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size);
 
@@ -212,8 +195,8 @@ typedef struct csched_tsd {
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *));
 
 /// Returns: zeroed memory from the system, or NULL. Not from malloc: a thread's first malloc sets up an arena, for which glibc opens a file.
-void *csched_os_memory_take_(size_t size);
-void csched_os_memory_give_(void *memory, size_t size);
+void *csched_os_memory_allocate_(size_t size);
+void csched_os_memory_free_(void *memory, size_t size); ///< frees it; `size`: as in csched_os_memory_allocate_
 /// Returns: `size` zeroed bytes at a multiple of `size`, or NULL. They are never freed, and leak checkers search them for pointers. Requires: `size`
 /// is a power of two, and at least a page. csched_os_leaks_register_ registers other `memory` with leak checkers, which then search it.
 void *csched_os_pages_take_(size_t size);
@@ -224,7 +207,7 @@ void csched_os_pages_discard_(void *pages, size_t size);
 size_t csched_os_page_size_(void);
 
 /// The phases of a fork: one before it, one in the parent, three in the child, which has only the forking thread. The handlers of all entries run for
-/// one phase before any runs for the next. A handler in IN_CHILD_FIRST may neither lock nor unlock a csched_lock: buckets have the parent's sleepers.
+/// one phase before any runs for the next. In IN_CHILD_FIRST a handler may not lock or unlock a csched_lock: lock.c still has the parent's sleepers.
 typedef enum csched_atfork_phase {
   CSCHED_ATFORK_BEFORE,
   CSCHED_ATFORK_IN_PARENT,
@@ -235,7 +218,7 @@ typedef enum csched_atfork_phase {
 
 /// An entry in the fork list, embedded in an object such as a loop. `handler` is called at each fork, on the forking thread. All zero at first.
 typedef struct csched_atfork {
-  struct csched_atfork *next, **back; ///< `back`: the pointer to this entry in the list; NULL: not in the list
+  struct csched_atfork *next, **back; ///< `back`: the `next` or list head that points here; NULL: not in the list
   void (*handler)(struct csched_atfork *atfork, csched_atfork_phase phase);
 } csched_atfork;
 
@@ -255,7 +238,7 @@ typedef struct csched_os_handler {
 } csched_os_handler;
 /// Does: installs `handler` for `signal`, on an alternate stack if the thread has one; `*before`: the previous action. Returns: 0 or an errno value.
 int csched_os_handle_signal_(int signal, void (*handler)(int signal), csched_os_handler *before);
-void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before);
+void csched_os_restore_handler_(int signal, const csched_os_handler *before); ///< restores the action `before`
 
 /// Does: copies `size` bytes of this process. Other threads may change or free `memory` meanwhile. Returns: false: the memory is not mapped, or the
 /// system forbids the copy. Thread: any, also in a signal handler.
@@ -268,13 +251,10 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
 void csched_os_demangle_(char *name, size_t size);
 /// Does: writes all of `text` to `fd`; not a cancellation point. Returns: 0 or an errno value. Thread: any, also in a signal handler.
 int csched_os_write_(int fd, const char *text, size_t size);
-
 /// Does: waits up to 100 ms until `fd` can be written to. Returns: 0, and the next 4096 bytes (PIPE_BUF) do not block; else EAGAIN.
 int csched_os_can_write_(int fd);
-
 /// Does: opens and empties a trace file, which only its owner may read. Returns: 0; ELOOP: a link; EPERM: no regular file of this user; other errno.
 int csched_os_trace_open_(const char *path, int *fd);
-
 /// Does: if the environment variable SCHEDULER_TRACE is set, calls `begin` with its path, and prints an error of `begin`. Does nothing if the program
 /// has more rights than its user (setuid).
 void csched_os_trace_by_environment_(int (*begin)(const char *path));
@@ -283,10 +263,8 @@ void csched_os_record_by_environment_(int (*begin)(void));
 /// Does: if the environment variable SCHEDULER_WATCH is set, calls `begin` with its span, such as 1s, 250ms or 100us. If the value is no span, or
 /// `begin` fails, prints the error.
 void csched_os_watch_by_environment_(int (*begin)(csched_time span));
-
 /// Does: closes `fd`; not a cancellation point.
 void csched_os_close_(int fd);
-
 /// Does: writes `text` to standard error.
 void csched_os_say_(const char *text);
 /// Does: writes `text` to standard error, and aborts.

@@ -7,19 +7,19 @@
 /// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, with `*copy` unchanged.
 int csched_os_descriptor_copy_(int fd, int *copy);
 
-/// Does: makes a bell: a descriptor that a ring makes readable, and csched_os_bell_quiet_ unreadable (an eventfd). Returns: 0 or an errno value.
-int csched_os_bell_open_(int *fd);
-void csched_os_bell_ring_(int fd); ///< Thread: any, also in a signal handler
-void csched_os_bell_quiet_(int fd);
-/// Does: in a child of fork, replaces the bell, which the parent shares, under the same number. Returns: 0, or an errno value, and `fd` is closed.
-int csched_os_bell_renew_(int fd);
+/// Does: makes `*fd`, a descriptor (an eventfd) that the next two functions make readable and unreadable. Returns: 0 or an errno value.
+int csched_os_wake_fd_open_(int *fd);
+void csched_os_wake_fd_signal_(int fd); ///< makes `fd` readable; thread: any, also in a signal handler
+void csched_os_wake_fd_clear_(int fd);  ///< makes `fd` unreadable, however many rings it had
+/// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0; or an errno value, and `fd` is closed.
+int csched_os_wake_fd_renew_(int fd);
 
 /// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL: no such signal, or one of a fault; ENOTSUP.
 int csched_os_signal_take_(int signal, void (*handler)(int signal));
 /// Does: restores the action that csched_os_signal_take_ has replaced, unless other code has replaced `handler` since.
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
-/// Does: makes a descriptor that is readable once the child process `pid` has ended. Returns: 0 or an errno value.
+/// Does: makes a descriptor that is readable once the child process `pid` has ended, in `*fd`. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
 /// Does: reaps the child, if it has ended. `fd`: from csched_os_child_open_. Returns: whether the child has ended; then `*end` is one of these
 /// constants, which equal those of csched_child_end, and `*status` is the exit status or the signal.
@@ -38,7 +38,7 @@ enum {
   CSCHED_OS_FILE_GONE = 128
 };
 
-/// Does: makes a descriptor that is readable when `path` has had one of `changes` (a set). Returns: 0 or an errno value.
+/// Does: makes a descriptor, `*fd`, that is readable when `path` has had one of `changes` (a set of bits). Returns: 0 or an errno value.
 int csched_os_file_open_(const char *path, unsigned changes, int *fd);
 /// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0, or an errno value with `fd` unchanged.
 int csched_os_file_renew_(const char *path, unsigned changes, int fd);

@@ -17,15 +17,14 @@ void (*csched_os_on_call_)(void); // called before futex calls, while an observe
 
 static uint32_t live;                       // threads started by csched_os_thread_start_ that have not ended
 static CSCHED_THREAD_LOCAL bool is_counted; // `live` counts this thread
-
 size_t csched_os_thread_count_(void) { return csched_load_relaxed(&live); } // a count of live threads
 
 void csched_os_thread_leave_count_(void) {
   if (is_counted) csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1
-  is_counted = false;
+  is_counted = false;                                          // a second call does nothing
 }
 
-// The cleanup of posix_thread_main: called at the thread's end, also by pthread_exit or cancellation.
+// The cleanup of posix_thread_main: runs at the thread's end, also after pthread_exit or a cancellation.
 static void leave_count(void *unused) {
   (void)unused;
   csched_os_thread_leave_count_();
@@ -37,8 +36,8 @@ static void *posix_thread_main(void *argument) {
   void (*body)(void *) = self->body;
   void *context = self->context;
   is_counted = true;
-  if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice); // not the starter's raised value
-  csched_os_thread_drop_slack_();
+  if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice); // inherited the starter's raised value
+  csched_os_thread_drop_slack_();                                          // else the system may end timed waits late
   csched_os_call_with_cleanup_(body, leave_count, context);
   return NULL;
 }
@@ -53,6 +52,7 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size) {
   return pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
 }
 
+// Does: starts a joinable thread that calls `body(context)`. `stack_size` 0: the system's default. Returns: 0 or an errno value.
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
@@ -73,11 +73,10 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
 
 void csched_os_thread_join_(csched_os_thread thread) {
   int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // as for all waits of the library
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); // no wait of the library is a cancellation point
   pthread_join((pthread_t)thread.handle, NULL);
   pthread_setcancelstate(before, &before);
 }
-
 void csched_os_thread_detach_(csched_os_thread thread) { pthread_detach((pthread_t)thread.handle); }
 
 void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *), void *context) {
@@ -116,6 +115,7 @@ void csched_os_close_(int fd) {
 
 static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys; locked during a fork
 
+// Does: sets this thread's value of `tsd`, whose key the first call creates. The thread's exit calls `destructor`. Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   if (csched_load_acquire(&tsd->state) != 2) { // 2: the key exists; 0: no key yet
     pthread_mutex_lock(&key_lock);
@@ -124,7 +124,7 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
       pthread_key_t key;
       error = pthread_key_create(&key, destructor);
       tsd->key = (uint32_t)key;
-      if (error == 0) csched_store_release(&tsd->state, 2u);
+      if (error == 0) csched_store_release(&tsd->state, 2u); // publishes `key`; pairs with the acquire above
     }
     pthread_mutex_unlock(&key_lock);
     if (error != 0) return error;
@@ -134,27 +134,25 @@ int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
 
 // MARK: memory
 
-void *csched_os_memory_take_(size_t size) {
+void *csched_os_memory_allocate_(size_t size) {
   int saved = errno;
   void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   errno = saved;
   return memory != MAP_FAILED ? memory : NULL;
 }
-
-void csched_os_memory_give_(void *memory, size_t size) { munmap(memory, size); }
+void csched_os_memory_free_(void *memory, size_t size) { munmap(memory, size); }
 
 void *csched_os_pages_take_(size_t size) { // aligned: maps twice the size, and unmaps the rest at both ends
-  char *memory = csched_os_memory_take_(2 * size);
+  char *memory = csched_os_memory_allocate_(2 * size);
   if (memory == NULL) return NULL;
   int saved = errno;
   size_t before = -(uintptr_t)memory & (size - 1); // bytes up to the next multiple of `size`
   if (before > 0) munmap(memory, before);
   munmap(memory + before + size, size - before);
   errno = saved;
-  csched_os_leaks_register_(memory + before, size);
+  csched_os_leaks_register_(memory + before, size); // leak checkers search it for pointers
   return memory + before;
 }
-
 size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 // MARK: atfork
@@ -164,6 +162,7 @@ static csched_atfork *all;                                    // the fork list, 
 // True while this thread forks, and so owns `list_lock`. A handler may add an entry (by its first csched_lock): it must not lock `list_lock` again.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
+// Does: adds `atfork` to the fork list, so that each fork calls `handler`. An entry that is in the list already stays as it is.
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
   if (!is_forking) pthread_mutex_lock(&list_lock);
   if (atfork->back == NULL) { // NULL: not in the list yet
@@ -233,7 +232,7 @@ static void in_parent(void) { // after the fork
 
 static void in_child(void) {                         // after the fork
   csched_store_relaxed(&live, is_counted ? 1u : 0u); // a count of live threads: the child has only this thread
-  call_handlers(CSCHED_ATFORK_IN_CHILD_FIRST);
+  call_handlers(CSCHED_ATFORK_IN_CHILD_FIRST);       // resets locks, which the later phases use
   call_handlers(CSCHED_ATFORK_IN_CHILD);
   call_handlers(CSCHED_ATFORK_IN_CHILD_LAST);
   is_forking = false;
@@ -252,7 +251,7 @@ static ssize_t write_some(const char *text, size_t size) { // Returns: bytes wri
   return writev(STDERR_FILENO, &(struct iovec){(void *)(uintptr_t)text, size}, 1); // a filter may forbid only write()
 }
 
-void csched_os_say_(const char *text) {
+void csched_os_say_(const char *text) { // writes `text` to standard error; gives up at an error
   int saved = errno, before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
   for (size_t left = strlen(text); left > 0;) {
@@ -274,7 +273,7 @@ void csched_os_abort_(const char *text) {
   abort();
 }
 
-static const char *name_of_error(int error) {
+static const char *name_of_error(int error) { // returns: the name and the meaning of an errno value
   static const struct {
     int error;
     const char *name;

@@ -23,7 +23,7 @@ int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler
   return 0;
 }
 
-void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) {
+void csched_os_restore_handler_(int signal, const csched_os_handler *before) {
   struct sigaction old;
   memcpy(&old, before, sizeof old);
   sigaction(signal, &old, NULL);
@@ -45,7 +45,7 @@ int csched_os_backtrace_(uintptr_t *addresses, int most) {
   return count > 0 ? count : 0;
 }
 
-int csched_os_backtrace_prepare_(void) {
+int csched_os_backtrace_prepare_(void) { // loads the unwinder; returns: 0; ENOTSUP: there is none
   void *found[1];
   return backtrace != NULL && backtrace(found, 1) > 0 ? 0 : ENOTSUP;
 }
@@ -69,13 +69,13 @@ int csched_os_write_(int fd, const char *text, size_t size) { // by writev(): a 
 
 int csched_os_can_write_(int fd) {
   struct pollfd asked = {fd, POLLOUT, 0};
-  int saved = errno, found = poll(&asked, 1, 100); // 100 ms
+  int saved = errno, found = poll(&asked, 1, 100); // waits 100 ms at most
   errno = saved;
   return found > 0 && (asked.revents & POLLOUT) != 0 ? 0 : EAGAIN;
 }
 
-void csched_os_code_name_(uintptr_t address, char *name, size_t size) {
-  Dl_info found = {0}; // of dladdr: file, its load address, and the nearest exported symbol
+void csched_os_code_name_(uintptr_t address, char *name, size_t size) { // writes a function's name, or file+offset
+  Dl_info found = {0}; // dladdr writes the file, its load address, and the nearest exported symbol
   bool is_known = dladdr((void *)address, &found) != 0 && found.dli_fname != NULL;
   const char *file = is_known ? strrchr(found.dli_fname, '/') : NULL;
   file = file != NULL ? file + 1 : is_known ? found.dli_fname : "?";

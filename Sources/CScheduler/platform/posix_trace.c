@@ -19,10 +19,10 @@ static int check_and_empty(int fd) {
 }
 
 int csched_os_trace_open_(const char *path, int *fd) {
-  int saved = errno; // NOFOLLOW: a link is an error (ELOOP); NONBLOCK: a pipe without a reader is one (ENXIO)
+  int saved = errno; // O_NOFOLLOW: a link is an error (ELOOP); O_NONBLOCK: so is a pipe without a reader (ENXIO)
   *fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
   int error = *fd < 0 ? errno : check_and_empty(*fd);
-  if (error != 0 && *fd >= 0) close(*fd);
+  if (error != 0 && *fd >= 0) close(*fd); // it was opened, but must not be written
   errno = saved;
   return error == ENXIO ? EPERM : error; // ENXIO: a pipe
 }
@@ -41,8 +41,8 @@ static bool expand_path(char *path, size_t size, const char *asked) {
 // Returns: whether the program runs with rights that its user lacks (setuid or setgid).
 static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
 
-void csched_os_trace_by_environment_(int (*begin)(const char *path)) {
-  char path[4096], line[512]; // `line`: a message
+void csched_os_trace_by_environment_(int (*begin)(const char *path)) { // calls `begin` if SCHEDULER_TRACE is a path
+  char path[4096], line[512];                                          // `line`: a message
   const char *asked = getenv("SCHEDULER_TRACE");
   if (asked == NULL || *asked == 0 || has_more_rights()) return; // else a user could write to others' files
   int error = expand_path(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
@@ -54,7 +54,7 @@ void csched_os_trace_by_environment_(int (*begin)(const char *path)) {
 
 void csched_os_record_by_environment_(int (*begin)(void)) {
   const char *asked = getenv("SCHEDULER_RECORD");
-  if (asked == NULL || strcmp(asked, "1") != 0 || begin() == 0) return;
+  if (asked == NULL || strcmp(asked, "1") != 0 || begin() == 0) return; // 0: it records now
   csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
 }
 
@@ -64,7 +64,7 @@ static csched_time span_of(const char *text) {
     const char *name;
     double nanoseconds;
   } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}};
-  double number = 0, place = 1; // `place`: the value of a decimal digit
+  double number = 0, place = 1; // `place`: the value of the current digit behind the point
   const char *at = text;
   for (; *at >= '0' && *at <= '9'; at++) number = number * 10 + (*at - '0');
   if (at != text && *at == '.')
@@ -75,7 +75,7 @@ static csched_time span_of(const char *text) {
   return 0;
 }
 
-void csched_os_watch_by_environment_(int (*begin)(csched_time span)) {
+void csched_os_watch_by_environment_(int (*begin)(csched_time span)) { // calls `begin` if SCHEDULER_WATCH is a span
   char line[256];
   const char *asked = getenv("SCHEDULER_WATCH");
   if (asked == NULL || *asked == 0) return;

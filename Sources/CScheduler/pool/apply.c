@@ -34,7 +34,7 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of t
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
 
 // One call of csched_apply, with the iteration numbers from 0 to `count` - 1. A part has 1 / `shares` of the numbers that no thread has claimed yet,
-// and at least `grain`; the final part may be smaller. `body` runs the numbers from `from` to `to` - 1.
+// and at least `grain` numbers; the final part may be smaller. So the parts shrink, and the threads end together. `body` runs `from` to `to` - 1.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
@@ -57,7 +57,6 @@ static bool claim_part(numbers *all, size_t *from, size_t *to) {
 static void run_parts(numbers *all) {
   for (size_t from, to; claim_part(all, &from, &to);) all->body(all->context, from, to);
 }
-
 static void drop_nothing(csched_job *job) { (void)job; } // a helper has no resources to free
 
 // MARK: helpers that are fork-join jobs
@@ -65,7 +64,7 @@ static void drop_nothing(csched_job *job) { (void)job; } // a helper has no reso
 static void run_forked_helper(csched_job *job) { run_parts(job->context); }
 static const csched_job_type forked_type = {run_forked_helper, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6: in this stack frame, so it waits for all
+static void run_with_forks(numbers *all, size_t helpers) { // AP6: `jobs` lie in this stack frame: waits for all
   csched_fork forks[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
@@ -85,7 +84,7 @@ typedef struct shared {
   csched_job helpers[];
 } shared;
 
-static void release_apply(shared *shared) {
+static void release_apply(shared *shared) {                                         // releases one reference
   if (csched_fetch_add_acq_rel(&shared->references, UINT32_MAX) == 1) free(shared); // AP5: the final reference
 }
 
@@ -93,7 +92,7 @@ static void run_helper(csched_job *job) { run_parts(&((shared *)job->context)->a
 static void release_helper(csched_job *job) { release_apply(job->context); }
 static const csched_job_type helper_type = {run_helper, drop_nothing, release_helper};
 
-// Does: cancels `helper`, or waits for its end if it has started.
+// Does: cancels `helper`; if it runs, waits for its end. The first attempt does not wait, so that most calls never count as blocked.
 static void end_helper(csched_job *helper) { // AP2, AP4: no wait for a helper that has not started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
   csched_pool_blocking_begin(); // on a pool's worker: another worker may run meanwhile
@@ -105,17 +104,18 @@ static void run_with_jobs(shared *shared, csched_target *target, size_t helpers)
   shared->references = (uint32_t)helpers + 1; // AP5: the helpers, and the caller
   for (size_t i = 0; i < helpers; i++) csched_job_init(&shared->helpers[i], &helper_type, shared);
   for (size_t i = 0; i < helpers; i++) csched_target_submit(target, &shared->helpers[i]);
-  run_parts(&shared->all);
+  run_parts(&shared->all); // until all numbers are claimed: a helper that starts later returns at once
   for (size_t i = 0; i < helpers; i++) end_helper(&shared->helpers[i]);
   release_apply(shared);
 }
 
+// Does: runs `body` for all numbers below `count`, on at most `threads` threads, this one included. Returns when all have run.
 void csched_apply(csched_target *target, size_t threads, size_t count, size_t grain,
                   void (*body)(void *context, size_t from, size_t to), void *context) {
   if (threads == 0) threads = 1;
   if (threads > CSCHED_APPLY_THREADS_MOST) threads = CSCHED_APPLY_THREADS_MOST;
   if (grain == 0) grain = 1;
-  size_t helpers = threads - 1, parts = count / grain + (count % grain != 0); // the most parts that there can be
+  size_t helpers = threads - 1, parts = count / grain + (count % grain != 0); // the most parts, rounded up
   if (helpers >= parts) helpers = parts > 0 ? parts - 1 : 0;                  // a thread for each part is enough
   numbers all = {.body = body, .context = context, .count = count, .grain = grain, .shares = 4 * (helpers + 1)};
   csched_pool_worker *worker = csched_pool_worker_here_;

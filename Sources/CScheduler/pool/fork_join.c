@@ -4,8 +4,8 @@
 //   forks      a worker's deque of forked jobs that have not started (deque.c); the worker's thread is the deque's owner
 //   phase      of a fork (a csched_fork: one forked job). PENDING: not done. WAITED: not done, and the forker sleeps until it is. DONE: it has ended
 // Invariants
-//   FJ1  Each forked job starts once. Either the job is in one deque, and the thread that removes the job there, owner or thief (DQ1), starts the
-//       job. Or the job never was in a deque, and the forker ran it at once.
+//   FJ1  Each forked job starts once. A job in a deque is started by the one thread that removes it, owner or thief (DQ1). A job for which the deque
+//       has no room is run by its forker at once.
 //   FJ2  A check of the deques after a fence misses no forked job. A job is in a deque before the forker's fence (DQ4; pool_idle.c, F1), and the
 //       check includes that worker's slot (pool_worker.c, WK2).
 //   FJ3  A wait returns after the job, its `release` and the final access to the fork. The waiter sees what the job did. No wake is lost: the
@@ -14,8 +14,8 @@
 //       order in which jobs started. A worker that sleeps in a wait counts as blocked.
 //   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and the wait for it returns.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by F1's fences
-//   phase: →DONE release, pairs with the waiter's acquire, carries what the job did; relaxed if the forker itself runs the job
+//   slots_used: relaxed, ordered by the thread's start and by the fences of F1 (pool_idle.c)
+//   phase: DONE is stored by release, pairs with the waiter's acquire, carries what the job did; relaxed if the forker itself runs the job
 // Assumes: the forker waits for its forks before its stack frame ends (pool.h).
 // Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest.
 // Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "one
@@ -52,7 +52,7 @@ static void mark_done(csched_fork *fork) {
     csched_futex_wake_(phase, 1);                               // the fork may be freed: the address is only a key
 }
 
-// Does: runs the job of `fork`, at the priority and the nice value of its forker. Fast path: the worker has both already.
+// Does: runs the job of `fork`, at the priority and the nice value of its forker. If the worker has both already, runs it directly.
 static void perform_fork(csched_pool_worker *worker, const csched_fork *fork) {
   csched_pool_class *class = (csched_pool_class *)fork->target;
   if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
@@ -70,8 +70,8 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   worker->helping_depth = 0;
 }
 
-// Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false if it found none. It may miss a
-// job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
+// Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false: found none. The search may miss
+// a job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the check before a sleep
@@ -94,22 +94,23 @@ bool csched_pool_help_(csched_pool_worker *worker) {
   return true;
 }
 
+// Does: pushes `job` to this worker's deque, where others can steal it. If this thread runs no job of a pool, or the deque is full, runs `job` here.
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *fork, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *fork = (csched_fork){.job = job, .phase = PENDING};
-  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // forked by its own run, or misuse
+  if (!csched_job_mark_(job)) csched_job_submitted_(job, "csched_pool_fork"); // forks itself while it runs; or misuse
   bool is_in_a_job = worker != NULL && worker->class != NULL; // a worker that discards a job has no class
   if (is_in_a_job) {
-    fork->target = &worker->class->target;
+    fork->target = &worker->class->target; // a thief runs the job at this priority
     if (csched_deque_push_(&worker->forks, fork)) {
-      csched_pool_announce_(worker->pool, 1); // F1: after the push
+      csched_pool_announce_(worker->pool, 1); // F1: after the push, so that a woken worker finds the fork
       return;
     }
   }
   if (is_in_a_job) { // the push has failed, because the deque is full: runs the job here
     csched_pool_perform_(worker, worker->class, job);
-  } else { // this thread runs no job of a pool: calls the job here
-    csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  } else {                                             // this thread runs no job of a pool: calls the job here
+    csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // ends context frames that a longjmp has left
     csched_job_perform_(job);
   }
   csched_store_relaxed(&fork->phase, (uint32_t)DONE); // FJ3: relaxed: never in a deque, so only this thread reads it
@@ -119,14 +120,14 @@ static bool is_done(const csched_fork *fork) {
   return csched_load_acquire(&fork->phase) == DONE; // FJ3: pairs with mark_done's release
 }
 
-// Does: stops the process if this thread is not a worker any more. It was one when it forked the job. Then it has called the system's fork(), and
+// Does: stops the process if this thread, which was a worker when it forked the job, is none now. Then the thread has called the system's fork(), and
 // this process is the child, whose pool has no workers.
 static void require_worker(const csched_fork *fork) {
   if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
 }
 
-void csched_pool_wait(csched_fork *fork) {
+void csched_pool_wait(csched_fork *fork) { // until its job has ended, runs other forked jobs, or sleeps
   csched_pool_worker *worker = csched_pool_worker_here_;
   csched_fork *own; // the newest fork in this worker's deque
   if (is_done(fork)) return;
@@ -137,14 +138,14 @@ void csched_pool_wait(csched_fork *fork) {
   }
   for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
     require_worker(fork);
-    worker->helping_depth++;
+    worker->helping_depth++;            // bounded, because each help may nest another wait on this stack
     helped = csched_pool_help_(worker); // FJ4: then runs forks of any worker
     worker->helping_depth--;
   }
   if (is_done(fork)) return;
   require_worker(fork);
-  csched_blocked_begin_("csched_pool_wait", fork);
-  csched_pool_blocking_begin(); // FJ4: counts the worker as blocked
+  csched_blocked_begin_("csched_pool_wait", fork); // for dumps and the watchdog
+  csched_pool_blocking_begin();                    // FJ4: counts the worker as blocked, so that another one runs
   uint32_t phase = PENDING;
   csched_cas_relaxed(&fork->phase, &phase, (uint32_t)WAITED); // FJ3: requests a wake; fails if DONE already
   while (!is_done(fork)) csched_futex_wait_(&fork->phase, WAITED, CSCHED_FOREVER);

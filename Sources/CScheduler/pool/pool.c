@@ -15,7 +15,7 @@
 //   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
 // Orderings
 //   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
-//   ending: relaxed; →2 is stored under `pick`, which carries the pushes to workers that then check for work
+//   ending: relaxed; 2 is stored under `pick`, which carries the pushes to workers that then check for work
 //   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
@@ -55,11 +55,9 @@ static int refuse(csched_mpsc *inbox, csched_job *job) {
 bool csched_pool_is_closing_(const csched_pool *pool) {
   return csched_load_acquire(&pool->closing) != 0; // X1: pairs with stop's release; carries the stopper's writes
 }
-
 bool csched_pool_is_dropping_(const csched_pool *pool) {
   return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_DROP; // X1: pairs with stop's release: 1 + policy
 }
-
 bool csched_pool_is_orphaned(const csched_pool *pool) {
   return csched_load_relaxed(&pool->closing) == ORPHANED; // X5: pool_at_fork has stored it before fork returned
 }
@@ -83,11 +81,11 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
     return refuse(&class->inbox, job); // X1: the inbox is closed
   }
-  csched_pool_announce_(pool, 1);
+  csched_pool_announce_(pool, 1); // F1: also for a kept job, which an idle worker may steal
   return 0;
 }
 
-// Does: gives `timer` to the monitor. Returns: 0; ECANCELED after dropping the timer.
+// Does: gives `timer` to the monitor. Returns: 0; ECANCELED after dropping the timer. A stopped pool refuses timers even from its monitor.
 static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
   if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
@@ -104,21 +102,21 @@ static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(tar
 static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;         // a class's index is its priority
-  csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only
+  csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only: a late value costs only time
   return true;
 }
 
 // Does: waits for a sync: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
-static void await_and_donate(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: priority donation
+static void await_and_donate(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: donation
   int priority = (int)csched_pool_priority_here_();
   bool has_donated = donate(target, priority, 1);
-  (void)waited;
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: the sync acquires the result
+  (void)waited;                                      // the thread only sleeps: it does not run the awaited queue's jobs
+  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: relaxed, the caller acquires
     csched_futex_wait_(ended, 0, CSCHED_FOREVER);
   if (has_donated) donate(target, priority, -1);
 }
 
-static void describe_pool(const csched_target *target, csched_text *text) {
+static void describe_pool(const csched_target *target, csched_text *text) { // adds the pool's line of a dump
   static const char *const names[CSCHED_PRIORITIES] = {"high", "default", "low", "background"};
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
   csched_text_target_(text, "pool", pool, pool->name);
@@ -166,17 +164,18 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
 }
 
 // Does: as donate, to the root of the chain of bases of `target`, if the root is a pool's target. Returns: as donate; false for other roots.
-static bool lend_at_root(csched_target *target, csched_priority priority, int change) {
+static bool donate_at_root(csched_target *target, csched_priority priority, int change) {
   csched_target *root = csched_target_root_(target);
   return root->type->donate_ != NULL && root->type->donate_(root, (int)priority, change);
 }
 
 bool csched_target_lend(csched_target *target, csched_priority priority) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
-  return lend_at_root(target, priority, 1);
+  return donate_at_root(target, priority, 1);
 }
-void csched_target_take_back(csched_target *target, csched_priority priority) { lend_at_root(target, priority, -1); }
+void csched_target_take_back(csched_target *target, csched_priority priority) { donate_at_root(target, priority, -1); }
 
+// Does: submits `jobs` to one priority, all or none, the first as the oldest. Returns: 0; ECANCELED after dropping all.
 int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched_job *const *jobs, size_t count) {
   csched_mpsc *inbox = &class_of(pool, priority, "csched_pool_submit_batch")->inbox;
   require_not_orphaned(pool, "csched_pool_submit_batch");
@@ -199,8 +198,8 @@ void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   if (csched_pool_is_orphaned(pool)) return; // X5: the pool's threads are the parent's
   uint32_t wanted = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < wanted && !csched_cas_release(&pool->closing, &seen, wanted)) {} // X1: csched_pool_is_closing_ acquires
-  csched_pool_close_monitor_(pool, policy);
-  csched_pool_wake_all_(pool); // X2: the workers run or drop the remaining jobs, and end the pool
+  csched_pool_close_monitor_(pool, policy); // X1: from here on the monitor accepts no timer
+  csched_pool_wake_all_(pool);              // X2: the workers run or drop the remaining jobs, and end the pool
 }
 
 // Returns: 0: the pool's end has not begun; 1: a worker waits for the monitor's end; 2: the inboxes are closed.
@@ -217,7 +216,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   uint32_t ending = 0;
   if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: one worker closes the inboxes
-    csched_pool_join_monitor_(pool);                    // X1: waits for the monitor's final deliveries
+    csched_pool_join_monitor_(pool);                    // X1: the monitor's final deliveries need open inboxes
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail
     csched_store_relaxed(&pool->ending, 2u); // X2: a reader of 2 locks `pick` next, and so sees all pushes
@@ -239,11 +238,11 @@ static bool is_own_thread(csched_pool *pool) {
   return (worker != NULL && worker->pool == pool) || csched_pool_is_monitor_(pool);
 }
 
-int csched_pool_join(csched_pool *pool) {
+int csched_pool_join(csched_pool *pool) { // returns: 0; EDEADLK: on a thread of the pool, which cannot wait for itself
   require_not_orphaned(pool, "csched_pool_join");
   if (is_own_thread(pool)) return EDEADLK;
-  csched_blocked_begin_("csched_pool_join", &pool->classes[0].target);
-  while (csched_load_acquire(&pool->over) == 0) // X3: pairs with csched_pool_wake_joiners_
+  csched_blocked_begin_("csched_pool_join", &pool->classes[0].target); // for dumps and the watchdog
+  while (csched_load_acquire(&pool->over) == 0)                        // X3: pairs with csched_pool_wake_joiners_
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads; other callers wait for it here
   if (!pool->is_joined) csched_pool_join_workers_(pool);
@@ -253,8 +252,8 @@ int csched_pool_join(csched_pool *pool) {
   return 0;
 }
 
-void csched_pool_destroy(csched_pool *pool) {
-  if (csched_pool_is_orphaned(pool)) return; // X5: not freed: the copy may be inconsistent
+void csched_pool_destroy(csched_pool *pool) { // stops the pool, waits for its threads, and frees it
+  if (csched_pool_is_orphaned(pool)) return;  // X5: not freed: the copy may be inconsistent
   if (is_own_thread(pool))
     csched_panic_("csched_pool_destroy",
                   "pool %p cannot be destroyed by a thread of its own. Stop it here, destroy it elsewhere.",
@@ -281,19 +280,19 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
 static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: orphaned in the child
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  csched_pool_leave_in_child_(pool);              // if this thread was a worker
+  csched_pool_leave_in_child_(pool);              // ends this thread's role as a worker, if it was one
   csched_store_relaxed(&pool->closing, ORPHANED); // X5: relaxed, the child has one thread
   for (int i = 0; i < CSCHED_CLASSES; i++) {
-    csched_mpsc_close(&pool->classes[i].inbox);
+    csched_mpsc_close(&pool->classes[i].inbox);              // a push that has passed the check fails
     pool->classes[i].target.type = &csched_target_orphaned_; // a submission stops the process
   }
 }
 
-csched_timers *csched_pool_timers_seen_(const csched_target *target) {
+csched_timers *csched_pool_timers_seen_(const csched_target *target) { // returns: NULL: not a pool's target
   return target->type == &pool_type ? csched_pool_timers_(((const csched_pool_class *)target)->pool) : NULL;
 }
 
-const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) {
+const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // returns: NULL: not a pool's entry
   return atfork->handler == pool_at_fork
              ? &((const csched_pool *)((const char *)atfork - offsetof(csched_pool, atfork)))->classes[0].target
              : NULL;
@@ -330,7 +329,7 @@ static void init_pool(csched_pool *pool, const csched_pool_options *options, siz
   }
 }
 
-int csched_pool_create(csched_pool **result, const csched_pool_options *options) {
+int csched_pool_create(csched_pool **result, const csched_pool_options *options) { // returns: 0 or an errno value
   static const csched_pool_options none;
   if (options == NULL) options = &none;
   size_t workers = options->workers != 0 ? options->workers : csched_cpu_count_();
@@ -352,7 +351,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }
-  free(pool); // X4: a failed create leaves no memory
+  free(pool); // X4: nor memory
   return error;
 }
 

@@ -11,12 +11,12 @@
 //   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
 //       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
 //       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
-//   F2  A submitter skips the wake while a worker is searching. A worker whose end of search leaves no worker in SEARCHING checks for queued, forked
-//       and kept jobs, even if it has found a job. If there are more jobs, it wakes the next worker or continues itself. So no skipped wake loses a
+//   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it checks for queued, forked and kept
+//       jobs, even if it has found a job. If there are more jobs, that worker wakes the next worker or continues itself. So no skipped wake loses a
 //       job, and at most one wake is in flight.
 //   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks
 //       for work when it stops running. The monitor finds workers that block without a report (pool_monitor.c).
-//   F4  A worker is removed from `idle` once for each sleep. A waker removes it, counts it as searching, and signals it once; or it removes itself.
+//   F4  A worker is removed from `idle` once for each sleep. Its waker counts it as searching, and signals it once. Or the worker removes itself.
 //   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
 //       and then wakes all workers in `idle`. `idle_lock` orders the two.
 //   F6  One worker stays, asleep without a deadline. The other workers leave after `idle_exit` without work.
@@ -35,9 +35,9 @@
 #include "../job/observed.h"
 #include "../job/recorder_internal.h"
 
-// APART: a search checks for kept jobs in each APART-th round only, because the check fetches a cache line of the worker that keeps the job.
-// SPINS: while workers keep jobs, a search lasts up to SPINS times as long: otherwise each kept job would wake a sleeping worker.
-enum { APART = 8, SPINS = 8 };
+// KEPT_CHECK_ROUNDS: a search checks for kept jobs once in so many rounds only, because the check reads cache lines that other workers write.
+// SEARCH_MOST: while workers keep jobs, a search lasts up to so many times `spin_for`: otherwise each kept job would wake a sleeping worker.
+enum { KEPT_CHECK_ROUNDS = 8, SEARCH_MOST = 8 };
 // The units of the four counts in `counts`, 16 bits each: adding a unit counts one worker more; adding its negative, modulo 2^64, one worker fewer.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 // Returns: how many workers `counts` counts in `unit`.
@@ -60,7 +60,7 @@ size_t csched_pool_thread_count(const csched_pool *pool) { return count_of(count
 bool csched_pool_is_surplus_(const csched_pool *pool) { return running(counts_of(pool)) > pool->workers; }
 
 int csched_pool_start_first_(csched_pool *pool) {
-  pool->counts = THREADS + SEARCHING; // one worker, which searches
+  pool->counts = THREADS + SEARCHING; // one worker, which searches; a plain store, because there is no thread yet
   return csched_pool_start_worker_(pool, NULL);
 }
 
@@ -154,18 +154,18 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
       return false;
     }
     claim = count_of(counts, IDLE) > 0 ? SEARCHING - IDLE : SEARCHING + THREADS;
-  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: IDLE changes under the lock
+  } while (!csched_cas_relaxed(&pool->counts, &counts, counts + claim)); // F2, F4: locked, so `idle` matches IDLE
   if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
-    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK6: a new thread signals the old one, if that is stuck
+    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK6: a stuck worker gets a new thread, which signals it
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
-    csched_pool_start_failed_(pool);
+    csched_pool_start_failed_(pool); // undoes the claim, and wakes another worker if one is idle now
   }
   return true;
 }
 
-bool csched_pool_wake_(csched_pool *pool, bool beside_others) { // returns: whether it has woken or started a worker
+bool csched_pool_wake_(csched_pool *pool, bool beside_others) { // returns: false: no wake was needed
   uint64_t counts = counts_of(pool);
   return !skip_wake(pool, counts, beside_others) && wake_one(pool, counts, beside_others);
 }
@@ -179,8 +179,8 @@ void csched_pool_announce_(csched_pool *pool, size_t count) {
     left--; // one wake for each further job of the batch
 }
 
-void csched_pool_wake_all_(csched_pool *pool) {
-  for (csched_pool_worker *worker;;) { // each idle worker becomes a searching one
+void csched_pool_wake_all_(csched_pool *pool) { // wakes all workers that are in `idle`
+  for (csched_pool_worker *worker;;) {          // each idle worker becomes a searching one
     csched_lock_lock(&pool->idle_lock);
     worker = pop_idle_locked(pool);
     if (worker != NULL) add_to_counts(pool, SEARCHING - IDLE);
@@ -194,7 +194,7 @@ void csched_pool_wake_all_(csched_pool *pool) {
 
 // Does: stops counting `worker` as searching. Returns: whether no worker searches now. Then the caller must check for work, and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker) {
-  if (!worker->is_searching) return false; // it had a job before: nothing changes
+  if (!worker->is_searching) return false; // the worker was running, so it is not counted in SEARCHING
   worker->is_searching = false;
   if (count_of(add_to_counts(worker->pool, -SEARCHING), SEARCHING) > 1) return false; // F2: another worker searches
   csched_fence_full(); // F1: between leaving SEARCHING and the caller's check for more work
@@ -207,13 +207,13 @@ bool csched_pool_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) add_to_counts(pool, SEARCHING);
   worker->is_searching = true;
   worker->victim = NULL;
-  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0); // no spins
+  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0); // 0: any age
   csched_time begun = csched_now(), now = begun, seen = begun; // `seen`: when a kept job was most recently found
-  for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SPINS * pool->spin_for; round++) {
+  for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SEARCH_MOST * pool->spin_for; round++) {
     if (csched_pool_may_have_work_(pool)) return true;
-    if (round % APART == 0 && csched_pool_find_victim_(worker, now)) return true;
+    if (round % KEPT_CHECK_ROUNDS == 0 && csched_pool_find_victim_(worker, now)) return true;
     if (csched_pool_must_end_(pool)) return false;
-    if (worker->victim != NULL) seen = now;
+    if (worker->victim != NULL) seen = now;          // a kept job that is not old enough: the search lasts longer
     for (int i = 0; i < 16; i++) CSCHED_CPU_RELAX(); // a pause between two checks
     now = csched_now();
   }
@@ -244,18 +244,18 @@ static bool must_stay_awake(csched_pool *pool) { // F5: the check follows the en
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
-// Does: enters `idle`, and sleeps until a waker removes the worker from `idle`, or the worker leaves the pool after `idle_exit`.
+// Does: enters `idle`; sleeps until a waker removes the worker, or the worker leaves the pool after `idle_exit`. Returns: how the sleep ended.
 static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  csched_pool_set_idle_(worker, true);
+  csched_pool_set_idle_(worker, true); // first: else the monitor would count the sleeping worker as blocked
   csched_lock_lock(&pool->idle_lock);
   csched_store_relaxed(&worker->signal, 0u); // F4: cleared before a waker finds the worker in `idle`
   TAILQ_INSERT_HEAD(&pool->idle, worker, link);
   worker->is_idle = true;
   add_to_counts(pool, worker->is_searching ? IDLE - SEARCHING : IDLE);
   csched_lock_unlock(&pool->idle_lock);
-  worker->is_searching = worker->is_surplus = false;
-  csched_fence_full(); // F1: between entering `idle` and the check for work
+  worker->is_searching = worker->is_surplus = false; // the worker is counted in IDLE instead
+  csched_fence_full();                               // F1: between entering `idle` and the check for work
   if (must_stay_awake(pool) && stop_being_idle(worker, SEARCHING - IDLE)) return CSCHED_SLEPT_WOKEN;
   csched_time deadline = csched_time_after(csched_now(), (int64_t)pool->idle_exit);
   uint32_t signalled;
@@ -278,14 +278,14 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   return slept;
 }
 
-// Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves.
+// Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves. The final worker wakes the joiners.
 static void leave_locked(csched_pool *pool, uint64_t units) {
   if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
     csched_pool_wake_joiners_(pool); // F7: the final worker has left
 }
 
 static void leave_pool(csched_pool *pool, uint64_t units) {
-  csched_lock_lock(&pool->idle_lock); // F6: two workers must not both leave, each because the other seems to stay
+  csched_lock_lock(&pool->idle_lock); // F6: else two workers might both leave, each because the other seems to stay
   leave_locked(pool, units);
   csched_lock_unlock(&pool->idle_lock);
 }
@@ -296,15 +296,15 @@ void csched_pool_leave_(csched_pool_worker *worker) {
   worker->is_searching = false;
 }
 
-// Does: stops counting a thread that the system did not start. It was counted as searching, so submitters may have skipped their wakes: wakes an idle
-// worker to search instead. If none is idle, each running worker checks for work before it sleeps, and the monitor tries again.
+// Does: stops counting a thread that the system did not start. Submitters may have skipped wakes, because it counted as searching. So wakes an
+// idle worker to search instead. If none is idle, each running worker checks for work before it sleeps, and the monitor tries again.
 void csched_pool_start_failed_(csched_pool *pool) {
   csched_lock_lock(&pool->idle_lock);
   csched_pool_worker *worker = pop_idle_locked(pool);
-  leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: in one step with the removal
+  leave_locked(pool, worker != NULL ? THREADS + IDLE : THREADS + SEARCHING); // F2: the idle one takes over SEARCHING
   csched_lock_unlock(&pool->idle_lock);
   if (worker != NULL) {
-    signal_woken(worker); // F4: one signal; the worker takes the place of the thread in SEARCHING
+    signal_woken(worker); // F4: one signal; the worker searches in place of the thread
     return;
   }
   csched_fence_full();            // MN1: `counts` changes before `watching` is read; pairs with release_tick's fence

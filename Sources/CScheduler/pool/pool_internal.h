@@ -68,7 +68,7 @@ struct csched_pool_worker {
   csched_time time_seen;
   csched_deque forks; ///< forked jobs, see fork_join.c
   // Kept jobs (pool_worker.c: WK8, kept and run next; WK9, stolen).
-  uint32_t since_look;                 ///< own thread only: counts jobs: at multiples of LOOK, it checks for kept jobs
+  uint32_t job_count;                  ///< own thread only: counts jobs, for the checks of other workers' kept jobs
   csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
   uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
   csched_time kept_since;              ///< own thread only: when `victim` was set: the kept job is at least as old
@@ -118,7 +118,7 @@ typedef enum csched_pool_slept {
 
 // pool_idle.c: running, searching, sleeping.
 void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` jobs were added: wakes workers for them
-/// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false. Returns: whether it did.
+/// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false. Returns: false: no wake was needed.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
 void csched_pool_wake_all_(csched_pool *pool);      ///< wakes all workers that sleep in `idle`
 bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be a queued or forked job; racy
@@ -131,14 +131,13 @@ bool csched_pool_stop_search_(csched_pool_worker *worker);
 bool csched_pool_search_(csched_pool_worker *worker);             ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker); ///< sleeps in `idle`; returns: why the sleep ended
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< ends a sleep; requires: not in `idle`
-void csched_pool_leave_(csched_pool_worker *worker); ///< stops counting `worker`, whose thread ends
-void csched_pool_start_failed_(csched_pool *pool);   ///< stops counting a thread that the system did not start
-void csched_pool_count_blocked_(csched_pool *pool);  ///< counts one more worker as blocked
-bool csched_pool_count_unblocked_(
-    csched_pool *pool); ///< counts one blocked worker fewer; returns: whether too many run now
+void csched_pool_leave_(csched_pool_worker *worker);   ///< stops counting `worker`, whose thread ends
+void csched_pool_start_failed_(csched_pool *pool);     ///< stops counting a thread that the system did not start
+void csched_pool_count_blocked_(csched_pool *pool);    ///< counts one more worker as blocked
+bool csched_pool_count_unblocked_(csched_pool *pool);  ///< one blocked worker fewer; returns: whether too many run
 bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `workers` are running
 // pool_worker.c: choosing and running jobs; threads.
-int csched_pool_start_first_(csched_pool *pool); ///< in pool_idle.c: the first worker; returns: 0 or an errno value
+int csched_pool_start_first_(csched_pool *pool); ///< starts the first worker; returns: 0 or an errno value
 /// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a slot. Requires: the caller has counted it.
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving);
 /// Does: if the thread of `worker`, which sleeps outside `idle`, is stuck at a high nice value, starts another in its slot. Returns: whether it did.
@@ -161,19 +160,19 @@ uint32_t *csched_pool_follow_up_(const csched_target *target); ///< the current 
 bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this worker has just kept is its follow-up
 bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
 size_t csched_pool_count_kept_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
-/// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal that job now: it has waited for AGE, or `now` is 0.
+/// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is KEPT_AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now);
 // pool_monitor.c: workers deliver due timers to their targets, in place of the monitor.
-void csched_pool_init_delivery_(csched_pool *pool);
+void csched_pool_init_delivery_(csched_pool *pool); ///< sets `delivery`, by which the monitor gives timers to workers
 /// Returns: true when `worker` must deliver the timer `job`; false when the timer now waits behind another worker's delivery to that target.
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job);
-void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job);
+void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job); ///< delivers or discards the timer `job`
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
 // pool.c: the pool's end.
 bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work must call csched_pool_end_
 bool csched_pool_end_(csched_pool_worker *worker); ///< continues the pool's end; returns: whether the worker may leave
-bool csched_pool_is_closing_(const csched_pool *pool);
-bool csched_pool_is_dropping_(const csched_pool *pool);
+bool csched_pool_is_closing_(const csched_pool *pool);  ///< whether the pool was stopped or orphaned
+bool csched_pool_is_dropping_(const csched_pool *pool); ///< whether a stop drops the jobs that have not started
 void csched_pool_wake_joiners_(csched_pool *pool); ///< wakes the callers of csched_pool_join: the final worker has left
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
 // pool_monitor.c: the monitor thread, blocked workers.
@@ -183,7 +182,7 @@ int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time d
 csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
 void csched_pool_start_watch_(csched_pool *pool);            ///< makes the monitor check for blocked workers
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy); ///< stops the monitor; does not wait
-void csched_pool_join_monitor_(csched_pool *pool);
+void csched_pool_join_monitor_(csched_pool *pool);       ///< waits for the end of the monitor thread
 void csched_pool_free_monitor_(csched_pool *pool);       ///< requires: it was joined
 bool csched_pool_is_monitor_(csched_pool *pool);         ///< whether the calling thread is the monitor
 void csched_pool_after_job_(csched_pool_worker *worker); ///< after a job: counts a blocked worker as running again

@@ -25,11 +25,11 @@
 //   MN7  At any time one worker delivers to a target and to all queues on it. So their timers stay in order.
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
 // Orderings
-//   watching: →0 ordered by a full fence; →1 acquire, pairs with →0's release: `tick` may be submitted again · state: relaxed, only the value matters
+//   watching: 0 is stored by release, before a full fence; 1 by acquire, which pairs with that release: `tick` may be submitted again
+//   state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
-// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. A target that is being delivered to collects
-//   its later timers, as in queues that are sharded by key.
+// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. `following`: queues that are sharded by key.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
 //   threads again", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
 //   the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
@@ -43,16 +43,16 @@
 #include "../loop/loop_internal.h"
 #include "../target/target_internal.h"
 
-enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 };
+enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 }; // the values of a worker's `state`
 
 static const int64_t TICK = 4500000; // ns between checks: two ticks and the start of a thread are within 10 ms
 
 // MARK: the thread
 
-int csched_pool_start_monitor_(csched_pool *pool) {
+int csched_pool_start_monitor_(csched_pool *pool) { // returns: 0 or an errno value
   char name[CSCHED_POOL_NAME] = "";
   csched_os_signals before;
-  csched_pool_name_(pool, 0, name);
+  csched_pool_name_(pool, 0, name);  // 0: the monitor; the workers' numbers begin with 1
   csched_os_signals_block_(&before); // the monitor inherits the mask: no signal handler of the program runs there
   int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
   csched_os_signals_restore_(&before);
@@ -71,7 +71,7 @@ int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time d
   return target->type->deliver_at(target, timer, deadline, leeway); // MN4: refused once the monitor is closed
 }
 
-csched_timers *csched_pool_timers_(const csched_pool *pool) {
+csched_timers *csched_pool_timers_(const csched_pool *pool) { // returns: NULL: there is no monitor
   return pool->monitor != NULL ? csched_loop_timers_seen_(monitor_target(pool)) : NULL;
 }
 
@@ -94,20 +94,20 @@ static csched_pool *pool_of(csched_delivery *delivery) {
 // Does: adds `job` to the inbox of `class`, and wakes a worker. Returns: false if the inbox is closed.
 static bool add_to_inbox(csched_pool *pool, int class, csched_job *job) {
   bool is_accepted = csched_mpsc_push(&pool->classes[class].inbox, job) != CSCHED_PUSH_CLOSED;
-  if (is_accepted) csched_pool_announce_(pool, 1);
+  if (is_accepted) csched_pool_announce_(pool, 1); // F1: after the push
   return is_accepted;
 }
 
-// Does: transfers `timer`, which is due, to a worker. Drops it if the inbox is closed: only a submitter of an overdue timer finds that.
+// Does: transfers the due `timer` to a worker. Drops it if the inbox is closed: only a submitter of an overdue timer finds that, see MN4.
 static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { // MN6: a worker delivers it
   if (add_to_inbox(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
-  csched_delivery_done_(delivery);
+  csched_delivery_done_(delivery); // no worker will count this timer as delivered
   csched_target_discard(&timer->job);
 }
 
-// Does: transfers `job`, which the monitor would discard, to a worker. The inbox is open meanwhile (MN4).
+// Does: transfers `job`, which the monitor would discard, to a worker. While the monitor exists, its inbox is open (MN4).
 static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) { // MN5: a worker drops the job
-  add_to_inbox(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);
+  add_to_inbox(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);     // `deferred` is the first field
 }
 
 void csched_pool_init_delivery_(csched_pool *pool) {
@@ -120,12 +120,12 @@ csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delive
 // Returns: true: `worker` must deliver the timer `job`; false: the timer now waits behind another worker's delivery.
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) { // MN7: one worker for a target
   csched_pool *pool = worker->pool;
-  const csched_target *key = csched_target_find_custom_(((csched_timer *)job)->target); // the user's target
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: covers each worker that delivers
+  const csched_target *key = csched_target_find_custom_(((csched_timer *)job)->target); // not NULL: see delivery.c
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: each worker that delivers has raised it
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->delivers_for != key) continue;
-    job->next = NULL;
+    job->next = NULL;            // the list ends with this timer
     *each->last_following = job; // MN7: appends the timer to that worker's `following`
     each->last_following = &job->next;
     return false;
@@ -148,12 +148,12 @@ void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
 void csched_pool_end_delivery_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
-  csched_delivery_done_(&pool->delivery);
+  csched_delivery_done_(&pool->delivery); // counts the timer as delivered
   csched_lock_lock(&pool->pick);
   if (worker->following != NULL) { // MN6: to the front of the inbox
     *worker->last_following = class->inbox.first;
     class->inbox.first = worker->following;
-    csched_store_relaxed(&class->more, 1u); // racy write: this worker checks the inbox next
+    csched_store_relaxed(&class->more, 1u); // racy write: this worker checks the inbox next, so no wake is needed
   }
   worker->delivers_for = NULL;
   csched_lock_unlock(&pool->pick);
@@ -175,7 +175,7 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   worker->time_seen = used;
   worker->id_seen = id;
   if (has_used_time == (state == RUNNING)) return;              // `state` is right already
-  if (!has_used_time && csched_os_thread_is_ready_(id)) return; // it runs, or waits for a processor
+  if (!has_used_time && csched_os_thread_is_ready_(id)) return; // not blocked: waits for a processor
   if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_used_time ? RUNNING : STALLED)))
     return; // MN3: the worker itself has changed `state`, and the count
   if (has_used_time) csched_pool_count_unblocked_(pool);
@@ -202,7 +202,7 @@ static void run_tick(csched_job *job) {
   uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
   for (uint32_t i = 0; i < used; i++) {
-    if (!is_needed) pool->slots[i].id_seen = 0;
+    if (!is_needed) pool->slots[i].id_seen = 0; // the next watch compares with no old time
     else check_worker(pool, &pool->slots[i]);
   }
   if (!is_needed) return;         // MN1: the watch ends; release_tick checks once more
@@ -212,7 +212,7 @@ static void run_tick(csched_job *job) {
                           0);
 }
 
-static void drop_tick(csched_job *job) { (void)job; }
+static void drop_tick(csched_job *job) { (void)job; } // `tick` is a field of the pool: nothing to free
 
 // Called when the monitor's loop no longer uses `tick`. Does: permits csched_pool_start_watch_ to submit it again, and checks once more: see MN1.
 static void release_tick(csched_job *job) {
@@ -226,7 +226,7 @@ static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_
 
 // Does: submits `tick` to the monitor thread, unless it is submitted already or the pool is closing.
 void csched_pool_start_watch_(csched_pool *pool) {
-  uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence
+  uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence, so that a 0 is seen
   if (watching != 0 || csched_pool_is_closing_(pool)) return;
   if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // MN1: pairs with release_tick's release
   csched_timer_init(&pool->tick, &tick_type.type, pool);
@@ -261,8 +261,8 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker) {
 
 void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
-  if (worker == NULL || worker->blocking_depth++ > 0) return;
-  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: else counted already
+  if (worker == NULL || worker->blocking_depth++ > 0) return; // nested: the outermost call has counted it
+  if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: STALLED: counted already
     csched_pool_count_blocked_(worker->pool);
 }
 

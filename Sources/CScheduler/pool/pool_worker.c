@@ -2,20 +2,19 @@
 //
 // States
 //   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and must be joined
-//   passed     of a class: how often another class was picked while this one had work; under `pick`
 //   kept       of a worker: 0, or the job that it runs next, which its current job has submitted; the class's number is in the lowest bits
-//   more       of a class, read racily: whether the consumer's half of the inbox has jobs
-//   id         of a worker, read racily: the system's number of its thread, 0 while the thread starts
+//   passed, more, id: see pool_internal.h
 // Invariants
 //   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
 //       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
 //       priorities (pool_monitor.c).
-//   WK2  A thief that checks all slots up to `slots_used` misses no worker that may have forked. `slots_used` is raised before a thread starts.
+//   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has forked or kept a job, because
+//       `slots_used` is raised before a thread starts.
 //   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
 //       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
 //   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
-//       continues as the worker. Before that, the worker's job and its delivery end (job.c, J7), the worker stops counting as blocked, and the forked
-//       jobs that it stole count as done.
+//       continues as the worker. Before either, the job and the worker's delivery end (job.c, J7), the worker stops counting as blocked, and the
+//       forked jobs that it stole count as done.
 //   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its end in the child, but the job
 //       must not return.
 //   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises its value. If
@@ -25,14 +24,15 @@
 //       are not above the donated one pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the
 //       highest priority. While a thread sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
 //   WK8  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same priority, and runs the kept job next.
-//       So a chain of such jobs stays on one thread. One exchange claims a kept job, so only one worker gets it. A check after a fence misses no kept
-//       job (pool_idle.c, F1): the job is kept before its submitter's fence. If other work waits, the kept job is queued behind that work.
-//   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the kept job after AGE, or at
-//       once if workers do not spin. Each busy worker checks the other workers' kept jobs once in LOOK jobs.
+//       So a chain of such jobs stays on one thread. If other work waits by then, the worker queues the kept job behind that work. One exchange
+//       claims a kept job, so only one worker gets it. A check after a fence finds each kept job: it is kept before its submitter's fence (F1).
+//   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the kept job after KEPT_AGE, or
+//       at once if workers do not spin. Each busy worker checks the other workers' kept jobs once in CHECK_INTERVAL of its own jobs.
 //   WK10  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its batch for that (serial.c, SQ4).
 //       The follow-up is kept without a wake. If the worker blocks, or the job ends its thread, another worker may steal the follow-up.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by F1's fences · kept: →job release, pairs with claim_kept's acquire, carries the job
+//   slots_used: relaxed, ordered by the thread's start and by the fences of F1 (pool_idle.c)
+//   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
 // Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread
@@ -53,9 +53,9 @@
 #include <string.h>
 
 enum { VACANT = 0, LIVE = 1, ENDED = 2 }; // the values of `life`
-enum { LOOK = 64 };                       // a busy worker checks other workers' kept jobs once in so many of its jobs
-static const csched_time AGE = 3000; // ns until a kept job may be stolen: longer than a job that only submits the next
-enum { PATIENCE = 16 };              // most times that the next lower priority is passed over; doubled per further step
+enum { CHECK_INTERVAL = 64 };             // after so many jobs, a busy worker checks other workers' kept jobs
+static const csched_time KEPT_AGE = 3000; // ns until a kept job may be stolen: a job that only submits takes less
+enum { PATIENCE = 16 }; // how often the next lower priority may be passed over; twice as often at each further step
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 
@@ -64,7 +64,7 @@ bool csched_pool_leave_in_child_(csched_pool *pool) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->pool != pool) return false;
   csched_pool_orphan_worker_(worker); // csched_pool_after_job_ stops the process if the worker's job returns
-  csched_pool_worker_here_ = NULL;
+  csched_pool_worker_here_ = NULL;    // not a worker any more: thread_ended does nothing
   return true;
 }
 
@@ -90,7 +90,7 @@ static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *cla
 csched_priority csched_pool_priority_here_(void) {
   const csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class == NULL) return CSCHED_PRIORITY_HIGH;
-  return (csched_priority)(worker->class - worker->pool->classes);
+  return (csched_priority)(worker->class - worker->pool->classes); // a class's index is its priority
 }
 
 // Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`. (`lent[i]` counts the donations of priority `i`.)
@@ -106,10 +106,10 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
   unsigned patience = PATIENCE;                              // how often the next class may be passed over
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES]; // 4, 5, then 0 to 3
-    if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0;
+    if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0; // without work it is not passed over
     else if (best == NULL) best = class;
     else if (++class->passed > (CSCHED_UNLIKELY(is_waited_for(class, best)) ? 1 : patience)) return class;
-    if (best != NULL && best != class) patience *= 2;
+    if (best != NULL && best != class) patience *= 2; // each lower class waits twice as long
   }
   return best;
 }
@@ -124,13 +124,13 @@ static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chose
   while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);
   bool is_last = false, more = false; // no other worker searches now; the inboxes have more jobs
   if (job != NULL) {
-    class->passed = 0;
+    class->passed = 0; // its wait is over
     is_last = csched_pool_stop_search_(worker);
     more = is_last && csched_pool_is_queued_locked_(pool);
   }
   csched_lock_unlock(&pool->pick);
   if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
-    csched_pool_wake_(pool, false); // F2: the only searcher has found a job, and wakes the next searcher
+    csched_pool_wake_(pool, false); // F2: submitters have skipped their wakes, because this worker searched
   *chosen = class;
   return job;
 }
@@ -148,8 +148,8 @@ bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: only
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
   if (csched_load_relaxed(&worker->kept) != 0 || csched_pool_may_have_work_(class->pool))
-    return false;                                          // racy read: other threads store only 0 in `kept`
-  csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only
+    return false;                                          // racy read: other threads only clear `kept`: 0 stays 0
+  csched_store_relaxed(&worker->keeps, worker->keeps + 1); // Speed only: shows a thief that this is another job
   csched_store_release(&worker->kept,
                        (uintptr_t)job | (uintptr_t)(class - class->pool->classes)); // WK8: pairs with claim_kept
   return true;
@@ -163,7 +163,7 @@ uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: a follo
 }
 
 bool csched_pool_is_kept_(csched_pool *pool) {            // returns: whether any worker keeps a job
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: misses no worker
+  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: raised before a thread starts
   for (uint32_t i = 0; i < used; i++)
     if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: the caller's fence makes this exact
   return false;
@@ -186,35 +186,35 @@ static uintptr_t claim_kept(csched_pool_worker *from) {
   return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with csched_pool_keep_
 }
 
-// Returns: this worker's kept job; NULL: none. If other work waits, or the worker is surplus, moves the job to its open inbox, and returns NULL.
+// Returns: this worker's kept job, or NULL. If other work waits or the worker is surplus, queues it and returns NULL, unless the inbox is closed.
 static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   uintptr_t kept = claim_kept(worker);
   if (CSCHED_LIKELY(kept == 0)) return NULL;
   *chosen = class_of(pool, kept);
-  bool runs_now = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only
+  bool runs_now = !worker->is_surplus && !csched_pool_may_have_work_(pool); // Speed only: else older work is first
   if (runs_now || csched_mpsc_push(&(*chosen)->inbox, job_of(kept)) == CSCHED_PUSH_CLOSED) return job_of(kept);
-  csched_pool_announce_(pool, 1); // F1: wakes a worker, after the push
+  csched_pool_announce_(pool, 1); // F1: after the push: this worker may take another job first
   return NULL;
 }
 
-// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal that job now: it is older than AGE, or `now` is 0.
+// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is KEPT_AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
       csched_load_relaxed(&each->keeps) == worker->keeps_seen) // still the same job, whose age is known
-    return now >= worker->kept_since + AGE;                    // Speed only
-  uint32_t used = csched_load_relaxed(&pool->slots_used);      // WK2: misses no worker
-  uint32_t from = each != NULL ? each->number : worker->number + worker->since_look / LOOK; // not always the same
-  worker->victim = NULL;
+    return now >= worker->kept_since + KEPT_AGE;               // Speed only: else waits for that job to age
+  uint32_t used = csched_load_relaxed(&pool->slots_used);      // WK2: raised before a thread starts
+  uint32_t from = each != NULL ? each->number : worker->number + worker->job_count / CHECK_INTERVAL;
+  worker->victim = NULL; // the search starts behind the previous victim, or at a slot that changes
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
     each = &pool->slots[(from + i) % used];
     if (csched_load_relaxed(&each->kept) != 0) worker->victim = each; // racy read, rechecked by the exchange
   }
   if (worker->victim != NULL) worker->keeps_seen = csched_load_relaxed(&worker->victim->keeps); // Speed only
-  worker->kept_since = now; // the job's age is counted from here
-  return now == 0 && worker->victim != NULL;
+  worker->kept_since = now;                  // the job's age is counted from here
+  return now == 0 && worker->victim != NULL; // 0: a job of any age
 }
 
 // Returns: the kept job of `worker->victim`, which csched_pool_find_victim_ has set; NULL: none, or another worker has claimed the job.
@@ -232,35 +232,36 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
 // Returns: the worker's next job: its kept job, a queued job, or a stolen kept job. A surplus worker only moves its own kept job to the inbox.
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
-  if (CSCHED_UNLIKELY(++worker->since_look % LOOK == 0) && !worker->is_surplus && csched_pool_find_victim_(worker, 0))
-    job = steal_kept(worker, chosen); // WK9: it may be kept behind an endless job, and all workers stay busy
+  if (CSCHED_UNLIKELY(++worker->job_count % CHECK_INTERVAL == 0) && !worker->is_surplus &&
+      csched_pool_find_victim_(worker, 0))
+    job = steal_kept(worker, chosen); // WK9: a job may be kept behind an endless one, while no worker is free to search
   if (job == NULL) job = claim_own_kept(worker, chosen);
   if (job == NULL && !worker->is_surplus) job = dequeue(worker, chosen);
-  if (job == NULL && !worker->is_surplus) job = steal_kept(worker, chosen);
+  if (job == NULL && !worker->is_surplus) job = steal_kept(worker, chosen); // the victim that the search has found
   return job;
 }
 
 // MARK: running
 
-// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted the thread (WK7).
+// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted it (WK7). At 0, a lift changes nothing.
 static bool has_nice(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
          (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: own thread's id
 }
 
-// Does: sets the thread's nice value to `nice` above `base_nice`, unless it could not lower that again. If it cannot lower the value: `is_stuck`.
+// Does: sets the thread's nice value to `base_nice` + `nice`. Raises it only if the thread may lower it again. A failure to lower it sets `is_stuck`.
 static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise after a failure
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(has_nice(worker, nice))) return;
   if (nice > worker->nice && csched_load_relaxed(&pool->has_nice) == 0) return; // racy read, rechecked by the system
   bool is_set = csched_os_thread_set_nice_(pool->base_nice + nice, pool->base_nice);
   csched_store_relaxed(&worker->is_stuck,
-                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: read while the worker sleeps
+                       (uint32_t)(!is_set && nice < worker->nice)); // racy write: wakers read it during the sleep
   if (is_set) worker->nice = nice;
-  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: all workers store 0
+  else csched_store_relaxed(&pool->has_nice, 0u); // racy write: from here on no worker raises its value
 }
 
-// Called after csched_pool_keep_. Returns: whether the kept job is being submitted as the follow-up, which it marks as KEPT.
+// Called after csched_pool_keep_ has kept a job. Returns: whether that job is submitted as the follow-up (COMES). Then marks the follow-up as KEPT.
 bool csched_pool_keeps_follow_up_(void) { // WK10: the follow-up is kept
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
@@ -281,7 +282,7 @@ static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // W
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
-  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // WK7: donated
+  set_nice(worker, class->nice == 0 || is_waited_for(class, class - 1) ? 0 : class->nice); // WK7: a higher one waits
   csched_job_perform_on_(job, &class->target);
   if (CSCHED_UNLIKELY(worker->follow_up != CSCHED_FOLLOW_UP_NONE)) perform_follow_up(worker);
   worker->class = outer;
@@ -293,7 +294,7 @@ static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
   csched_pool_deliver_(worker, job);
-  worker->class = NULL;
+  worker->class = NULL; // a delivery is never inside another job
 }
 
 // Does: runs, delivers or discards one job, or helps with a forked job. Returns: whether there was one.
@@ -316,17 +317,17 @@ static void worker_loop(void *context) {
   while (!worker->has_left) {
     if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers also run jobs
     if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
-        run_one(worker)) { // racy read: only this worker stores a job in `kept`
+        run_one(worker)) { // racy read: a surplus worker only queues its kept job
       csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
       if (!csched_pool_end_(worker)) continue; // not ended yet: check for jobs again
       csched_pool_leave_(worker);
       worker->has_left = true;
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
-      set_nice(worker, 0); // WK6: sets `is_stuck` if the thread cannot lower its nice value
+      set_nice(worker, 0); // WK6: a failure sets `is_stuck`, so that the waker replaces this thread
       csched_pool_slept slept = csched_pool_sleep_(worker);
       if (CSCHED_UNLIKELY(slept == CSCHED_SLEPT_REPLACED)) { // WK6: another thread has taken over the slot
-        csched_pool_worker_here_ = NULL;
+        csched_pool_worker_here_ = NULL;                     // so that thread_ended leaves the slot to that thread
         return;
       }
       worker->has_left = slept == CSCHED_SLEPT_LEFT;
@@ -336,7 +337,7 @@ static void worker_loop(void *context) {
 
 // MARK: threads
 
-void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]) {
+void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHED_POOL_NAME]) { // such as "pool-3"
   char suffix[12] = "";
   if (pool->name[0] != 0) snprintf(suffix, sizeof suffix, "-%u", number);
   size_t most = CSCHED_POOL_NAME - 1 - strlen(suffix), end = strlen(pool->name);
@@ -367,14 +368,14 @@ static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps 
     worker->blocking_depth = 1;
     csched_pool_blocking_end();
   }
-  csched_pool_after_job_(worker); // the worker counts as running again
-  worker->class = NULL;
+  csched_pool_after_job_(worker);            // the worker counts as running again
+  worker->class = NULL;                      // no job runs now
   worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: the follow-up is now an ordinary kept job
   if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
-  csched_pool_end_help_(worker);
-  csched_pool_forget_forks_(worker);
+  csched_pool_end_help_(worker);     // WK4: forks that it stole count as done
+  csched_pool_forget_forks_(worker); // the worker's own forks lay in the ended stack frames
   if (csched_pool_start_worker_(worker->pool, worker) != 0)
-    csched_os_call_with_cleanup_(worker_loop, thread_ended, worker);
+    csched_os_call_with_cleanup_(worker_loop, thread_ended, worker); // WK4: no new thread: continues here
 }
 
 // Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not left the pool; frees the slot.
@@ -393,7 +394,7 @@ static void thread_ended(void *context) {
     worker->life = VACANT;
     csched_os_thread_detach_(worker->os); // WK3: an open pool may not join the thread for a long time
   }
-  csched_lock_unlock(&pool->slots_lock); // this thread's final access to the pool
+  csched_lock_unlock(&pool->slots_lock); // this thread's final access: the pool may be freed now
 }
 
 static void worker_main(void *context) { csched_os_call_with_cleanup_(run_worker, thread_ended, context); }
@@ -410,14 +411,14 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   csched_pool *pool = worker->pool;
   if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's previous thread
   worker->life = VACANT;
-  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as the worker is counted in `counts`
+  worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as `counts` has it: a new worker searches
   worker->is_surplus = worker->has_left = false;
   worker->blocking_depth = worker->helping_depth = 0;
-  worker->nice = 0;
-  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
+  worker->nice = 0;                            // run_worker reads the real value
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: not in `idle`: no waker reads it
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->id, 0u);                                              // racy write: no thread yet
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: under the lock
+  csched_store_relaxed(&worker->id, 0u);                                              // racy write: the monitor skips 0
+  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: locked, so it only grows
   if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before the thread starts
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
@@ -427,13 +428,13 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
 // The body of a thread started by csched_pool_replace_. Does: ends and joins the sleeping thread of the slot, then runs as its worker.
 static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_worker *worker = context;
-  csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds it until `os` and `replaced` are written
+  csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds the lock until it has written `replaced`
   csched_os_thread replaced = worker->replaced;
   csched_lock_unlock(&worker->pool->slots_lock);
-  csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED);
+  csched_pool_signal_(worker, CSCHED_SLEPT_REPLACED); // the sleeping thread wakes, and ends
   csched_os_thread_join_(replaced);
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: the worker is not in `idle`
+  csched_store_relaxed(&worker->is_stuck, 0u); // racy write: not in `idle`: no waker reads it
   worker->is_searching = true;                 // the caller of csched_pool_replace_ has counted it
   run_worker(worker);
 }
@@ -453,7 +454,7 @@ bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck
   return error == 0;
 }
 
-void csched_pool_join_workers_(csched_pool *pool) {
+void csched_pool_join_workers_(csched_pool *pool) { // requires: the pool has ended, so no thread starts
   for (size_t i = 0; i < pool->most_threads; i++) {
     csched_lock_lock(&pool->slots_lock);
     bool is_used = pool->slots[i].life != VACANT; // ENDED, or LIVE: the thread is about to end

@@ -48,14 +48,14 @@ static void dump_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) dump_lock = (csched_lock)CSCHED_LOCK_INIT;
 }
-static csched_atfork atfork; // calls dump_at_fork at each fork
+static csched_atfork atfork; // calls dump_at_fork at each fork: the child's `dump_lock` is free
 
 // Does: locks `dump_lock`, so that the caller may use `marker`, and unlinks `marker`. The caller unlocks later.
 static void lock_marker(void) {
   csched_os_atfork_(&atfork, dump_at_fork);
   csched_lock_lock(&dump_lock);
-  marker.handler = dump_at_fork;
-  csched_os_atfork_end_(&marker); // only linked here in a child of fork, by a dump of the parent
+  marker.handler = dump_at_fork;  // a fork calls the handler of each entry
+  csched_os_atfork_end_(&marker); // linked only in a child of fork, if a thread of the parent was dumping
 }
 
 // MARK: waits
@@ -131,6 +131,7 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
 
 // MARK: kinds of lines
 
+// Does: adds the line of a thread: what it runs, the innermost context frame first, and what it waits for (`function` NULL: nothing).
 static void describe_thread(const csched_frames_seen *seen, const csched_dump_wait *wait, csched_text *text) {
   csched_text_thread_(text, "", seen->thread);
   csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
@@ -179,7 +180,7 @@ static bool describe_limit(const csched_atfork *each, csched_text *text) {
 
 // MARK: writing
 
-static void flush(dump *dump) {
+static void flush(dump *dump) { // writes the buffer, unless an earlier write has failed, and empties it
   if (dump->error == 0) dump->error = csched_os_write_(dump->fd, dump->buffer, (size_t)(dump->text.at - dump->buffer));
   dump->text = csched_text_in_(dump->buffer, BUFFER);
 }
@@ -199,7 +200,7 @@ static bool add_line(csched_atfork *each, void *context) {
   csched_text unlimited = dump->text;
   dump->text.end = dump->text.at + LINE - 1; // limits the line to LINE bytes with its newline
   bool is_described = dump->describe(each, &dump->text);
-  dump->text.end = unlimited.end;
+  dump->text.end = unlimited.end; // the rest of the buffer is free again
   if (is_described && dump->text.first_job == NULL) csched_text_add_(&dump->text, "\n");
   return true;
 }
@@ -217,7 +218,7 @@ static void complete_line(dump *dump) {
 static void add_lines(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
   dump->describe = describe;
   while (csched_os_atfork_visit_(&marker, add_line, dump) && dump->error == 0) complete_line(dump);
-  csched_os_atfork_end_(&marker);
+  csched_os_atfork_end_(&marker); // still linked if a failed write has ended the loop
   complete_line(dump);
 }
 
@@ -250,7 +251,7 @@ static void add_threads(dump *dump) {
       end_line(dump);
     }
   } while (has_more && dump->error == 0);
-  csched_os_atfork_end_(&marker);
+  csched_os_atfork_end_(&marker); // still linked if a failed write has ended the loop
 }
 
 // MARK: sleepers: threads that sleep for a lock or another blocking object (parking.h)
@@ -258,7 +259,7 @@ static void add_threads(dump *dump) {
 // What a sleeper waits for if its bucket is not of locks. All these objects share the buckets.
 static const char OTHER_KINDS[] = "condition, semaphore, latch, group or rwlock";
 
-// The bucket's lock keeps the sleepers valid. The system copies them because ThreadSanitizer would report a plain read as a race.
+// Contract: dump_internal.h. The bucket's lock keeps the sleepers valid. The system copies them: ThreadSanitizer would report a plain read as a race.
 int csched_sleepers_copy_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
@@ -275,8 +276,8 @@ int csched_sleepers_copy_(int index, csched_sleeping *found, int most) {
   return count;
 }
 
-static void add_sleeping(dump *dump, int index) {
-  enum { MOST = 64 }; // lines for one bucket
+static void add_sleeping(dump *dump, int index) { // adds a line for each sleeper of bucket `index`
+  enum { MOST = 64 };                             // lines for one bucket
   csched_sleeping found[MOST];
   int count = csched_sleepers_copy_(index, found, MOST);
   for (int i = 0; i < count; i++) {
@@ -287,7 +288,7 @@ static void add_sleeping(dump *dump, int index) {
     csched_text_span_(&dump->text, csched_now() - found[i].since);
     end_line(dump);
   }
-  if (count < MOST) return;
+  if (count < MOST) return; // there was room for all sleepers
   csched_text_add_(&dump->text, "and perhaps more that sleep there");
   end_line(dump);
 }
@@ -299,7 +300,7 @@ static void add_head(dump *dump) {
   end_line(dump);
 }
 
-int csched_dump(int fd) {
+int csched_dump(int fd) { // writes a whole dump; returns: 0, or the errno value of the first write that failed
   dump dump = {.fd = fd};
   dump.text = csched_text_in_(dump.buffer, BUFFER);
   lock_marker();
@@ -334,10 +335,10 @@ static bool copy_if_wanted(csched_atfork *each, void *context) {
   return false;
 }
 
-void csched_dump_thread_(csched_text *text, uint32_t thread) {
+void csched_dump_thread_(csched_text *text, uint32_t thread) { // adds the thread's line, if the fork list contains it
   wanted_thread wanted = {.thread = thread};
   lock_marker();
-  bool is_found = csched_os_atfork_visit_(&marker, copy_if_wanted, &wanted);
+  bool is_found = csched_os_atfork_visit_(&marker, copy_if_wanted, &wanted); // true: the visit ended early
   csched_os_atfork_end_(&marker);
   csched_lock_unlock(&dump_lock);
   if (!is_found) return;
@@ -347,8 +348,8 @@ void csched_dump_thread_(csched_text *text, uint32_t thread) {
 
 // MARK: one target
 
-// At most INSIDE threads that run a job of `target`, such as a pool. `recorders`: NULL unless the context frame is the thread's innermost one.
 enum { INSIDE = 8 };
+// At most INSIDE threads that run a job of `target`, such as a pool. `recorders`: NULL unless the context frame is the thread's innermost one.
 typedef struct inside {
   const csched_target *target;
   int count;
@@ -372,7 +373,7 @@ static bool copy_if_inside(csched_atfork *each, void *context) {
   return noted->count < INSIDE;
 }
 
-static void add_inside(csched_text *text, const inside *noted) {
+static void add_inside(csched_text *text, const inside *noted) { // adds what each thread runs of the target
   for (int i = 0; i < noted->count; i++) {
     csched_text_thread_(text, "; ", noted->threads[i]);
     csched_text_add_(text, " ");
@@ -382,8 +383,7 @@ static void add_inside(csched_text *text, const inside *noted) {
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// The delayed jobs of one target. They are in the timers of its root (the end of its chain of bases), among jobs of other targets. A search visits
-// all of these jobs, so only csched_target_describe counts delayed jobs; a dump does not.
+// The delayed jobs of one target, found among all timers of its root (the end of its chain of bases). A dump avoids this search of many timers.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
@@ -411,7 +411,7 @@ static bool count_delayed_in_pool(csched_atfork *each, void *context) {
 
 // Does: adds the number of the target's delayed jobs, and the time to the first deadline; in virtual time (`ticks`) that deadline.
 static void add_delayed(csched_text *text, const csched_target *target) {
-  csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target);
+  csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target); // removes `const`: only read
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
   csched_timers *timers = csched_loop_timers_seen_(root), *ticks = csched_virtual_timers_seen_(root);
   if (timers == NULL) timers = csched_pool_timers_seen_(root);     // each is NULL unless the root is of that kind
@@ -424,22 +424,22 @@ static void add_delayed(csched_text *text, const csched_target *target) {
     csched_text_delayed_(text, found.count, found.first, csched_now());
     return;
   }
-  csched_text_delayed_(text, found.count, CSCHED_FOREVER, 0);
+  csched_text_delayed_(text, found.count, CSCHED_FOREVER, 0); // FOREVER: only the number, without a time
   if (found.first == CSCHED_FOREVER) return;
   csched_text_add_(text, ", the next not before tick ");
   csched_text_number_(text, found.first);
 }
 
-size_t csched_target_describe(const csched_target *target, char *text, size_t size) {
-  csched_text line = csched_text_in_(text, size - 1);
+size_t csched_target_describe(const csched_target *target, char *text, size_t size) { // returns: the text's length
+  csched_text line = csched_text_in_(text, size - 1);                                 // 1: for the final 0
   inside noted = {.target = target};
   lock_marker();
-  csched_os_atfork_visit_(&marker, copy_if_inside, &noted);
+  csched_os_atfork_visit_(&marker, copy_if_inside, &noted); // its result only says whether `noted` is full
   csched_os_atfork_end_(&marker);
   describe_target(target, &line);
   if (!csched_target_is_orphaned_(target)) add_delayed(&line, target);
   csched_lock_unlock(&dump_lock);
-  add_inside(&line, &noted);
+  add_inside(&line, &noted); // DP2: looks up names of functions, so the fork list must be unlocked
   add_first_job(&line);
   *line.at = 0;
   return (size_t)(line.at - text);
@@ -468,7 +468,7 @@ static bool describe_if_wanted(csched_atfork *each, void *context) {
   return !is_wanted || !describe_target(target, wanted->text);
 }
 
-void csched_dump_target_(csched_text *text, const csched_target *target) {
+void csched_dump_target_(csched_text *text, const csched_target *target) { // adds the target's line, if it exists
   wanted_target wanted = {target, text};
   if (target == NULL) return;
   lock_marker();
@@ -476,7 +476,7 @@ void csched_dump_target_(csched_text *text, const csched_target *target) {
   csched_os_atfork_end_(&marker);
   csched_lock_unlock(&dump_lock);
   if (!is_found) return;
-  add_first_job(text);
+  add_first_job(text); // DP2: after the unlock
   csched_text_add_(text, "\n");
 }
 

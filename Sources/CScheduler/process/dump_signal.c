@@ -1,6 +1,6 @@
 // Writes a dump at a signal. First the signal handler writes a table of threads and loops, then the writer, the thread "csched-dump", a whole dump.
 // States of asked, a futex: ASKED (2) times the number of signals, plus ENDING (1) when the writer must end
-//   served, of the writer: the value of `asked` for which it has written a dump
+//   served, of the writer: the value that `asked` had before the newest dump. Another value of `asked` now: a signal came, so one more dump is needed
 // Invariants
 //   DS1  After a signal the writer starts and finishes a whole dump, unless csched_dump_on_signal ends the writer first. The handler adds to `asked`,
 //       then wakes the writer. The writer checks `asked` before it sleeps, so it misses no signal. All signals during one dump cause one more dump.
@@ -56,15 +56,15 @@ static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   csched_text_number_(&text, thread);
   bool is_there = csched_os_copy_if_mapped_(&each, top, sizeof each);
   for (int i = 0; is_there && i < MOST_FRAMES; i++, each = copy.outer) {
-    if (!csched_os_copy_if_mapped_(&copy, each, sizeof copy) || copy.outer == NULL) break;
+    if (!csched_os_copy_if_mapped_(&copy, each, sizeof copy) || copy.outer == NULL) break; // NULL: the list's end
     add_frame(&text, &copy);
   }
-  text.end++; // the last byte of `line`, which `text` has left for the newline
+  text.end++; // the last byte of `line`, reserved for the newline, which even a line that was cut needs
   csched_text_add_(&text, "\n");
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-static void write_loop(int fd, const csched_target *loop) {
+static void write_loop(int fd, const csched_target *loop) { // writes the loop's line; reads only copies of its fields
   char line[128];
   csched_text text = csched_text_in_(line, sizeof line);
   uint32_t thread, closing;
@@ -97,32 +97,32 @@ static void write_head(int fd, const char *what, uint32_t missing) {
 // Does: writes the tables of threads and loops, and wakes the writer.
 static void handle(int signal) { // DS2: the signal handler: no locks, no allocation
   (void)signal;
-  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: only its value matters
+  int saved = errno, fd = csched_load_relaxed(&writer.fd); // DS2: stored before the handler was installed
   write_head(fd, "Scheduler: threads of process ", csched_dump_threads_without_());
   for (int i = 0; i < SLOTS; i++) {
     uint32_t thread;
-    csched_frame *const *top = csched_dump_see_slot_(i, &thread);
+    csched_frame *const *top = csched_dump_read_slot_(i, &thread);
     if (top != NULL) write_thread(fd, thread, top);
   }
   write_head(fd, "Scheduler: loops of process ", csched_dump_loops_without_());
   for (int i = 0; i < SLOTS; i++) {
-    const csched_target *loop = csched_dump_see_loop_(i);
+    const csched_target *loop = csched_dump_read_loop_(i);
     if (loop != NULL) write_loop(fd, loop);
   }
-  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: changes `asked`, then wakes
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ASKED); // DS1: before the wake, so that the writer sees the signal
   csched_futex_wake_(&writer.asked, 1);
-  errno = saved;
+  errno = saved; // DS2: the interrupted code may read it next
 }
 
 // MARK: the writer
 
-static void write_dumps(void *unused) {
+static void write_dumps(void *unused) { // the body of the writer's thread: a dump for each change of `asked`
   (void)unused;
   csched_os_thread_set_name_("csched-dump");
   csched_os_thread_leave_count_(); // the library's own threads do not count as the program's
-  uint32_t asked, served = 0;      // served: the value of `asked` before the newest dump
-  while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: checked before each sleep
-    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: only its value matters
+  uint32_t asked, served = 0;
+  while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: no signal is missed
+    if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: the present `fd`
     else csched_futex_wait_(&writer.asked, asked, CSCHED_FOREVER);
     served = asked;
   }
@@ -132,14 +132,14 @@ static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   writer.lock = (csched_lock)CSCHED_LOCK_INIT;
-  writer.has_thread = false;
+  writer.has_thread = false; // the child lacks that thread: the next start makes a new one
 }
 
 // Does: starts the writer, if there is none. Returns: 0 or an errno value.
 static int start_locked(void) {
   csched_os_signals before;
   if (writer.has_thread) return 0;
-  writer.asked = 0;
+  writer.asked = 0;                  // the writer begins with `served` 0
   csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
   int error = csched_os_thread_start_(&writer.thread, 0, write_dumps, NULL);
   csched_os_signals_restore_(&before);
@@ -149,24 +149,24 @@ static int start_locked(void) {
 
 // Does: restores the signal's previous handler, and ends the writer, if they were begun.
 static void end_locked(void) {
-  if (writer.signal != 0) csched_os_handle_signal_as_before_(writer.signal, &writer.before);
+  if (writer.signal != 0) csched_os_restore_handler_(writer.signal, &writer.before);
   writer.signal = 0;
   if (!writer.has_thread) return;
-  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ENDING); // DS1: ends the writer
+  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ENDING); // DS1: before the wake: the writer sees it, and ends
   csched_futex_wake_(&writer.asked, 1);
   csched_os_thread_join_(writer.thread);
   writer.has_thread = false;
 }
 
-int csched_dump_on_signal(int signal, int fd) {
+int csched_dump_on_signal(int signal, int fd) { // 0: no signal, ends the dumps; returns: 0 or an errno value
   csched_os_atfork_(&writer.atfork, dump_signal_at_fork);
   csched_lock_lock(&writer.lock);
   end_locked();                                  // ends an earlier installation
-  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler is installed
+  csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler, which reads it, is installed
   int error = signal != 0 ? start_locked() : 0;  // 0: the caller only wants the end of dumps at signals
   if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &writer.before);
   if (signal != 0 && error == 0) writer.signal = signal;
-  else end_locked();
+  else end_locked(); // after an error: ends the writer, which has no handler
   csched_lock_unlock(&writer.lock);
   return error;
 }

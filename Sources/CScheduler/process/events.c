@@ -36,22 +36,22 @@ typedef struct csched_events {
 // Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
 static csched_events *ring_of(csched_observer *observer) {
   if (observer->events == NULL)
-    csched_store_release(&observer->events, // RE1: pairs with copy_rings
-                         (csched_events *)csched_os_memory_take_(sizeof(csched_events)));
+    csched_store_release(&observer->events, // RE1: pairs with copy_rings, publishes zeroed memory
+                         (csched_events *)csched_os_memory_allocate_(sizeof(csched_events)));
   return observer->events;
 }
 
-void csched_events_add_(csched_observer *observer, const csched_trace_event *event) {
-  bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: may be old
+void csched_events_add_(csched_observer *observer, const csched_trace_event *event) {     // on the thread of `observer`
+  bool is_on = (csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) != 0; // RE1: late: misses events
   csched_events *ring = is_on && observer != NULL ? ring_of(observer) : NULL;
   if (ring == NULL) return;
-  uint64_t number = ring->next++; // RE2: only this thread; a signal handler takes the next
+  uint64_t number = ring->next++; // RE2: only this thread adds; a signal handler that runs now takes the next number
   slot *slot = &ring->slots[number % EVENTS];
-  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: from now on the event is not whole
-  csched_fence_full();                             // RE1: clears the stamp before the event changes
+  csched_store_relaxed(&slot->stamp, (uint64_t)0); // RE1: a reader skips the event while it changes
+  csched_fence_full();                             // RE1: the stamp is cleared before the event changes
   slot->event = *event;
   slot->event.thread = csched_os_thread_id_();
-  csched_store_release(&slot->stamp, number + 1); // RE1: the event is whole
+  csched_store_release(&slot->stamp, number + 1); // RE1: the event is whole: a reader may use it
 }
 
 // MARK: writing a report, on any thread
@@ -67,7 +67,7 @@ typedef struct report {
   char buffer[BUFFER];
 } report;
 
-static void flush(report *report) {
+static void flush(report *report) { // writes the buffer, unless an earlier write has failed, and empties it
   if (report->error == 0 && !report->may_wait) report->error = csched_os_can_write_(report->fd);
   if (report->error == 0)
     report->error = csched_os_write_(report->fd, report->buffer, (size_t)(report->text.at - report->buffer));
@@ -90,11 +90,11 @@ static csched_time time_of(const csched_trace_event *event) {
 }
 
 // Does: advances `position` over events that are not whole. Returns: the next whole event of the copied ring `index`, not advanced over; NULL: none.
-static const csched_trace_event *peek(report *report, int index) {
+static const csched_trace_event *peek_event(report *report, int index) {
   const csched_events *ring = &report->rings[index];
   for (; report->position[index] < ring->next; report->position[index]++) {
     const slot *slot = &ring->slots[report->position[index] % EVENTS];
-    if (slot->stamp == report->position[index] + 1) return &slot->event; // RE1: whole event
+    if (slot->stamp == report->position[index] + 1) return &slot->event; // RE1: whole, and of this number
   }
   return NULL;
 }
@@ -104,14 +104,14 @@ static const csched_trace_event *next_earliest(report *report) {
   const csched_trace_event *earliest = NULL;
   int from = 0;
   for (int i = 0; i < report->count; i++) {
-    const csched_trace_event *event = peek(report, i);
+    const csched_trace_event *event = peek_event(report, i);
     if (event != NULL && (earliest == NULL || time_of(event) < time_of(earliest))) earliest = event, from = i;
   }
   if (earliest != NULL) report->position[from]++;
   return earliest;
 }
 
-static void add_code(csched_text *text, uintptr_t code) {
+static void add_code(csched_text *text, uintptr_t code) { // adds the name of the function at `code`
   char name[200];
   csched_os_code_name_(code, name, sizeof name);
   csched_os_demangle_(name, sizeof name);
@@ -125,7 +125,7 @@ static void add_target(csched_text *text, const char *before, const csched_trace
   csched_text_add_(text, event->figures->name);
 }
 
-static void add_event(csched_text *text, const csched_trace_event *event) {
+static void add_event(csched_text *text, const csched_trace_event *event) { // adds what happened, and to what
   static const char *const NAMES[] = {
       [CSCHED_OCCURRED_SUBMIT] = "submit ", [CSCHED_OCCURRED_RUN] = "end ",
       [CSCHED_OCCURRED_CANCEL] = "cancel ", [CSCHED_OCCURRED_DROP] = "drop ",
@@ -169,7 +169,7 @@ static void write_line(report *report, const csched_trace_event *event, csched_t
   if (report->text.end - report->text.at < LINE) flush(report);
 }
 
-static uint64_t count_events(const report *report) {
+static uint64_t count_events(const report *report) { // returns: how many events of all rings are not written yet
   uint64_t count = 0;
   for (int i = 0; i < report->count; i++) count += report->rings[i].next - report->position[i];
   return count;
@@ -181,13 +181,13 @@ static void write_all(report *report) {
   uint64_t count = count_events(report), skipped = count > WRITTEN ? count - WRITTEN : 0;
   csched_text_add_(&report->text, "Scheduler: the last events of all threads, the newest at the end\n");
   for (const csched_trace_event *event; (event = next_earliest(report)) != NULL && report->error == 0;)
-    if (skipped > 0) skipped--;
+    if (skipped > 0) skipped--; // the oldest events
     else write_line(report, event, now);
 }
 
-int csched_events_write_(int fd, bool may_wait) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) == 0) return 0; // RE1: may be old
-  report *report = csched_os_memory_take_(sizeof *report);
+int csched_events_write_(int fd, bool may_wait) { // returns: 0, ENOMEM, or the errno value of a failed write
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_EVENTS) == 0) return 0; // RE1: no event is added
+  report *report = csched_os_memory_allocate_(sizeof *report);
   if (report == NULL) return ENOMEM;
   report->fd = fd, report->may_wait = may_wait;
   report->text = csched_text_in_(report->buffer, BUFFER);
@@ -195,13 +195,13 @@ int csched_events_write_(int fd, bool may_wait) {
   if (report->count > 0) write_all(report);
   flush(report);
   int error = report->error;
-  csched_os_memory_give_(report, sizeof *report);
+  csched_os_memory_free_(report, sizeof *report);
   return error;
 }
 
 // MARK: start and end
 
-void csched_events_forget_(void) {
+void csched_events_clear_(void) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
     if (each->events != NULL) each->events->next = 0; // copy_rings skips such a ring
 }

@@ -12,4 +12,4 @@ void csched_events_add_(csched_observer *observer, const csched_trace_event *eve
 int csched_events_write_(int fd, bool may_wait);
 
 /// Does: in a child of fork, empties the rings of all threads.
-void csched_events_forget_(void);
+void csched_events_clear_(void);

@@ -12,8 +12,8 @@
 //   OB3  A thread that reads a run of another thread gets the values of one run, never a mixture of two.
 //   OB4  Figures count for one target. When another target reuses the figures, their `number` changes.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · `all`: release, pairs with acquire, carries zeroed tables
-//   the id of a run: release, pairs with the reader's acquire · figures: relaxed counts
+//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · figures: relaxed counts
+//   `all`: release, pairs with acquire, carries zeroed tables · `id` of a run: release, pairs with the reader's acquire, carries the run's fields
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
 // Source: own design. The histogram has the steps of HdrHistogram, but fewer.
 // Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes", "a trace goes on in the parent of a
@@ -33,7 +33,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PARTS = 64, ENTRIES = 1024, MOST = ENTRIES / 8 * 7 }; // parts; entries of a part; the most used entries of it
+enum { PARTS = 64, ENTRIES = 1024, MOST = ENTRIES / 8 * 7 }; // parts; entries of one; the most used: fewer than all
 enum { TARGETS = 8192, FIGURES = TARGETS / 2 };              // entries of the hash table of targets; of `figures`
 enum { CODES = 16 };                                         // entries of `codes`
 enum { LOCK_ATTEMPTS = 200 };                                // of lock_bounded
@@ -51,10 +51,10 @@ typedef struct tables {
   csched_figures figures[FIGURES];
 } tables;
 
-static tables *all;                               // allocated once, never freed; NULL: there was never an observer
+static tables *all;                               // the tables, never freed; NULL: there was never an observer
 static csched_lock observers_lock;                // serialises begins of observers, and changes of `codes`
 static csched_lock targets_lock;                  // serialises writers of the table of targets
-static uint64_t newest_id, newest_number, missed; // of the newest submission; of the newest figures; lost events
+static uint64_t newest_id, newest_number, missed; // number of the newest submission; of the newest figures; lost events
 static csched_observer *observers;                // list of the threads' records, newest first; records are never freed
 static csched_observed_code codes[CODES];         // where jobs of some types store the user's function
 static uint32_t code_count;                       // used entries of `codes`
@@ -63,7 +63,7 @@ static const csched_target *const GONE = (const csched_target *)1; // in `target
 
 // Returns: whether an observer that reads the tables is on; programs attached to the probes do not. The answer may be late: events are then missed.
 static bool is_observed_here(void) {
-  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be old
+  return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be late
 }
 
 // Returns: the tables; NULL: there was never an observer.
@@ -78,7 +78,7 @@ static bool lock_bounded(csched_lock *lock) { // OB2: a signal handler may have 
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     if (csched_lock_trylock(lock)) return true;
     if (i < LOCK_ATTEMPTS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
-    else csched_nap_(1000); // ns
+    else csched_nap_(1000); // ns: the lock's owner may need this processor
   }
   csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return false;
@@ -88,8 +88,8 @@ uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } /
 
 // MARK: waiting jobs: submitted, not started. A part is an open-addressing table with linear probing; the job's address selects part and entry.
 
-// A hash is the address times 2^64 divided by the golden ratio; `>> 4`: these bits are 0. A part's index is the highest 6 bits, because PARTS is 2^6.
-// A search for a job in its part starts at the index first_index_of(job).
+// The hash multiplies the address, without its four lowest bits, which are 0, by 2^64 / the golden ratio. The highest 6 bits of the hash select
+// the part (PARTS is 2^6); lower bits select the entry at which a search in the part starts.
 static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
 static size_t first_index_of(const csched_job *job) { return hash_of(job) >> 40 & (ENTRIES - 1); }
@@ -114,7 +114,7 @@ static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *obse
   size_t at = find_locked(part, seen->job);
   bool is_new = part->entries[at].job == NULL, fits = !is_new || part->count < MOST;
   if (fits) seen->trace = add_event(observer, event);
-  if (fits) part->entries[at] = *seen;
+  if (fits) part->entries[at] = *seen; // overwrites an older submission of `job` whose end was missed
   if (fits && is_new) part->count++;
   csched_lock_unlock(&part->lock);
   if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count of events
@@ -128,7 +128,7 @@ static void remove_locked(part *part, size_t at) {
     next = (next + 1) % ENTRIES;
     const csched_job *job = part->entries[next].job;
     if (job == NULL) break;
-    if ((next - first_index_of(job)) % ENTRIES < (next - at) % ENTRIES) continue; // its search starts in (at, next]
+    if ((next - first_index_of(job)) % ENTRIES < (next - at) % ENTRIES) continue; // its search starts behind `at`
     part->entries[at] = part->entries[next];
     at = next;
   }
@@ -136,21 +136,21 @@ static void remove_locked(part *part, size_t at) {
 }
 
 // Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained it.
-// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler: then a busy lock counts as not contained.
+// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler. Then the wait is bounded: a busy lock gives false.
 static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: true for one caller only
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
   if (may_wait) csched_lock_lock(&part->lock);
   size_t at = find_locked(part, job);
-  bool is_there = part->entries[at].job != NULL;
+  bool is_there = part->entries[at].job != NULL; // NULL: a free entry
   if (is_there) *seen = part->entries[at];
   if (is_there) remove_locked(part, at);
   csched_lock_unlock(&part->lock);
   return is_there;
 }
 
-// The hook `moved`: `job` has a new deadline.
+// The hook `moved`: stores the new deadline of `job` in the entry of its submission, if the table contains one.
 static void deadline_changed(const csched_job *job, csched_time due) {
   tables *tables = tables_here();
   if (tables == NULL) return;
@@ -161,19 +161,19 @@ static void deadline_changed(const csched_job *job, csched_time due) {
   csched_lock_unlock(&part->lock);
 }
 
-bool csched_observe_find_(const csched_job *job, csched_seen *seen) {
+bool csched_observe_find_(const csched_job *job, csched_seen *seen) { // copies the waiting submission of `job`, if any
   tables *tables = tables_here();
   if (tables == NULL || !is_observed_here()) return false;
   part *part = part_of(tables, job);
   if (!lock_bounded(&part->lock)) return false;
   *seen = part->entries[find_locked(part, job)];
   csched_lock_unlock(&part->lock);
-  return seen->job == job; // else `*seen` is a free entry
+  return seen->job == job; // else there was none: `*seen` is a free entry
 }
 
 bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context), void *context) {
   tables *tables = tables_here();
-  bool is_whole = true;
+  bool is_whole = true; // no part was skipped
   for (int i = 0; i < PARTS && tables != NULL; i++) {
     part *part = &tables->parts[i];
     bool is_seen = lock_bounded(&part->lock);
@@ -198,14 +198,14 @@ static size_t find_target(const tables *tables, const csched_target *target, siz
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
     const csched_target *found = csched_load_acquire(&tables->targets[at]); // OB4: pairs with begin_figures
     if (found == target) return at;
-    if ((found == NULL || found == GONE) && empty == TARGETS) empty = at;
-    if (found == NULL) break; // no later entry is of `target`
+    if ((found == NULL || found == GONE) && empty == TARGETS) empty = at; // behind GONE the search continues
+    if (found == NULL) break;                                             // no later entry is of `target`
   }
   if (free != NULL) *free = empty;
   return TARGETS;
 }
 
-csched_figures *csched_figures_find_(const csched_target *target) {
+csched_figures *csched_figures_find_(const csched_target *target) { // returns: NULL: no figures
   tables *tables = tables_here();
   size_t at = tables != NULL ? find_target(tables, target, NULL) : TARGETS;
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
@@ -234,15 +234,15 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
   if (at < TARGETS) figures = &tables->figures[tables->figures_of[at]];
   for (size_t i = 0; figures == NULL && free < TARGETS && i < FIGURES; i++) {
     csched_figures *each = &tables->figures[(newest_number + i) % FIGURES];
-    if (each->target != NULL) continue; // used
+    if (each->target != NULL) continue; // another target uses them
     newest_number += i;                 // the next search starts behind `each`
     memset(each, 0, sizeof *each);
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
-    csched_store_release(&each->number, ++newest_number); // OB4: from now on the previous target's number differs
+    csched_store_release(&each->number, ++newest_number); // OB4: the previous target's number differs now
     tables->figures_of[free] = (uint32_t)(each - tables->figures);
-    csched_store_release(&tables->targets[free], target); // OB4: pairs with find_target's acquire: figures_of
+    csched_store_release(&tables->targets[free], target); // OB4: publishes figures_of; pairs with find_target
     figures = each;
   }
   csched_lock_unlock(&targets_lock);
@@ -263,7 +263,7 @@ static void target_destroyed(const csched_target *target) {
   size_t at = find_target(tables, target, NULL);
   if (at < TARGETS) {
     tables->figures[tables->figures_of[at]].target = NULL;
-    csched_store_relaxed(&tables->targets[at], GONE); // OB4: holders of the figures still see their number
+    csched_store_relaxed(&tables->targets[at], GONE); // OB4: no new user; earlier ones still see their number
   }
   csched_lock_unlock(&targets_lock);
 }
@@ -279,21 +279,20 @@ static size_t step_of(csched_time span) {
   return step < CSCHED_SPANS ? step : CSCHED_SPANS - 1;
 }
 
-static void add_span(csched_spans *spans, csched_time span) {
-  csched_fetch_add_relaxed(&spans->counts[step_of(span)], 1u);             // a count of spans
-  csched_time most = csched_load_relaxed(&spans->most);                    // racy read, rechecked by the cas
-  while (most < span && !csched_cas_relaxed(&spans->most, &most, span)) {} // a count
+static void add_span(csched_spans *spans, csched_time span) {  // counts `span`, and raises the maximum to it
+  csched_fetch_add_relaxed(&spans->counts[step_of(span)], 1u); // a count of spans
+  csched_time most = csched_load_relaxed(&spans->most);        // racy read, rechecked by the cas
+  while (most < span && !csched_cas_relaxed(&spans->most, &most, span)) {} // a count: the maximum
 }
 
 bool csched_figures_belong_to_(const csched_figures *figures, uint64_t number) {
-  return figures != NULL && csched_load_acquire(&figures->number) == number; // OB4: another number: reused
+  return figures != NULL && csched_load_acquire(&figures->number) == number; // OB4: else another target has them
 }
-
 uint64_t csched_figures_number_(const csched_figures *figures) {
-  return csched_load_relaxed(&figures->number); // OB4: csched_figures_belong_to_ compares it with a later one
+  return csched_load_relaxed(&figures->number); // OB4: a later csched_figures_belong_to_ detects a reuse
 }
 
-// Does: adds `change` (1 or -1) to the number of jobs that wait on the submission's target. Returns: the new number; 0: the target was destroyed.
+// Does: adds `change` (1 or -1) to the target's number of waiting jobs. Returns: the new number; 0: no figures, or another target has them now.
 static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
   if (!csched_figures_belong_to_(seen->figures, seen->number)) return 0;
   return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count of jobs
@@ -313,10 +312,10 @@ static csched_observer *find_observer(uint32_t thread) {
 // Get and set the figures of the target for which the thread works now. Only the record's owner calls these functions. The access is atomic because
 // a previous owner may have ended without releasing the record.
 static csched_figures *current_figures(const csched_observer *observer) {
-  return csched_load_relaxed(&observer->figures); // OB3: read by the owner only
+  return csched_load_relaxed(&observer->figures); // OB3: only the owner reads it, so relaxed is enough
 }
 static void set_current_figures(csched_observer *observer, csched_figures *figures) {
-  csched_store_relaxed(&observer->figures, figures); // OB3: written by the owner only
+  csched_store_relaxed(&observer->figures, figures); // OB3: only the owner reads it, so relaxed is enough
 }
 
 // Does: makes `thread` the owner of a free record, or of an ended thread's, which may not have released it. Returns: the record; NULL: there is none.
@@ -333,14 +332,14 @@ static csched_observer *acquire_observer(uint32_t thread) {
 // Does: acquires a record for `thread`, or adds a new one to the list. Returns: the record; NULL without memory.
 static csched_observer *make_observer(uint32_t thread) {
   csched_observer *made = acquire_observer(thread);
-  if (made != NULL || (made = csched_os_memory_take_(sizeof *made)) == NULL) return made;
+  if (made != NULL || (made = csched_os_memory_allocate_(sizeof *made)) == NULL) return made;
   made->thread = thread;
   made->next = csched_observers_();
   while (!csched_cas_release(&observers, &made->next, made)) {} // OB3: publishes; pairs with csched_observers_
   return made;
 }
 
-// Returns: this thread's record, created at first; NULL without memory. It is found by the list of context frames, else by the thread's number.
+// Returns: this thread's record, made at its first event; NULL without memory. The list of context frames stores it; a thread without list searches.
 static csched_observer *observer_here(void) {
   csched_observer **mine = csched_frames_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
@@ -351,12 +350,12 @@ static csched_observer *observer_here(void) {
   return found;
 }
 
-// Does: makes the record free. It is the hook `leave`: the record's thread exits. Also for records of threads that a child of fork lacks.
+// The hook `leave`: the record's thread exits. Does: makes the record free. A child of fork calls it for the records of threads that it lacks.
 static void release_observer(csched_observer *observer) {
   observer->depth = 0;
   set_current_figures(observer, NULL);
   for (int i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
-    csched_store_relaxed(&observer->runs[i].id, (uint64_t)0); // OB3: marks the run as ended
+    csched_store_relaxed(&observer->runs[i].id, (uint64_t)0); // OB3: 0: readers skip the run
   csched_store_release(&observer->thread, 0u);                // OB3: free; pairs with acquire_observer's acquire
 }
 
@@ -364,6 +363,7 @@ uint32_t csched_observer_thread_(const csched_observer *observer) {
   return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
+// Contract: observe_internal.h. A seqlock's reader, whose sequence number is `id`: a second load of `id` detects a change during the copy.
 bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, csched_recorded_run *copy) {
   const csched_recorded_run *from = &observer->runs[depth];
   copy->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_'s release
@@ -376,26 +376,26 @@ bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, 
   return copy->id != 0 && csched_load_relaxed(&from->id) == copy->id; // OB3: `id` unchanged: a copy of one run
 }
 
-// First marks runs as ended that an exception or a longjmp has unwound: the stack grows downwards, so their addresses are not above the one of `run`.
+// Contract: observe_internal.h. First ends recorded runs that were unwound: the stack grows downwards, so their addresses are not above `run`.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
          observer->runs[observer->depth - 1].frame <= frame)
-    csched_store_relaxed(&observer->runs[--observer->depth].id, (uint64_t)0); // OB3: marks the run as ended
+    csched_store_relaxed(&observer->runs[--observer->depth].id, (uint64_t)0); // OB3: 0: readers skip the run
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return; // counted in `depth`, but not recorded
   csched_recorded_run *entry = &observer->runs[run->depth];
-  csched_fence_full(); // OB3: `id` is 0 before the fields change; pairs with the reader's fence
+  csched_fence_full(); // OB3: `id` is 0 before the fields change, so no reader accepts them; pairs with its fence
   csched_store_relaxed(&entry->since, run->since);          // OB3: written while `id` is 0
   csched_store_relaxed(&entry->code, run->seen.code);       // OB3: written while `id` is 0
   csched_store_relaxed(&entry->figures, run->seen.figures); // OB3: written while `id` is 0
   csched_store_relaxed(&entry->number, run->seen.number);   // OB3: written while `id` is 0
   csched_store_relaxed(&entry->trace, run->seen.trace);     // OB3: written while `id` is 0
   entry->frame = frame;
-  csched_store_release(&entry->id, run->seen.id); // OB3: pairs with the reader's acquire
+  csched_store_release(&entry->id, run->seen.id); // OB3: publishes the fields; pairs with the reader
 }
 
-// Marks as ended this run, and the recorded runs inside it, which were unwound.
+// Contract: observe_internal.h. Marks as ended this run, and the recorded runs inside it, which were unwound.
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run) {
   for (uint32_t depth = observer->depth; depth-- > run->depth;)
     if (depth < CSCHED_OBSERVED_DEPTH) csched_store_relaxed(&observer->runs[depth].id, (uint64_t)0); // OB3: run ended
@@ -404,10 +404,10 @@ void csched_observer_end_(csched_observer *observer, const csched_observed_run *
 
 // MARK: the user's function that a job calls
 
-void csched_observe_code_at_(const csched_observed_code *code) {
+void csched_observe_code_at_(const csched_observed_code *code) { // adds an entry to `codes`
   csched_lock_lock(&observers_lock);
   uint32_t count = csched_load_relaxed(&code_count); // ordered by the lock
-  if (count < CODES) {
+  if (count < CODES) {                               // else jobs of this type are reported by their `run`
     codes[count] = *code;
     csched_store_release(&code_count, count + 1); // OB1: pairs with the acquires below; publishes the entry
   }
@@ -463,7 +463,7 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   submission->is_known = tables != NULL && is_observed_here();
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
-  submission->outer = observer != NULL ? current_figures(observer) : NULL;
+  submission->outer = observer != NULL ? current_figures(observer) : NULL; // for the hook `submitted`
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
   seen.id = csched_fetch_add_relaxed(&newest_id, 1u) + 1; // OB1: a unique number, never 0
   // FOREVER: not known when the job is due. Virtual time does not advance with csched_now. 0 or a past deadline: due from the submission on.
@@ -471,13 +471,13 @@ static void observe_submit(csched_observed_submission *submission, csched_target
              : due > seen.submitted                                           ? due
                                                                               : seen.submitted;
   seen.figures = figures_of(tables, target);
-  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: the target exists
+  seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: current: `target` exists
   uint32_t waiting = change_waiting(&seen, 1); // counted before add_waiting: then another thread may count the end
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
   event.waiting = waiting;
   if (!add_waiting(tables, &seen, observer, &event)) {
     csched_fetch_add_relaxed(&missed, 1u); // a count of events: the job's end will be missed, too
-    change_waiting(&seen, -1);
+    change_waiting(&seen, -1);             // undoes the count, because no end will be counted
     return;
   }
   if (observer != NULL) set_current_figures(observer, seen.figures);
@@ -496,7 +496,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
   run->is_known = remove_waiting(job, &run->seen, true);
-  if (!run->is_known) return;
+  if (!run->is_known) return; // submitted before the first observer, or missed: no end is recorded
   run->since = csched_now();
   run->waiting = change_waiting(&run->seen, -1);
   csched_frame_make_next_(); // allocates the thread's list, where observer_here stores the record; else it would search
@@ -550,7 +550,7 @@ static void run_ended(csched_observed_run *run, bool has_run) {
 static void job_dropped(const csched_job *job, csched_drop_reason reason) {
   csched_seen seen;
   csched_os_probe_drop_(job, (int)reason);
-  if (!remove_waiting(job, &seen, reason != CSCHED_DROP_REFUSED)) return;
+  if (!remove_waiting(job, &seen, reason != CSCHED_DROP_REFUSED)) return; // OB2: a refusal's wait is bounded
   note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason,
            change_waiting(&seen, -1));
 }
@@ -565,12 +565,12 @@ static void note_event(csched_occurrence what, const void *address, csched_time 
   if (what == CSCHED_OCCURRED_STEAL && figures != NULL) count_one(&figures->steals);
   csched_trace_event event = {
       .what = (uint32_t)what, .time = csched_now(), .span = span, .id = (uintptr_t)address, .figures = figures};
-  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: the target exists
-  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // not traced: a trace has lock waits only
+  if (figures != NULL) event.number = csched_load_relaxed(&figures->number); // OB4: current
+  if (what == CSCHED_OCCURRED_BLOCK) csched_events_add_(observer, &event);   // a trace has lock waits only
   else add_event(observer, &event);
 }
 
-static void count_system_call(void) { // csched_os_on_call_: called before each futex call
+static void count_system_call(void) { // csched_os_on_call_: called before each futex call that an observer counts
   csched_observer *observer = observer_here();
   csched_figures *figures = observer != NULL ? current_figures(observer) : NULL;
   if (figures != NULL) count_one(&figures->system_calls);
@@ -586,8 +586,8 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   csched_observer **mine = csched_frames_observer_();
   for (csched_observer *each = observers; each != NULL; each = each->next)
     if (mine == NULL || each != *mine) release_observer(each);
-  if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_();
-  csched_events_forget_(); // empties the rings of recent events
+  if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_(); // the number is new in the child
+  csched_events_clear_();                                                      // empties the rings of recent events
   for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
   csched_fetch_and_relaxed(
       &csched_observed_,
@@ -607,13 +607,13 @@ static void clear_waiting(tables *tables) {
 
 void csched_observe_prepare_(void) { csched_os_atfork_(&atfork, observe_at_fork); }
 
-int csched_observe_begin_(uint32_t observer) {
+int csched_observe_begin_(uint32_t observer) { // turns the observer on; returns: 0 or ENOMEM
   csched_lock_lock(&observers_lock);
   tables *tables = tables_here();
-  if (tables == NULL) tables = csched_os_memory_take_(sizeof *tables);
+  if (tables == NULL) tables = csched_os_memory_allocate_(sizeof *tables);
   else if (!is_observed_here()) clear_waiting(tables);
   if (tables != NULL) {
-    csched_store_release(&all, tables);                   // OB1: pairs with tables_here
+    csched_store_release(&all, tables);                   // OB1: publishes; pairs with tables_here
     csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a late reader misses the first events
   }
   csched_lock_unlock(&observers_lock);

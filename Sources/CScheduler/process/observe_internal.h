@@ -10,7 +10,7 @@
 #include "../base/text.h"
 #include "../job/observed.h"
 
-/// The bits of csched_observed_. Its low half is a count: of the programs that are attached to the probes (platform.h). The kernel writes this count.
+/// The bits of csched_observed_. Its low 16 bits count the programs that are attached to the probes (platform.h). The kernel writes this count.
 enum {
   CSCHED_OBSERVED_BY_OTHERS = 0xffff,
   CSCHED_OBSERVED_BY_STATISTICS = 1 << 16,
@@ -96,7 +96,7 @@ typedef struct csched_observer {
 
 /// Returns: the newest record, the head of the list of all records (`next`); NULL: there is none.
 csched_observer *csched_observers_(void);
-/// Does: records that `run` starts, or ends, in the record `observer`. Thread: its owner.
+/// Does: records in `observer` that `run` starts, or ends. begin also sets `run->depth`, which end needs. Thread: the owner of `observer`.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run);
 void csched_observer_end_(csched_observer *observer, const csched_observed_run *run);
 /// Does: copies the run at `depth` (0: the outermost) of the owner of `observer`. Returns: false: there is no run, or it changed during the copy.

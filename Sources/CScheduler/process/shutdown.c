@@ -8,7 +8,7 @@
 #include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 
-void csched_shutdown(csched_stop_policy policy) {
+void csched_shutdown(csched_stop_policy policy) { // `policy`: for the jobs of the main loop
   csched_require_policy_(policy, "csched_shutdown");
   if (csched_target_current() != NULL || csched_loop_current() != NULL || !csched_trampoline_is_required())
     csched_panic_("csched_shutdown",

@@ -54,22 +54,22 @@ static void answer_request(int signal) { // SK2: the signal handler: no locks, n
 static bool request_stack(uint32_t thread, int signal) {
   uint32_t asked = thread << 2 | ASKED, word = asked;
   csched_time end = csched_now() + REQUEST_TIMEOUT;
-  csched_store_relaxed(&request.word, asked); // SK1: the previous request is over: no handler writes
+  csched_store_relaxed(&request.word, asked); // SK1: the previous request is over, so no handler writes now
   // If the system refuses the signal, withdraws the request. An earlier signal of the thread may arrive late, so FILLING is possible.
   bool is_sent = csched_os_thread_signal_(thread, signal);
   if (!is_sent && csched_cas_acquire(&request.word, &word, (uint32_t)IDLE))
-    return false;                                               // SK1: withdraws it; fails if FILLING
+    return false;                                               // SK1: withdraws it; fails if a handler is FILLING
   while ((word = csched_load_acquire(&request.word)) != DONE) { // SK1: pairs with answer_request's release
     if (word == asked && csched_now() >= end &&
         csched_cas_acquire(&request.word, &word, (uint32_t)IDLE)) // SK1: withdraws it; fails if FILLING
       return false;
-    csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER); // FILLING: it will soon be DONE
+    csched_futex_wait_(&request.word, word, word == asked ? end : CSCHED_FOREVER); // FILLING: DONE follows soon
   }
   return true;
 }
 
-void csched_stack_add_(csched_text *text, uint32_t thread) {
-  int signal = csched_load_relaxed(&request.signal); // SK3: not 0: its handler is installed
+void csched_stack_add_(csched_text *text, uint32_t thread) { // adds a line for each call of `thread`, or nothing
+  int signal = csched_load_relaxed(&request.signal);         // SK3: if not 0, its handler is installed
   if (signal == 0 || thread == 0 || !request_stack(thread, signal)) return;
   for (int i = 0; i < request.count; i++) {
     char name[240];
@@ -85,16 +85,16 @@ static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
   changing = (csched_lock)CSCHED_LOCK_INIT;
-  request.word = IDLE;
+  request.word = IDLE; // the child has neither the asker nor the asked thread
 }
 
 // Does: installs the handler `answer_request` for `signal`, unless that was done before, or `signal` is 0. Returns: 0 or an errno value.
 static int install_locked(int signal) {
   uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
   if (signal == 0 || (installed & bit) != 0) return 0;
-  int error = csched_os_backtrace_prepare_();
+  int error = csched_os_backtrace_prepare_(); // loads the unwinder, which the handler must not do
   if (error == 0) error = csched_os_signal_take_(signal, answer_request);
-  if (error == 0) installed |= bit;
+  if (error == 0) installed |= bit; // SK3: never uninstalled
   return error;
 }
 
@@ -102,7 +102,7 @@ int csched_watch_stacks(int signal) {
   csched_os_atfork_(&atfork, stacks_at_fork);
   csched_lock_lock(&changing);
   int error = install_locked(signal);
-  if (error == 0) csched_store_relaxed(&request.signal, (int32_t)signal); // SK3: after the handler is installed
+  if (error == 0) csched_store_relaxed(&request.signal, (int32_t)signal); // SK3: after the handler, is installed
   csched_lock_unlock(&changing);
   return error;
 }

@@ -20,13 +20,13 @@ void csched_statistics_end(void) { csched_observe_end_(CSCHED_OBSERVED_BY_STATIS
 // Returns: the longest duration (ns) that the histogram counts in `step`: the inverse of step_of in observe.c.
 static csched_time end_of_step(size_t step) {
   if (step < 8) return step;
-  size_t doublings = step / 8 + 2;
+  size_t doublings = step / 8 + 2; // step_of: step = (doublings - 2) * 8 + the three bits below the highest set bit
   return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
 }
 
 // Returns: an upper bound of the percentile: `percent` per cent of the `total` durations are not longer. 0 for an empty histogram.
 static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
-  uint64_t rank = (total * percent + 99) / 100, passed = 0; // rank: rounded up
+  uint64_t rank = (total * percent + 99) / 100, passed = 0; // rank: rounded up; passed: durations in the steps so far
   for (size_t step = 0; step < CSCHED_SPANS; step++)
     if ((passed += counts[step]) >= rank && passed > 0) return end_of_step(step);
   return 0;
@@ -46,7 +46,7 @@ static csched_span_statistics summary_of(const csched_spans *spans) {
   return summary;
 }
 
-bool csched_target_statistics(const csched_target *target, csched_statistics *statistics) {
+bool csched_target_statistics(const csched_target *target, csched_statistics *statistics) { // false: no figures
   const csched_figures *figures = csched_figures_find_(target);
   *statistics = (csched_statistics){0};
   if (figures == NULL) return false;                                      // no submission to the target was observed

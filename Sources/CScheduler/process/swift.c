@@ -18,7 +18,7 @@ CSCHED_NOINLINE csched_frame *csched_swift_innermost_frame_(void) {
   return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
 }
 
-// Returns: false: the context frame is of a sync or a loop run: its job is a placeholder without `run`. true: it is of a job or a node (`job` NULL).
+// Returns: whether the context frame is of a job, or of a node (`job` NULL). A frame of a sync or a loop run has a placeholder job without `run`.
 static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
 
 // Returns: whether the context frame is of a job of a queue or a limit. Such a job runs in a batch, which ends after this job if it has a follow-up.
@@ -34,8 +34,8 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_tar
   *target = NULL;
   for (; frame->outer != NULL; frame = frame->outer) {
     csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
-    if (root == NULL || root->type->deliver == NULL) continue; // not a target of jobs: a scheduler marker, or no target
-    if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING; // its tasks continue here
+    if (root == NULL || root->type->deliver == NULL) continue; // no target, or a scheduler marker: holds nothing
+    if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING; // tasks continue here
     bool is_pool = root->type->donate_ != NULL; // only a pool's type has `donate_`, which donates a priority
     if (frame->target != root || !is_pool) {    // of a queue, a limit or a loop, which the thread holds
       holds = true;
@@ -52,7 +52,7 @@ int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
   return csched_target_submit_follow_up_(target, job);
 }
 
-// Copies between csched_discards and the Swift module's csched_swift_discards, because Swift cannot import job_internal.h.
+// The two functions convert between csched_discards and csched_swift_discards, because Swift cannot import job_internal.h.
 csched_swift_discards csched_swift_discards_begin_(void) {
   csched_discards outer = csched_discards_begin_();
   return (csched_swift_discards){outer.first, outer.last, outer.is_discarding};
@@ -102,11 +102,11 @@ void *csched_swift_sleeper_(void) {
 void csched_swift_sleep_until_(csched_time deadline) {
   static const csched_time LONGEST = UINT64_C(1) << 62; // ns: a sum with csched_now does not overflow
   for (csched_time now; (now = csched_now()) < deadline;)
-    csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST);
+    csched_nap_(deadline - now < LONGEST ? deadline - now : LONGEST); // a nap may end early: the loop checks
 }
 
 void csched_swift_observe_(const csched_job_type *type, size_t offset) {
-  csched_observe_code_at_(&(csched_observed_code){type, offset, true}); // true: or an odd `context` minus 1
+  csched_observe_code_at_(&(csched_observed_code){type, offset, true}); // true: or in an odd `context`, plus 1
 }
 
 void csched_swift_stop_process_(const char *text) {
@@ -125,11 +125,11 @@ bool csched_swift_is_deadlock_error_(int error) { return error == EDEADLK; }    
 bool csched_swift_is_stopped_error_(int error) { return error == ECANCELED; }    // the target accepts no more work
 
 void csched_swift_close_fd_copy_(csched_fd_source *source, int fd) {
-  if (source->fd != fd) csched_os_close_(source->fd); // another number than the original `fd`: the copy
+  if (source->fd != fd) csched_os_close_(source->fd); // not the original `fd`: so it is the copy
   source->fd = fd;
 }
 
-int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) {
+int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) { // as csched_loop_add_fd, or with a copy of `fd`
   int fd = source->fd, error = csched_loop_add_fd(loop, source);
   // EEXIST has two reasons. With an owner: `source` itself is added already. Without: another source of the loop waits for `fd`; so copy `fd`.
   if (error != EEXIST || source->owner != NULL) return error;

@@ -1,18 +1,18 @@
-// Traces to a file: each thread adds events to a ring of its own, and the thread "csched-trace" writes them.
+// Traces to a file: each thread adds events to a ring of its own, and the writer, the thread "csched-trace", moves them to the file.
 // States
 //   trace.is_on   whether a trace is on, under `trace.lock`
 //   ending        the writer's futex: 0, or 1 when the writer must end
 //   number        identifies the trace; even. An event that is added late still has the number of its earlier trace
-//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. It is full when they differ by EVENTS
+//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. A full ring: they differ by EVENTS
 // Invariants
-//   The writer is the thread that writes the file: it reads the rings.
-//   TR1  The writer reads an event only when it is complete: its owner writes the stamp, 1 + the event's number, last.
+//   TR1  The writer reads an event only when it is complete: the ring's owner stores the stamp, 1 + the event's number, after the event.
 //   TR2  No thread waits for the writer. An event for a full ring is counted as lost. No event is overwritten before the writer has read it.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
 //   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered text. The rings are empty:
 //       otherwise the incomplete event of a thread that the child lacks would block later events.
 // Orderings
-//   stamp: release, pairs with the writer's acquire, carries the event · taken: release, pairs with the owner's acquire: the slot may be reused
+//   stamp: release, pairs with the writer's acquire, carries the event
+//   taken: release, pairs with the owner's acquire: the writer has read the event before the owner overwrites its slot
 // Assumes: a signal handler that interrupts `add_event` may cost one event.
 // Source: a ring for each thread, and one reader, as in kernel tracers; the file format is Chrome's trace events.
 // Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and
@@ -59,7 +59,7 @@ static struct {
 static csched_trace_ring *ring_of(csched_observer *observer) {
   if (observer->ring == NULL)
     csched_store_release(&observer->ring, // TR1: pairs with seen_ring, publishes zeroed slots
-                         (csched_trace_ring *)csched_os_memory_take_(sizeof(csched_trace_ring)));
+                         (csched_trace_ring *)csched_os_memory_allocate_(sizeof(csched_trace_ring)));
   return observer->ring;
 }
 
@@ -70,8 +70,8 @@ static csched_trace_ring *ring_with_room(csched_observer *observer) {
     csched_fetch_add_relaxed(&trace.lost_without_ring, 1u); // a count of lost events
     return NULL;
   }
-  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only the owner writes it
-  if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: pairs with the writer's release
+  uint64_t next = csched_load_relaxed(&ring->next);                   // TR1: only this thread writes it, so it is exact
+  if (next - csched_load_acquire(&ring->taken) < EVENTS) return ring; // TR2: the writer has read that slot
   csched_fetch_add_relaxed(&ring->lost, 1u);                          // a count of lost events
   return NULL;
 }
@@ -80,7 +80,7 @@ static csched_trace_ring *ring_with_room(csched_observer *observer) {
 static bool add_event(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = ring_with_room(observer);
   if (ring == NULL) return false;
-  uint64_t next = csched_load_relaxed(&ring->next); // TR1: only the owner writes it
+  uint64_t next = csched_load_relaxed(&ring->next); // TR1: read again: a signal handler may have added an event
   csched_store_relaxed(&ring->next, next + 1);      // TR1: reserves the slot; a signal handler takes the next
   slot *slot = &ring->slots[next % EVENTS];
   slot->event = *event;
@@ -97,7 +97,7 @@ static bool is_end(uint32_t what) {
 // Contract: trace_internal.h. `event->trace` of the end of a submission: what this function has returned for the submission. That is 0: not added,
 // because no trace was on; the trace's `number`: in a ring; `number` + 1: lost.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
-  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: late: misses events
+  if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: a late thread misses events
     return 0;
   uint32_t number = csched_load_relaxed(&trace.number); // TR3: may be old; the file skips events of other traces
   if (is_end(event->what) && event->trace != number) {  // the trace does not contain the submission
@@ -116,10 +116,10 @@ static csched_trace_ring *seen_ring(csched_observer *observer) {
 }
 
 void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
-                         void *context) {
+                         void *context) { // removes the ring's complete events; `consume` gets each, unless NULL
   csched_trace_ring *ring = seen_ring(observer);
   uint64_t taken = ring != NULL ? csched_load_relaxed(&ring->taken) : 0; // TR1: only the writer writes it
-  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {            // bounded: a busy thread may add events
+  for (int i = 0; ring != NULL && i < EVENTS; i++, taken++) {            // bounded: a busy thread adds events meanwhile
     slot *slot = &ring->slots[taken % EVENTS];
     if (csched_load_acquire(&slot->stamp) != taken + 1) break; // TR1: not complete; pairs with add_event
     if (consume != NULL) consume(context, &slot->event);
@@ -151,7 +151,7 @@ static void write_trace(void *context) {
   csched_os_thread_set_name_("csched-trace");
   csched_os_thread_leave_count_();                  // the library's own threads do not count as the program's
   while (csched_load_relaxed(&trace.ending) == 0) { // TR3: 1: csched_trace_end was called
-    csched_futex_wait_(&trace.ending, 0, csched_now() + READ_INTERVAL);
+    csched_futex_wait_(&trace.ending, 0, csched_now() + READ_INTERVAL); // csched_trace_end ends the wait early
     drain_all(file);
     csched_trace_file_flush_(file);
   }
@@ -166,19 +166,19 @@ static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next)
     if (each->ring != NULL) each->ring->taken = each->ring->next; // TR4: empties the ring
   if (trace.is_on) csched_os_close_(trace.fd);
-  trace.is_on = false;
+  trace.is_on = false; // the child lacks the writer
 }
 
-static uint64_t lost_before; // how many events were lost before this trace: drain_all's result at its start
+static uint64_t lost_before; // how many events were lost before this trace: drain_all's result at the trace's start
 
 // Does: opens the file, turns the trace on, and starts the writer. Returns: 0; EBUSY: a trace is on; another errno value. An error undoes all steps.
 static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
   int error = csched_os_trace_open_(path, &trace.fd);
   if (error != 0) return error;
-  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before csched_observe_begin_ turns the trace on
+  csched_store_relaxed(&trace.number, trace.number + 2); // TR3: before the trace is on; even: number + 1 means lost
   trace.file = csched_trace_file_make_(trace.fd, csched_now(), trace.number);
-  trace.ending = 0;
+  trace.ending = 0;              // 1 since the end of an earlier trace
   lost_before = drain_all(NULL); // discards events of an earlier trace
   error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
   csched_os_signals before;
@@ -206,10 +206,10 @@ int csched_trace_begin(const char *path) {
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
-  csched_store_relaxed(&trace.ending, 1u); // TR3: ends the writer
+  csched_store_relaxed(&trace.ending, 1u); // TR3: before the wake: the writer sees it, and ends
   csched_futex_wake_(&trace.ending, 1);
   csched_os_thread_join_(trace.thread);
-  uint64_t lost = drain_all(trace.file); // TR3: events that the writer has not read
+  uint64_t lost = drain_all(trace.file); // TR3: moves the events that the writer has not read
   int error = csched_trace_file_end_(trace.file, csched_now(), lost - lost_before);
   csched_os_close_(trace.fd);
   trace.is_on = false;

@@ -79,7 +79,7 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 // MARK: names
 
-// Returns: the function's name, cached at the entry of the hash, which has 64 - 53 bits (CODES is 2^11). A new address replaces the previous one.
+// Returns: the function's name, from the cache entry that the address's hash selects (`>> 53`: CODES is 2^11). A new address replaces the old one.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
   if (cached->address != address) { // not cached
@@ -150,7 +150,7 @@ static uint64_t announce_target(csched_trace_file *file, const csched_trace_even
 
 // MARK: events
 
-static void add_time(csched_trace_file *file, csched_time time) { // relative to the trace's start
+static void add_time(csched_trace_file *file, csched_time time) { // since the trace's start; 0 if it is before
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
@@ -160,7 +160,7 @@ static void add_slice(csched_trace_file *file, const csched_trace_event *event, 
   begin_line(file, "X", process, thread);
   add_time(file, event->time);
   csched_time span = event->what == CSCHED_OCCURRED_RUN ? event->span : 0;
-  add_span(file, ",\"dur\":", span > 0 ? span : 1); // ns; an arrow needs a slice longer than 0
+  add_span(file, ",\"dur\":", span > 0 ? span : 1); // ns: an arrow needs a slice that is longer than 0
   add_text(file, ",\"cat\":\"");
   add_text(file, kind);
   add_text(file, "\",\"name\":\"");
@@ -216,9 +216,9 @@ static void add_instant(csched_trace_file *file, const csched_trace_event *event
   if (is_end) add_waiting(file, event);
 }
 
-void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event) {
+void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event) { // adds lines of JSON
   if (event->trace != file->trace) return; // an event of another trace, added late
-  if (file->text.end - file->text.at < EVENT_BYTES) csched_trace_file_flush_(file);
+  if (file->text.end - file->text.at < EVENT_BYTES) csched_trace_file_flush_(file); // an event needs that room
   announce_thread(file, event->thread);
   if (event->what == CSCHED_OCCURRED_SUBMIT) {
     add_slice(file, event, file->process, event->thread, "submit", "submit ");
@@ -238,21 +238,21 @@ void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *e
 void csched_trace_file_flush_(csched_trace_file *file) {
   size_t size = (size_t)(file->text.at - file->buffer);
   if (file->error == 0 && size > 0) file->error = csched_os_write_(file->fd, file->buffer, size);
-  file->text = csched_text_in_(file->buffer, BUFFER);
+  file->text = csched_text_in_(file->buffer, BUFFER); // empties the buffer, even if the write has failed
 }
 
 // MARK: start and end
 
-static void name_process(csched_trace_file *file, uint64_t process, const char *name) {
+static void name_process(csched_trace_file *file, uint64_t process, const char *name) { // adds the event that names it
   begin_line(file, "M", process, 0);
   add_text(file, ",\"name\":\"process_name\",\"args\":{\"name\":\"");
   add_escaped(file, name);
   add_text(file, "\"}}");
 }
 
-csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t trace) {
+csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t trace) { // NULL: no memory
   char name[16];
-  csched_trace_file *file = csched_os_memory_take_(sizeof *file);
+  csched_trace_file *file = csched_os_memory_allocate_(sizeof *file);
   if (file == NULL) return NULL;
   file->fd = fd;
   file->start = start;
@@ -271,7 +271,7 @@ static void add_running(csched_trace_file *file, csched_time now) {
   for (const csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     csched_recorded_run run;
     for (uint32_t depth = 0; depth < CSCHED_OBSERVED_DEPTH; depth++) {
-      if (!csched_observer_copy_run_(each, depth, &run)) continue;
+      if (!csched_observer_copy_run_(each, depth, &run)) continue; // no run at this depth, or it has just ended
       csched_trace_event event = {
           .what = CSCHED_OCCURRED_RUN, .time = run.since, .span = now - run.since, .id = run.id};
       event.code = run.code;
@@ -284,14 +284,14 @@ static void add_running(csched_trace_file *file, csched_time now) {
   }
 }
 
-int csched_trace_file_end_(csched_trace_file *file, csched_time now, uint64_t lost) {
-  if (now != 0) add_running(file, now);
+int csched_trace_file_end_(csched_trace_file *file, csched_time now, uint64_t lost) { // completes and frees it
+  if (now != 0) add_running(file, now); // 0: the trace has not started, so there are no runs
   if (file->text.end - file->text.at < EVENT_BYTES) csched_trace_file_flush_(file);
   begin_line(file, "M", file->process, 0);
   add_number(file, ",\"name\":\"lost events\",\"args\":{\"count\":", lost);
   add_text(file, "}}\n]\n");
   csched_trace_file_flush_(file);
   int error = file->error;
-  csched_os_memory_give_(file, sizeof *file);
+  csched_os_memory_free_(file, sizeof *file);
   return error;
 }

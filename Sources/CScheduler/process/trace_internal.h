@@ -14,7 +14,7 @@ typedef struct csched_trace_event {
   uint32_t waiting;              ///< how many jobs wait on the target
   uint32_t what;                 ///< csched_occurrence
   uint32_t thread;               ///< the system's number, set when the event is added
-  uint32_t trace; ///< argument of csched_trace_add_: its result for the submission; in a ring: the trace's number
+  uint32_t trace; ///< what csched_trace_add_ returned for the submission; in a ring: the number of the trace
 } csched_trace_event;
 
 /// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. The end

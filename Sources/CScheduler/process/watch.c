@@ -95,7 +95,7 @@ static void write_report(void *unused, const csched_watch_report *report) {
   add_subject(&text, report);
   csched_text_add_(&text, " since ");
   csched_text_span_(&text, report->span);
-  *text.at = 0;
+  *text.at = 0; // ends the string
   csched_say_("csched_watch_begin", "%s", line);
   csched_os_say_(report->details);
   csched_recorder_write(2); // 2: standard error
@@ -107,8 +107,8 @@ static csched_text begin_details(void) { return csched_text_in_(details, DETAILS
 // Does: sets the report's texts, and calls the report function, unless the watch has ended. `end`: the text that begin_details has returned.
 static void call_report(csched_watch_report *report, csched_text end) { // WD2: only the watchdog's thread calls it
   char name[240] = "";
-  *end.at = 0;
-  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: no report after csched_watch_end
+  *end.at = 0;                                         // ends the string
+  if (csched_load_relaxed(&watch.ending) != 0) return; // WD2: the watch has ended: `context` may be gone
   if (report->code != 0) csched_os_code_name_(report->code, name, sizeof name);
   csched_os_demangle_(name, sizeof name);
   report->code_name = name;
@@ -219,7 +219,7 @@ static void note_waits(csched_time now) {
   note_sleepers(now);
   csched_os_atfork_visit_(&watch.marker, note_blocked, &now);
   if (wait_count > 0) csched_os_atfork_visit_(&watch.marker, note_holder, NULL);
-  csched_os_atfork_end_(&watch.marker);
+  csched_os_atfork_end_(&watch.marker); // unlinks the marker, if a visit has left it in the list
 }
 
 // Returns: a hash of the waiting thread and the start of the wait, which identify the wait. The multiplications mix the bits.
@@ -275,7 +275,7 @@ static const wait *next_wait(const wait *wait) {
 static bool is_circle(const wait *first, uint64_t *hash) {
   const wait *each = first;
   *hash = 0;
-  for (int i = 0; i < wait_count && each != NULL && each->thread >= first->thread; i++) {
+  for (int i = 0; i < wait_count && each != NULL && each->thread >= first->thread; i++) { // `i` bounds the walk
     *hash += hash_of(each);
     if ((each = next_wait(each)) == first) return true;
   }
@@ -294,7 +294,7 @@ static bool was_found_before(uint64_t hash) { // WD4: a deadlock is found by two
   return false;
 }
 
-static void add_wait(csched_text *text, const wait *wait, csched_time now) {
+static void add_wait(csched_text *text, const wait *wait, csched_time now) { // adds a line for one wait
   csched_text_thread_(text, "", wait->thread);
   csched_text_add_(text, " waits in ");
   csched_text_add_(text, wait->function);
@@ -359,7 +359,7 @@ static void watchdog_main(void *unused) {
 // The atfork handler: switches the watchdog off in a child. `marker` has this handler too, only because each entry needs one.
 static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: the watchdog is off in a child
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.marker) return;
-  watch.lock = (csched_lock)CSCHED_LOCK_INIT;
+  watch.lock = (csched_lock)CSCHED_LOCK_INIT; // its owner and its sleepers may be threads of the parent
   watch.is_on = false;
 }
 
@@ -368,7 +368,7 @@ static bool is_watchdog_thread(void) {
   return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: equal on that thread only
 }
 
-static void end_locked(void) {
+static void end_locked(void) { // if the watchdog is on, ends it, and waits for the end of its thread
   if (!watch.is_on) return;
   csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
   csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
@@ -398,7 +398,7 @@ int csched_watch_begin(csched_time span, void (*report)(void *context, const csc
   if (span == 0) return EINVAL;
   if (is_watchdog_thread())
     csched_panic_("csched_watch_begin", "called by a report. Only csched_watch_end may be called there.");
-  csched_os_atfork_(&watch.atfork, watch_at_fork);
+  csched_os_atfork_(&watch.atfork, watch_at_fork); // before the lock is first owned: a child of fork resets it
   csched_observe_prepare_();
   csched_lock_lock(&watch.lock);
   end_locked(); // ends an earlier watch
@@ -415,7 +415,7 @@ void csched_watch_end(void) {
   if (is_watchdog_thread()) { // a report is the caller: takes no lock, because its owner may be joining this thread
     csched_store_relaxed(&watch.ending, 1u); // WD2: no further report
     csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
-    return;
+    return; // `is_on` stays set: a later begin or end joins this thread
   }
   csched_lock_lock(&watch.lock);
   end_locked();

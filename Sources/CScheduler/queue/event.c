@@ -32,7 +32,7 @@ static void submit_event(csched_event *event) {
 // Does: clears the merged value, and leaves the flags. Returns: the previous word, with the value.
 static uint64_t clear_value(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                 // racy read, rechecked by the cas
-  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: pairs with a merge's release
+  while (!csched_cas_acquire(&event->word, &seen, seen & ~VALUE)) {} // EV1: one cas, so once; pairs with a merge
   return seen;
 }
 
@@ -51,10 +51,10 @@ static void release_event(csched_job *job) {
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
   for (;;) {
     if ((seen & VALUE) != 0) {
-      submit_event(event); // EV2: QUEUED stays set
+      submit_event(event); // EV2: QUEUED stays set, so a merge does not submit the job as well
       return;
     }
-    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: clears QUEUED
+    if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: clears QUEUED; no access after
   }
 }
 
@@ -72,21 +72,21 @@ static uint64_t merged(const csched_event *event, uint64_t before, uint64_t valu
   return value > VALUE - before ? VALUE : before + value;
 }
 
-int csched_event_merge(csched_event *event, uint64_t value) {
-  uint64_t seen = csched_load_relaxed(&event->word), wanted; // racy read, rechecked by the cas
+int csched_event_merge(csched_event *event, uint64_t value) { // ECANCELED: the handler does not get `value`
+  uint64_t seen = csched_load_relaxed(&event->word), wanted;  // racy read, rechecked by the cas
   do {
     if ((seen & CANCELLED) != 0) return ECANCELED;
     wanted = merged(event, seen & VALUE, value);
     if (wanted == 0) return 0;                                         // 0 merged into 0: nothing to report
-  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: pairs with clear_value
+  } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: the handler sees these writes
   if ((seen & QUEUED) != 0) return 0; // EV2: the job that is queued or runs reports the value
-  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is new: submit
+  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is new: this call submits
 }
 
 // Does: sets CANCELLED, and clears the value, so that neither a queued job nor a later merge calls the handler.
 static void set_cancelled(csched_event *event) {
   uint64_t seen = csched_load_relaxed(&event->word);                               // racy read, rechecked by the cas
-  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: clears the value
+  while (!csched_cas_relaxed(&event->word, &seen, (seen & QUEUED) | CANCELLED)) {} // EV4: no value, no handler
 }
 
 csched_cancel_result csched_event_cancel(csched_event *event) {
@@ -100,5 +100,5 @@ csched_cancel_result csched_event_cancel_and_wait(csched_event *event) {
 }
 
 bool csched_event_is_idle(const csched_event *event) {
-  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: pairs with release_event's release
+  return (csched_load_acquire(&event->word) & QUEUED) == 0; // EV5: idle: the caller owns it; pairs with release_event
 }

@@ -27,7 +27,6 @@
 // Models: checks/group.c. Not modelled: GR7.
 
 #include <CScheduler/group.h>
-
 #include "../base/panic.h"
 #include "../sync/waiting_internal.h"
 
@@ -35,14 +34,14 @@ enum { AWAITED = 1, ONE = 2 }; // ONE: one entry in `word`
 enum { EMPTY = 1 };            // the signal to a sleeper: the group is empty
 
 static bool is_empty(const csched_group *group) {
-  return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire; pairs with each leave's release
+  return csched_load_acquire(&group->word) < ONE; // GR2, GR3: acquire: sees what preceded each leave
 }
 
 // Does: sets AWAITED unless the group is empty. Returns: false if the group is empty.
 static bool set_awaited_locked(csched_group *group) {
   uint32_t seen = csched_load_relaxed(&group->word);                          // racy read, rechecked by the cas
   while (seen >= ONE)                                                         // not empty
-    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: before it sleeps
+    if (csched_cas_relaxed(&group->word, &seen, seen | AWAITED)) return true; // GR1: so the final leave finds it
   (void)csched_load_acquire(&group->word); // GR2, GR3: it was empty; acquires the leaves' writes
   return false;
 }
@@ -52,7 +51,7 @@ static bool sleep_until_empty(csched_group *group, csched_time deadline) {
   csched_sleeper waiter = csched_waiter_(group); // this thread's entry in the bucket
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool sleeps = set_awaited_locked(group);
-  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: AWAITED is set; false: as the last
+  if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // GR1: AWAITED is set; false: at the end
   csched_bucket_unlock_(bucket);
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == EMPTY; // GR2: empty, or signalled; GR4: timeout
 }
@@ -87,7 +86,7 @@ static bool try_leave_as_last(csched_group *group, uint32_t last) {
   for (csched_group_notice *each = empties ? notices : NULL; each != NULL; each = each->next)
     each->back = NULL; // GR1: no longer listed: csched_group_take_back fails
   while (empties && (waiter = csched_bucket_first_locked_(bucket, group)) != NULL)
-    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: unlinks all sleepers
+    csched_waiter_take_locked_(bucket, waiter, &taken); // GR1: unlinks all sleepers, which are signalled below
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, EMPTY);
   if (empties) call_notices(notices); // GR1: each notice once
@@ -101,20 +100,20 @@ void csched_group_enter(csched_group *group, uint32_t count) {
   do {
     if (count > CSCHED_GROUP_MOST - seen / ONE)
       csched_panic_("csched_group_enter",
-                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6: misuse
+                    "group %p has %u inside, and cannot take %u more. Leave once for each enter.", // GR6: overflow
                     (void *)group, seen / ONE, count);
   } while (!csched_cas_relaxed(&group->word, &seen, seen + count * ONE)); // GR1: keeps AWAITED; publishes nothing
 }
 
-void csched_group_leave(csched_group *group) {
+void csched_group_leave(csched_group *group) {       // the final leave wakes the sleepers and calls the notices
   uint32_t seen = csched_load_relaxed(&group->word); // racy read, rechecked by the cas
   for (;;) {
-    if (seen < ONE) // GR6: misuse
+    if (seen < ONE) // GR6: more leaves than enters
       csched_panic_("csched_group_leave", "group %p is empty. Leave once for each enter.", (void *)group);
     if (seen == (ONE | AWAITED)) { // the final leave of an awaited group, under the bucket's lock
       if (try_leave_as_last(group, seen)) return;
       seen = csched_load_relaxed(&group->word);                       // racy read, rechecked by the cas
-    } else if (csched_cas_release(&group->word, &seen, seen - ONE)) { // GR2, GR3: pairs with is_empty's acquire
+    } else if (csched_cas_release(&group->word, &seen, seen - ONE)) { // GR2, GR3: waiters see what preceded it
       return;
     }
   }
@@ -146,7 +145,7 @@ void csched_group_call_(csched_group *group, csched_group_notice *notice, void (
   if (!waits) call(notice); // GR2: the group is empty
 }
 
-bool csched_group_take_back(csched_group *group, csched_group_notice *notice) {
+bool csched_group_take_back(csched_group *group, csched_group_notice *notice) { // Returns: whether it was listed
   csched_bucket *bucket = csched_waiters_lock_(group);
   bool waits = notice->back != NULL; // GR1: listed, so not called yet
   if (waits) {                       // unlinks it
@@ -167,7 +166,7 @@ void csched_group_notify(csched_group *group, csched_group_notice *notice, csche
 }
 
 uint32_t csched_group_count(const csched_group *group) {
-  return csched_load_acquire(&group->word) / ONE; // GR3: acquire; pairs with each leave's release
+  return csched_load_acquire(&group->word) / ONE; // GR3: at 0, the caller sees what preceded each leave
 }
 
 void csched_group_destroy(csched_group *group) {

@@ -5,7 +5,7 @@
 //              or never used; OUT: from acquire_permit_locked to return_permit
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
-//   is_alone   of the limit: the only permit that is OUT runs a barrier, or will; of a permit: the same of this permit
+//   is_alone   of the limit: the only permit that is OUT has a barrier to run. Of a permit: its user job is that barrier
 //
 // Invariants
 //   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job.
@@ -35,14 +35,12 @@
 
 #include <CScheduler/limit.h>
 #include <CScheduler/lock.h>
-
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../platform/platform.h"
 #include "../target/target_internal.h"
 #include "queue_internal.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -60,7 +58,7 @@ struct csched_limit {
   csched_job *free;               // list of the FREE permits that were used before
   int most, used, out;            // numbers of permits: the limit; initialised so far; OUT now
   bool is_alone, is_released;     // a barrier has the only permit that is OUT; csched_limit_destroy was called
-  void (*retain)(void *), (*release)(void *); // called with `owner`: permit OUT; permit FREE; or NULL
+  void (*retain)(void *), (*release)(void *); // called with `owner`: permit gets OUT; gets FREE; or NULL
   void *owner;                                // the user's object that contains the limit: csched_limit_own
   csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
   permit permits[];
@@ -96,7 +94,7 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
 
 static const csched_own_job_type permit_type; // defined below
 
-// Does: makes a FREE permit OUT. Returns: NULL: all are OUT, or a barrier has one. `alone`: for a barrier: NULL also if any permit is OUT.
+// Does: makes a FREE permit OUT; `alone`: for a barrier. Returns: the permit's job; NULL: all are OUT, or (LM9) one that is OUT must end first.
 static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
   csched_job *job = limit->free;
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
@@ -130,29 +128,29 @@ static csched_job *assign_permits_locked(csched_limit *limit) {
 
 // Does: submits the permit `job` to the base. Returns: 0; ECANCELED: the base has refused it, and so drop_permit was called.
 static int submit_to_base(csched_limit *limit, csched_job *job) {
-  csched_job_submitted_(job, "csched_target_submit");
+  csched_job_submitted_(job, "csched_target_submit"); // required before `deliver` links it
   return limit->base->type->deliver(limit->base, job);
 }
 
-// Does: submits the list `permits`, and retains `owner` for each; `is_kept`: for all but one. Returns: the result of the last one: 0 or ECANCELED.
+// Does: submits the list `permits`, each with a retain of `owner`; `is_kept`: the caller's retain serves one. Returns: the last result: 0, ECANCELED.
 static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept) {
   int error = 0;
   for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
     if (!is_kept) limit->retain(limit->owner);
     is_kept = false;
   }
-  for (csched_job *next; permits != NULL; permits = next) { // LM5: the last permit may free `limit`
-    next = permits->next;
+  for (csched_job *next; permits != NULL; permits = next) { // LM5: the last submission may free `limit`
+    next = permits->next; // loaded now: once submitted, the permit may be in another list
     error = submit_to_base(limit, permits);
   }
   return error;
 }
 
 // The next three are the `run`, `drop` and `release` of a permit's job.
-static void run_permit(csched_job *job) { // LM1: runs the permit's user job
+static void run_permit(csched_job *job) { // LM1: runs the permit's user job; LM7: a barrier on the target `barriers`
   csched_limit *limit = job->context;
   csched_job *job_to_run = ((permit *)job)->job_to_run;
-  ((permit *)job)->job_to_run = NULL;
+  ((permit *)job)->job_to_run = NULL; // started: in a fork's child, restore_permit must not submit it again
   csched_job_perform_on_(job_to_run, ((permit *)job)->is_alone ? &limit->barriers : &limit->target);
 }
 
@@ -176,7 +174,7 @@ static void return_permit(csched_job *job) { // makes the permit FREE. LM6: also
   void *owner = limit->owner;
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: orphaned: no job may start
   csched_lock_lock(&limit->lock);
-  ((permit *)job)->is_out = limit->is_alone = false; // LM9: if it was a barrier, the barrier has ended
+  ((permit *)job)->is_out = limit->is_alone = false; // LM9: a barrier has ended: others may start
   job->next = limit->free;
   limit->free = job;
   limit->out--;
@@ -247,7 +245,7 @@ static size_t count_waiting_locked(const csched_limit *limit) {
   return count;
 }
 
-static void describe_limit(const csched_target *target, csched_text *text) {
+static void describe_limit(const csched_target *target, csched_text *text) { // for dumps
   csched_limit *limit = (csched_limit *)(uintptr_t)target;
   csched_text_target_(text, "limit", target, "");
   csched_text_add_(text, " on ");
@@ -300,9 +298,9 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
 
 // Does: submits a permit that a thread of the parent was about to submit, or returns it if its job has started. May retain `owner` once too often.
 static void restore_permit(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
-  limit->is_released = false; // a target that was released before the fork is never freed
+  limit->is_released = false; // else return_permit may free `limit` here; a released one is never freed in the child
   if (limit->retain != NULL) limit->retain(limit->owner);
-  csched_job_init(&permit->job, &permit_type.type, limit);
+  csched_job_init(&permit->job, &permit_type.type, limit); // idle again: a thread of the parent had marked or run it
   if (permit->job_to_run != NULL) submit_to_base(limit, &permit->job);
   else return_permit(&permit->job);
 }
@@ -311,7 +309,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // removes the waiters
+  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // waiters are in the parent
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   limit->target.waits_for = limit->barriers.waits_for = NULL; // the threads that waited are in the parent
   if (csched_target_is_orphaned_(limit->base)) {
@@ -321,7 +319,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   for (int i = 0; i < limit->used; i++) {
     permit *each = &limit->permits[i];
     if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job))
-      restore_permit(limit, each);
+      restore_permit(limit, each); // a thread of the parent had it
   }
 }
 
@@ -354,7 +352,7 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
                                                    .only_enqueues_ = true,
-                                                   .is_bound_here = is_in_barrier, // LM7: not inside a barrier
+                                                   .is_bound_here = is_in_barrier, // LM7: refuses waits in a barrier
                                                    .is_concurrent_ = true};        // LM7: other waits may end
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .deliver_at = deliver_barrier_at,
@@ -362,7 +360,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .has = has_barrier,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
-                                                .is_bound_here = is_in_any_job, // LM7: no wait for a barrier
+                                                .is_bound_here = is_in_any_job, // LM7: refuses waits for a barrier
                                                 .only_enqueues_ = true};
 
 int csched_limit_create(csched_limit **result, csched_target *base, int most) {

@@ -35,7 +35,6 @@
 // Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9.
 
 #include <CScheduler/serial.h>
-
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
@@ -46,7 +45,6 @@
 #include "../sync/lock_internal.h"
 #include "../target/target_internal.h"
 #include "queue_internal.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
@@ -63,7 +61,7 @@ struct csched_serial {
   bool has_reference;  // csched_serial_run_timer_ runs a job: if that is unwound, sync_unwound releases the reference
   uint32_t hold;       // SQ3: SUSPENSION times the number of suspensions, plus STALLED
   uint32_t references; // SQ5: reference count: of the handle, the queue's owner, and a timer's run
-  void (*retain)(void *), (*release)(void *); // called with `owner`: queue busy; idle again; or NULL
+  void (*retain)(void *), (*release)(void *); // called with `owner`: when the queue gets busy, when idle again; or NULL
   void (*closed)(void *); // called with `owner` when the base has refused the drain job (SQ6); may be NULL
   void *owner;            // the object that contains the queue: csched_serial_own
   csched_atfork atfork;   // calls serial_at_fork; also the queue's entry for dumps
@@ -74,7 +72,7 @@ struct csched_serial {
 _Static_assert(offsetof(csched_serial, target) == 0, "csched_serial_target is a cast");
 
 static void decrement_references(csched_serial *serial) { // SQ5: releasing the final reference frees the queue
-  if (csched_fetch_add_acq_rel(&serial->references, UINT32_MAX) != 1) return; // SQ5: pairs with other releases
+  if (csched_fetch_add_acq_rel(&serial->references, UINT32_MAX) != 1) return; // SQ5: sees all other uses, then frees
   csched_os_atfork_end_(&serial->atfork);
   csched_observe_gone_(&serial->target);
   free(serial);
@@ -86,41 +84,41 @@ static void acquire_reference(csched_serial *serial) {
   if (serial->retain != NULL) serial->retain(serial->owner);
 }
 
-static void release_reference(csched_serial *serial) {
-  void (*release)(void *) = serial->release; // loaded first: decrement_references may free `serial`
+static void release_reference(csched_serial *serial) { // the reverse of acquire_reference; may free `serial`
+  void (*release)(void *) = serial->release;           // loaded first: decrement_references may free `serial`
   void *owner = serial->owner;
   decrement_references(serial);
   if (release != NULL) release(owner);
 }
 
 static bool is_suspended(const csched_serial *serial) {
-  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: checked before a job starts; may be old
+  return csched_load_relaxed(&serial->hold) >= SUSPENSION; // SQ3: may be old: a job that starts now may still run
 }
 
 // MARK: owning the queue: only its owner runs jobs
 
 // Does: makes the drain job the owner, and submits it to the base. Returns: 0; ECANCELED: the base refuses, and so the queue has dropped all (SQ6).
 static int submit_drain(csched_serial *serial) {
-  csched_job_submitted_(&serial->drain, "csched_target_submit");
+  csched_job_submitted_(&serial->drain, "csched_target_submit"); // required before `deliver` links it
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
 // Does: if the queue is suspended, sets STALLED: the final resume then owns the queue. Returns: false: not suspended, so the caller stays the owner.
-static bool stall(csched_serial *serial) {
+static bool stall_if_suspended(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
-    if (csched_cas_release(&serial->hold, &hold, hold | STALLED)) return true; // SQ3: pairs with csched_serial_resume
+    if (csched_cas_release(&serial->hold, &hold, hold | STALLED)) return true; // SQ3: the resume owns it next
   return false;
 }
 
 // Does: ends the caller's ownership. The next owner is the final resume, if suspended, or the drain job, if jobs remain. Else the queue is parked.
 static void release_queue(csched_serial *serial) {
-  if (stall(serial)) return;               // SQ2: the final resume continues with the queue
+  if (stall_if_suspended(serial)) return;  // SQ2: the final resume continues with the queue
   if (!csched_mpsc_park(&serial->inbox)) { // SQ1: fails if there are jobs
-    submit_drain(serial);                  // SQ2: the drain job continues with the queue
+    submit_drain(serial);                  // SQ2: the drain job continues, with the caller's reference
     return;
   }
-  release_reference(serial);
+  release_reference(serial); // parked: the queue has no owner
 }
 
 // Does: as release_queue, for an inline sync, which has acquired no reference. So a sync costs two locked instructions instead of six.
@@ -142,7 +140,7 @@ static bool count_in_batch(unsigned *left) {
 // Does: as run_drain, in virtual time, which counts and limits the jobs that run. The drain job counts as one, so the first job is not counted again.
 static void run_drain_in_virtual_time(csched_serial *serial) {
   bool has_run = false;
-  for (int i = 0; i < BATCH; i++) { // SQ4: a bounded batch
+  for (int i = 0; i < BATCH; i++) { // SQ4: bounded, so that other queues of the base run, too
     bool is_first = !has_run;
     if (is_suspended(serial) || csched_mpsc_is_empty(&serial->inbox)) break;
     if (!is_first && !serial->count_virtual(serial->root, 1)) break; // virtual time runs no more jobs now
@@ -161,24 +159,24 @@ static uint32_t *follow_up_of(const csched_serial *serial) {
 
 static void run_drain(csched_job *drain) { // the drain job's `run`. SQ4: runs one batch of the queue's jobs
   csched_serial *serial = drain->context;
-  unsigned *left = csched_loop_jobs_left_();
+  unsigned *left = csched_loop_jobs_left_(); // jobs that the loop's batch may still run; NULL: no loop runs this
   const uint32_t *follow_up = follow_up_of(serial);
   csched_job *job;
   if (CSCHED_UNLIKELY(serial->count_virtual != NULL)) {
     run_drain_in_virtual_time(serial);
     return;
   }
-  for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) {                  // SQ4: a bounded batch
-    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return; // drain_ended is next
+  for (int i = 0; i < BATCH && (i == 0 || count_in_batch(left)); i++) {                  // SQ4: bounded: others run too
+    if (is_suspended(serial) || (job = csched_mpsc_pop(&serial->inbox)) == NULL) return; // drain_ended releases queue
     csched_job_perform_on_(job, &serial->target);
     if (CSCHED_UNLIKELY(follow_up != NULL && *follow_up != CSCHED_FOLLOW_UP_NONE)) break; // SQ4: follow-up is next
   }
-  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind the base's other work
+  if (!csched_mpsc_is_empty(&serial->inbox)) submit_drain(serial); // SQ4: behind other work; drain_ended comes later
 }
 
 static void drop_all(csched_job *drain) { // the drain job's `drop`. SQ6: the base has refused the drain job
   csched_serial *serial = drain->context;
-  csched_mpsc_close(&serial->inbox);
+  csched_mpsc_close(&serial->inbox); // first: later pushes are refused, so the loop drops all jobs
   for (csched_job *job; (job = csched_mpsc_pop(&serial->inbox)) != NULL;) csched_job_discard_(job);
 }
 
@@ -206,7 +204,7 @@ static int deliver_to_serial(csched_target *target, csched_job *job) {
     acquire_reference(serial);
     return submit_drain(serial);
   }
-  csched_job_discard_(job); // SQ6: the queue is closed
+  csched_job_discard_(job); // SQ6: the queue is closed, and accepts no job
   return ECANCELED;
 }
 
@@ -221,15 +219,15 @@ void csched_serial_suspend(csched_serial *serial) {
   csched_fetch_add_relaxed(&serial->hold, (uint32_t)SUSPENSION); // SQ3: the owner checks `hold` before each job
 }
 
-void csched_serial_resume(csched_serial *serial) {
+void csched_serial_resume(csched_serial *serial) {           // the final resume of a stalled queue becomes its owner
   uint32_t hold = csched_load_relaxed(&serial->hold), after; // racy read, rechecked by the cas
   do {
     if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: orphaned: no job may start
     if (hold < SUSPENSION)
       csched_panic_("csched_serial_resume", "queue %p is not suspended. Resume once for each suspend.", (void *)serial);
     after = hold - SUSPENSION == STALLED ? 0 : hold - SUSPENSION; // the final resume also clears STALLED
-  } while (!csched_cas_acquire(&serial->hold, &hold, after));     // SQ3: acquire; pairs with stall's release
-  if (hold - SUSPENSION == STALLED) release_queue(serial);        // SQ2: this final resume owns it
+  } while (!csched_cas_acquire(&serial->hold, &hold, after));     // SQ3: sees what the stalled owner did
+  if (hold - SUSPENSION == STALLED) release_queue(serial);        // SQ2: STALLED: this final resume is the new owner
 }
 
 // MARK: entering the queue for an inline sync
@@ -237,9 +235,9 @@ void csched_serial_resume(csched_serial *serial) {
 // Does: makes the caller the queue's owner, for an inline sync. Returns: false: not, because the queue is busy or suspended, or its base refuses.
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
-  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: the queue is not idle
-  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: base entered
-  release_inline(serial); // the caller does not stay the owner
+  if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: not idle: it has an owner
+  if (!is_suspended(serial) && csched_target_enter_inline_(serial->base)) return true; // SQ7: the base permits it, too
+  release_inline(serial); // gives the queue back: parks it, or another owner continues with its jobs
   return false;
 }
 
@@ -273,12 +271,12 @@ static bool serial_has(const csched_target *target, const csched_job *job) { // 
   return csched_mpsc_has(&((const csched_serial *)target)->inbox, job);
 }
 
-static void describe_serial(const csched_target *target, csched_text *text) {
+static void describe_serial(const csched_target *target, csched_text *text) { // for dumps
   const csched_serial *serial = (const csched_serial *)target;
   csched_mpsc_seen inbox = csched_mpsc_inspect_(&serial->inbox, CSCHED_DUMP_PENDING);
   uint32_t hold = csched_load_relaxed(&serial->hold);                           // racy read, for dumps
   unsigned state = csched_job_state_(csched_load_relaxed(&serial->drain.word)); // racy read, for dumps
-  bool has_name = csched_load_acquire(&serial->has_name) != 0; // SQ1: pairs with csched_serial_set_name
+  bool has_name = csched_load_acquire(&serial->has_name) != 0; // SQ1: sees `name`: pairs with csched_serial_set_name
   csched_text_target_(text, "queue", target, has_name ? serial->name : "");
   csched_text_add_(text, " on ");
   csched_text_address_(text, serial->base);
@@ -340,7 +338,7 @@ static int sync_as_job(csched_serial *serial, void (*body)(void *), void *contex
   // The root may run due work on this thread, or donate this thread's priority, while the sync waits.
   if (serial->root->type->await_sync_ != NULL)
     serial->root->type->await_sync_(serial->root, &serial->target, &sync.ended);
-  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: pairs with end_sync's release
+  while (csched_load_acquire(&sync.ended) != CSCHED_ENDED) // SQ1: sees the writes of `body`; pairs with end_sync
     csched_futex_wait_(&sync.ended, 0, CSCHED_FOREVER);
   csched_deadlock_check_end_();
   csched_blocked_end_();
@@ -360,6 +358,7 @@ CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_tar
   leave_serial(&serial->target);
 }
 
+// Does: runs `body` in the queue: at once if the queue is idle; else as a job, and waits. Returns: 0; ECANCELED, EDEADLK: `body` does not run.
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME(); // SQ8: so that a later call can tell that this stack frame was unwound
@@ -383,7 +382,7 @@ bool csched_serial_run_timer_(csched_timer *timer) {
   }
   acquire_reference(serial);
   if (csched_serial_try_enter(serial, &inside)) {
-    serial->has_reference = true;
+    serial->has_reference = true; // so that sync_unwound, if the run is unwound, releases the reference
     has_run = csched_job_perform_on_(&timer->job, &serial->target);
     serial->has_reference = false;
     csched_serial_leave(serial, &inside);
@@ -404,7 +403,7 @@ static bool is_drain_waiting(const csched_serial *serial) {
 
 // Returns: whether the owner is a thread of the parent: the queue is busy, without a queued drain job or a resume to come, and not owned here.
 static bool has_lost_owner(const csched_serial *serial) {
-  csched_mpsc inbox = serial->inbox; // a copy, because csched_mpsc_unpark, which succeeds if it is parked, changes it
+  csched_mpsc inbox = serial->inbox; // a copy: csched_mpsc_unpark, which returns whether it was parked, changes it
   return !csched_mpsc_unpark(&inbox) && !csched_mpsc_is_closed(&inbox) && !is_drain_waiting(serial) &&
          (csched_load_relaxed(&serial->hold) & STALLED) == 0 && // SQ9: relaxed: the child has one thread
          !csched_target_is_inside(&serial->target);
@@ -435,8 +434,8 @@ static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { /
   }
   remove_syncs_of_other_threads(serial);
   if (has_lost_owner(serial)) {
-    acquire_reference(serial); // a reference of the lost owner remains: then the queue is never freed in the child
-    csched_job_init(&serial->drain, &drain_type.type, serial);
+    acquire_reference(serial); // the lost owner's reference remains, so the queue is never freed in the child
+    csched_job_init(&serial->drain, &drain_type.type, serial); // idle again: a thread of the parent had started it
     submit_drain(serial);
   }
 }
@@ -456,7 +455,7 @@ int csched_serial_create(csched_serial **result, csched_target *base) {
   serial->root = csched_target_root_(base);
   serial->count_virtual = serial->root->type->count_job_; // not NULL: virtual time
   csched_mpsc_init(&serial->inbox);
-  csched_mpsc_park(&serial->inbox); // SQ1: the queue is idle
+  csched_mpsc_park(&serial->inbox); // SQ1: the queue starts idle: the first push submits the drain job
   csched_job_init(&serial->drain, &drain_type.type, serial);
   csched_job_init(&serial->held, &held_type, serial);
   csched_os_atfork_(&serial->atfork, serial_at_fork);
@@ -479,8 +478,7 @@ void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { s
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: never freed in the child
-  csched_frames_end_for_job_(
-      &serial->held); // SQ8: ends an inline sync that longjmp has unwound, if no call has done so
+  csched_frames_end_for_job_(&serial->held); // SQ8: ends an inline sync that longjmp unwound, if it was not found yet
   while (is_suspended(serial)) csched_serial_resume(serial); // jobs that were submitted still run
   decrement_references(serial);
 }

@@ -6,12 +6,11 @@
 //
 // A wait for a target never ends if the waiting thread itself holds the target or one of its bases. The wait also never ends if the thread that holds
 // them waits, directly or through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ records all waits under one
-// lock, and refuses a wait that would close such a cycle. Each step of the check has one successor: the holder of a target also holds its bases.
+// lock, and refuses a wait that would close such a cycle. A target has one holder, which also holds its bases: so each step has one successor.
 // No atomics: the lock orders all accesses.
 // Models: checks/waits.c, checks/serial.c.
 
 #include <CScheduler/lock.h>
-
 #include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 #include "../platform/platform.h"
@@ -32,13 +31,13 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
-// Returns: the target for which the thread that holds `target`, or one of its bases, waits; NULL: that thread does not wait, or there is none.
+// Returns: the target for which the holder of `target` (or of one of its bases) waits; NULL: no thread holds them, or the holder does not wait.
 static csched_target *next_waited(const csched_target *target) {
   while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);
   return target != NULL ? target->waits_for : NULL;
 }
 
-bool csched_deadlock_check_begin_(csched_target *target) {
+bool csched_deadlock_check_begin_(csched_target *target) { // Returns: false: the wait would never end
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, waits_at_fork);
   bool can_end = true; // this thread holds no target in the chain of waits that begins at `target`

@@ -30,7 +30,6 @@
 // Models: checks/waiting.c. Not modelled: CV8.
 
 #include <CScheduler/cond.h>
-
 #include "../base/panic.h"
 #include "lock_internal.h"
 #include "waiting_internal.h"
@@ -47,7 +46,7 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *
 }
 
 // Returns: the first waiter that a broadcast has marked, or with `is_marked` false has not marked; NULL: none. Requires: the bucket is locked.
-static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
+static csched_sleeper *first_waiter_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
     if (each->address == cond && each->is_marked == is_marked) return each;
@@ -61,13 +60,13 @@ static csched_sleeper *first_locked(csched_bucket *bucket, const csched_cond *co
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
-    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the signal
+    csched_store_relaxed(&cond->lock, (uintptr_t)0); // CV6: before the signal: then the woken thread may free `cond`
 }
 
-static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) { // wakes the first with this `is_marked`
+static void wake_first(csched_cond *cond, bool is_marked, uint32_t signal) { // wakes the first waiter with `is_marked`
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  dequeue_locked(bucket, cond, first_locked(bucket, cond, is_marked), &taken);
+  dequeue_locked(bucket, cond, first_waiter_locked(bucket, cond, is_marked), &taken);
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, signal);
 }
@@ -78,28 +77,28 @@ static bool may_have_waiters(const csched_cond *cond) {
 
 // Does: inserts `waiter` into the bucket, unless threads wait with another lock (CV7). Returns: 0; else the address of that lock. `cond->lock` counts
 // only if the bucket has a waiter for `cond`: a child of fork may have inherited it (CV8).
-static uintptr_t insert(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
+static uintptr_t insert_waiter(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket
-  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7, CV8: as above
+  if (other == (uintptr_t)lock || csched_bucket_first_locked_(bucket, cond) == NULL) other = 0; // CV7; CV8: or stale
   if (other == 0) {
-    csched_store_relaxed(&cond->lock, (uintptr_t)lock);  // CV1: before the lock is released
+    csched_store_relaxed(&cond->lock, (uintptr_t)lock);  // CV1: set first: each later owner of the lock sees it
     csched_bucket_insert_locked_(bucket, waiter, false); // false: at the end
   }
   csched_bucket_unlock_(bucket);
   return other;
 }
 
-bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) {
+bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time deadline) { // Returns: false: timeout
   if (!csched_lock_is_owner_(lock)) // CV7: only the owner can release the lock
     csched_panic_(
         "csched_cond_wait",
         "the caller does not own lock %p. Lock it, look whether there is anything to wait for, and then wait with it.",
         (void *)lock);
   csched_sleeper waiter = csched_waiter_(cond);
-  uintptr_t other = insert(cond, lock, &waiter);
+  uintptr_t other = insert_waiter(cond, lock, &waiter);
   if (other != 0) panic_other_lock(cond, lock, other);
-  csched_lock_unlock(lock); // CV1: after the insertion
+  csched_lock_unlock(lock); // CV1: after the insertion: a signal from now on finds the waiter
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
   csched_lock_lock(lock);                                     // CV5: the caller owns it again
   if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: true: the next marked waiter
@@ -112,12 +111,12 @@ void csched_cond_signal(csched_cond *cond) {
   if (may_have_waiters(cond)) wake_first(cond, false, SIGNALLED); // CV2: false: the first unmarked waiter
 }
 
-void csched_cond_broadcast(csched_cond *cond) {
+void csched_cond_broadcast(csched_cond *cond) { // wakes the first waiter; each woken waiter wakes the next
   if (!may_have_waiters(cond)) return;
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *each;
   csched_bucket *bucket = csched_waiters_lock_(cond);
-  bool is_underway = first_locked(bucket, cond, true) != NULL; // CV3: its woken waiter will wake these too
+  bool is_underway = first_waiter_locked(bucket, cond, true) != NULL; // CV3: then its woken waiters wake these, too
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
     if (each->address == cond) each->is_marked = true; // CV2: a signal now skips it
   }
@@ -127,5 +126,5 @@ void csched_cond_broadcast(csched_cond *cond) {
 }
 
 void csched_cond_destroy(csched_cond *cond) {
-  csched_waiters_require_none_(cond, "csched_cond_destroy", "condition"); // CV7: misuse
+  csched_waiters_require_none_(cond, "csched_cond_destroy", "condition"); // CV7: stops if a thread waits
 }

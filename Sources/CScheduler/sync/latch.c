@@ -27,7 +27,6 @@
 // Models: checks/waiting.c. Not modelled: LT7.
 
 #include <CScheduler/latch.h>
-
 #include "../base/panic.h"
 #include "waiting_internal.h"
 
@@ -36,20 +35,20 @@ enum { OPEN = 1 };              // signal to a sleeper
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_below_zero(const csched_latch *latch, uint32_t left, uint32_t count) {
   csched_panic_(
-      "csched_latch_count_down", // LT6: misuse
+      "csched_latch_count_down", // LT6: more counts than the latch has
       "latch %p has %u left, and cannot be counted down by %u. Make it with the number of all that count it down.",
       (const void *)latch, left, count);
 }
 
 static bool is_open(const csched_latch *latch) {
-  return csched_load_acquire(&latch->word) < ONE; // LT1, LT3: acquire; pairs with each count's release
+  return csched_load_acquire(&latch->word) < ONE; // LT1, LT3: acquire: sees what preceded each count
 }
 
 // Does: sets SLEEPERS, unless the latch is open. Returns: whether the latch is closed. Requires: the bucket is locked.
 static bool announce_sleep_locked(csched_latch *latch) {
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   while (seen >= ONE)
-    if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2: before the sleep
+    if (csched_cas_relaxed(&latch->word, &seen, seen | SLEEPERS)) return true; // LT2: so the opening finds it
   return false;
 }
 
@@ -59,7 +58,7 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) { // Ret
   bool sleeps = announce_sleep_locked(latch);                       // false: it has opened meanwhile
   if (sleeps) csched_bucket_insert_locked_(bucket, &waiter, false); // LT2: false: at the end
   csched_bucket_unlock_(bucket);
-  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT4; LT5: no access after a sleep
+  return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT5: may be freed after a sleep
 }
 
 // Does: if the word is still `expected`, opens the latch and wakes its sleepers. Returns: whether it has opened the latch.
@@ -81,16 +80,16 @@ void csched_latch_init(csched_latch *latch, uint32_t count) {
   latch->word = count * ONE;
 }
 
-void csched_latch_count_down(csched_latch *latch, uint32_t count) {
+void csched_latch_count_down(csched_latch *latch, uint32_t count) { // the thread that reaches 0 opens the latch
   if (count == 0) return;
   uint32_t seen = csched_load_relaxed(&latch->word); // racy read, rechecked by the cas
   for (;;) {
     uint32_t left = seen / ONE;
-    if (count > left) panic_below_zero(latch, left, count); // LT6: misuse
+    if (count > left) panic_below_zero(latch, left, count); // LT6: too many counts
     if (count == left && (seen & SLEEPERS) != 0) {          // the final counts, and threads may sleep
       if (open_latch(latch, seen)) return;
       seen = csched_load_relaxed(&latch->word);                               // racy read, rechecked by the cas
-    } else if (csched_cas_release(&latch->word, &seen, seen - count * ONE)) { // LT1, LT3: pairs with is_open
+    } else if (csched_cas_release(&latch->word, &seen, seen - count * ONE)) { // LT1, LT3: waiters see this count
       return;
     }
   }
@@ -106,9 +105,9 @@ bool csched_latch_wait_until(csched_latch *latch, csched_time deadline) {
 }
 
 uint32_t csched_latch_count(const csched_latch *latch) {
-  return csched_load_acquire(&latch->word) / ONE; // LT3: as in is_open
+  return csched_load_acquire(&latch->word) / ONE; // LT3: at 0, the caller sees what preceded each count
 }
 
 void csched_latch_destroy(csched_latch *latch) {
-  csched_waiters_require_none_(latch, "csched_latch_destroy", "latch"); // LT6: misuse
+  csched_waiters_require_none_(latch, "csched_latch_destroy", "latch"); // LT6: stops if a thread waits
 }

@@ -6,7 +6,7 @@
 //   flag      the waiter flag of a lock: an entry of a static table, selected by a hash of the lock's address. Locks with the same hash share it.
 //             0               no thread sleeps for a lock with this hash; waiters may spin
 //             SLEEPERS        a thread sleeps in the bucket of this hash; set and cleared under the bucket's lock
-//             STARVED         one sleeper of this bucket is starved: the next unlock of its lock makes it the owner; set and cleared likewise
+//             STARVED         one sleeper of this bucket is starved: the next unlock of its lock makes it the owner; set and cleared as SLEEPERS
 //             address         AWAKE: one waiter of the lock at this address spins, or was just woken, and will read owner again. Lock addresses
 //                             are multiples of 4, so the word also has room for the two bits.
 //
@@ -18,7 +18,7 @@
 //   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that is awake or is being
 //        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. It then reads owner, or its unlock the flag, as in LK2.
 //   LK4  Skipped wakes: an unlock that finds the lock owned again wakes no thread. The new owner's unlock does.
-//   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if only it needed them.
+//   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if no other waiter needs them.
 //   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (owner has a thread's
 //        number only while that thread owns the lock.)
 //   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that does not wake the
@@ -50,17 +50,16 @@
 // Models: checks/lock.c. Not modelled: LK9.
 
 #include <CScheduler/lock.h>
-
 #include "../job/observed.h"
 #include "lock_internal.h"
 #include "parking.h"
 
-enum { SLEEPERS = 1, STARVED = 2, BITS = SLEEPERS | STARVED }; // of a waiter flag; the rest: AWAKE
+enum { SLEEPERS = 1, STARVED = 2, BITS = SLEEPERS | STARVED }; // of a waiter flag; other bits: AWAKE
 // Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again; the waker has set AWAKE for this sleeper. YOURS: the sleeper owns the lock.
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
 static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
-static const csched_time HAND_OFF_INTERVAL = 400000; // minimum ns per bucket: the lock is idle while its sleeper wakes
+static const csched_time HAND_OFF_INTERVAL = 400000; // ns; not more often: the lock is idle while its new owner wakes
 csched_time csched_lock_starved_after_ = 1000000;    // LK7: ns of waiting; model checks change it
 // LK7: passes before a hand-off. A prime: a thread that uses several locks in turn reaches the count at each of them. Model checks change it.
 uint8_t csched_lock_passes_ = 127;
@@ -72,7 +71,7 @@ csched_lock_waiter_flag_ csched_lock_waiter_flags_[CSCHED_LOCK_WAITER_FLAGS_]; /
 static bool try_acquire(csched_lock *lock, uint32_t self) { // `self`: the new owner's lock number
   uint32_t free = 0;
   return csched_load_relaxed(&lock->owner) == 0 &&      // racy read, rechecked by the cas
-         csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire; pairs with unlock's release
+         csched_cas_acquire(&lock->owner, &free, self); // LK1: acquire: sees what earlier owners wrote
 }
 
 CSCHED_STATIC_ASSERT(2 * (int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_,
@@ -87,12 +86,12 @@ static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_
 static bool set_awake(csched_lock *lock) {
   uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag);          // racy read, rechecked by the cas
   while ((seen & ~(uintptr_t)BITS) == 0)                                      // AWAKE is not set
-    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: sets AWAKE, keeps both bits
+    if (csched_cas_relaxed(flag, &seen, (uintptr_t)lock | seen)) return true; // LK3: both bits stay: unlocks read them
   return false;
 }
 
 static void clear_awake(csched_lock *lock) {
-  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: clears AWAKE, keeps both bits; called by its waiter
+  csched_fetch_and_relaxed(flag_of(lock), (uintptr_t)BITS); // LK3: both bits stay; called by the waiter with AWAKE
 }
 
 static bool is_waiter_awake(const csched_lock *lock) {
@@ -111,8 +110,8 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
   do {
-    if (!*awake && has_sleepers(lock) && !(*awake = set_awake(lock))) // LK3, LK11: another waiter spins
-      return false;
+    if (!*awake && has_sleepers(lock) && !(*awake = set_awake(lock))) // LK3, LK11: without sleepers sets no flag
+      return false; // AWAKE is set for another waiter, which spins: this one must sleep
     for (unsigned i = 0; i < gap; i++) CSCHED_CPU_RELAX();
     if (try_acquire(lock, self)) return true;
     if (gap < LAST_GAP) gap *= 2;
@@ -126,22 +125,22 @@ static void mark_starved_locked(csched_bucket *bucket, csched_lock *lock, csched
   csched_sleeper *first = csched_bucket_first_locked_(bucket, lock);
   if (bucket->starved != NULL || first == NULL) return;
   csched_time eligible_at = first->since + csched_lock_starved_after_;
-  if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until; // HAND_OFF_INTERVAL after the last one
+  if (eligible_at < bucket->paced_until) eligible_at = bucket->paced_until; // HAND_OFF_INTERVAL after the last mark
   if (now >= eligible_at) {
     bucket->starved = first;
-    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED); // LK7: the next unlock hands the lock off
-    eligible_at = bucket->paced_until = now + HAND_OFF_INTERVAL;
+    csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)STARVED);  // LK7: the next unlock hands the lock off
+    eligible_at = bucket->paced_until = now + HAND_OFF_INTERVAL; // the next mark in this bucket
   }
   csched_store_relaxed(&bucket->looks_for_starved_at, eligible_at); // Speed only: mark_starved_if_due reads it unlocked
 }
 
-static void mark_starved(csched_lock *lock, csched_time now) { // locks the bucket for mark_starved_locked
+static void mark_starved(csched_lock *lock, csched_time now) { // as mark_starved_locked, for an unlocked bucket
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   mark_starved_locked(bucket, lock, now);
   csched_bucket_unlock_(bucket);
 }
 
-// Does: marks the first sleeper as starved if it is time. For a new owner with AWAKE: with long critical sections, few unlocks reach count_pass.
+// Does: marks the first sleeper as starved if it is time. Called by a new owner that had AWAKE: if critical sections are long, passes are too rare.
 static void mark_starved_if_due(csched_lock *lock) {
   if (!has_sleepers(lock)) return;
   csched_time now = csched_now();
@@ -165,7 +164,7 @@ static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleep
 // Does: dequeues the caller's own sleeper, which no thread has dequeued, and clears the flag bits that no other sleeper needs.
 static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
-  if (bucket->starved == sleeper) { // LK7: the next sleeper may be marked at once, without HAND_OFF_INTERVAL
+  if (bucket->starved == sleeper) { // LK7: no hand-off has happened, so the next sleeper need not wait for the interval
     bucket->starved = NULL;
     bucket->paced_until = 0;
     mark_starved_locked(bucket, lock, csched_now());
@@ -174,7 +173,7 @@ static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sle
 }
 
 // Does: ends the caller's sleep. Returns: 0: this call has dequeued `sleeper`; else the signal of the waker that had dequeued it before.
-static uint32_t withdraw(csched_lock *lock, csched_sleeper *sleeper) {
+static uint32_t withdraw_sleeper(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
   if (was_queued) withdraw_locked(bucket, lock, sleeper);
@@ -190,7 +189,7 @@ static bool is_abandoned_by(const csched_lock *lock, uint32_t owner) {
 
 // Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the owner's number, and lock.
 static void require_owner_lives(const csched_lock *lock) { // LK10: an ended owner never unlocks
-  uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: only the number matters
+  uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: relaxed: only the number is used
   if (owner == 0 || !is_abandoned_by(lock, owner) || !is_abandoned_by(lock, owner)) return;
   csched_lock_panic_ended_(lock, owner);
 }
@@ -200,7 +199,7 @@ static csched_time add_saturating(csched_time start, csched_time span) { // CSCH
 }
 
 // Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the waker's signal; 0: timeout.
-static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
+static uint32_t wait_for_signal(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
   for (;;) {
     csched_time until = sleeper->checks_owner_at < deadline ? sleeper->checks_owner_at : deadline;
     uint32_t signal = csched_sleeper_wait_(sleeper, until);
@@ -214,24 +213,24 @@ static uint32_t wait(csched_lock *lock, csched_sleeper *sleeper, csched_time dea
 // Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for the caller, and is cleared.
 // Returns: the waker's signal; 0: no signal, because the lock was free or the deadline has passed.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool has_slept, bool awake, csched_time deadline) {
-  sleeper->signal = 0;
+  sleeper->signal = 0; // clears the signal of an earlier sleep
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_bucket_insert_locked_(bucket, sleeper, has_slept);
-  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: before the fence
+  csched_fetch_or_relaxed(flag_of(lock), (uintptr_t)SLEEPERS);                  // LK2: before the read of owner below
   mark_starved_locked(bucket, lock, has_slept ? csched_now() : sleeper->since); // LK7: the first sleeper may be starved
   csched_bucket_unlock_(bucket);
-  if (awake) clear_awake(lock); // LK3: a waiter with AWAKE does not sleep
+  if (awake) clear_awake(lock); // LK3: while it sleeps, unlocks must wake sleepers again
   csched_fence_heavy_();        // LK2: between SLEEPERS and owner; pairs with unlock's light fence
-  uint32_t owner = csched_load_relaxed(&lock->owner);    // LK2: read after the fence
-  if (owner == 0) return withdraw(lock, sleeper);        // LK2: unlocked meanwhile, perhaps without a wake
-  csched_os_thread_lift_(csched_lock_thread_of_(owner)); // lowers the owner's nice value, if raised
-  uint32_t signal = wait(lock, sleeper, deadline);
-  return signal != 0 ? signal : withdraw(lock, sleeper);
+  uint32_t owner = csched_load_relaxed(&lock->owner);     // LK2: after the fence, so that no unlock is missed
+  if (owner == 0) return withdraw_sleeper(lock, sleeper); // LK2: unlocked meanwhile, perhaps without a wake
+  csched_os_thread_lift_(csched_lock_thread_of_(owner));  // resets the owner's raised nice value: it unlocks sooner
+  uint32_t signal = wait_for_signal(lock, sleeper, deadline);
+  return signal != 0 ? signal : withdraw_sleeper(lock, sleeper); // 0: timeout: dequeues it, unless a waker has
 }
 
 // Does: in a child of fork, before a sleep: stops the process if the owner is a thread of the parent.
 static void require_owner_in_child(const csched_lock *lock) { // LK9: such an owner never unlocks
-  uint32_t owner = csched_load_relaxed(&lock->owner);         // LK9: only the number matters
+  uint32_t owner = csched_load_relaxed(&lock->owner);         // LK9: relaxed: only the number is used
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&lock->owner) != owner) return; // LK9: the owner unlocked before it ended
   csched_lock_panic_orphaned_(lock, owner);
@@ -264,7 +263,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   }
   if (csched_is_observed_() && sleeper.since != 0) report_wait(lock, sleeper.since);
   if (taken && awake) mark_starved_if_due(lock);
-  if (awake) clear_awake(lock); // LK3: this thread owns the lock or gives up
+  if (awake) clear_awake(lock); // LK3: this thread waits no more, so unlocks must wake sleepers again
   if (!taken && awake) {
     // While AWAKE was set, an unlock may have skipped its wake. So read owner after AWAKE is cleared, and wake a sleeper if the lock is free.
     csched_fence_heavy_(); // LK5: orders clear_awake before the read of owner
@@ -360,7 +359,7 @@ bool csched_lock_trylock_slow_(csched_lock *lock) {
   return taken;
 }
 
-bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
+bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) { // Returns: false: the deadline has passed
   if (csched_lock_trylock(lock)) return true;
   if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, "csched_lock_lock_until", NOT_RECURSIVE);
   if (deadline != CSCHED_FOREVER && csched_now() >= deadline) return false;
@@ -371,7 +370,7 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) {
   return taken;
 }
 
-void csched_lock_unlock_slow_(csched_lock *lock) {
+void csched_lock_unlock_slow_(csched_lock *lock) { // makes a starved sleeper the owner; else frees the lock, may wake
   uint32_t self = csched_lock_self_(), owner = self;
   CSCHED_TSAN_WILL_UNLOCK(lock);
   bool is_starved = (csched_load_relaxed(flag_of(lock)) & STARVED) != 0; // LK7: a sleeper of the bucket is starved

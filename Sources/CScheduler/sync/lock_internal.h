@@ -7,8 +7,9 @@
 /// Returns: the calling thread's lock number, which its locks store as their owner. A thread's first call also enables its inline paths.
 uint32_t csched_lock_self_(void);
 
-/// Returns: whether the calling thread owns `lock`. csched_lock_require_owner_ instead stops the process, with a message, unless the caller owns it.
+/// Returns: whether the calling thread owns `lock`.
 bool csched_lock_is_owner_(const csched_lock *lock);
+/// Does: stops the process, with a message about `function`, unless the calling thread owns `lock`.
 void csched_lock_require_owner_(const csched_lock *lock, const char *function);
 
 /// Returns: the lock number of the owner of `lock`; 0: the lock is free. The result may be outdated at once. Requires: the lock is valid.
@@ -20,8 +21,11 @@ uint32_t csched_lock_thread_of_(uint32_t number);
 /// Returns: whether this process is a child of fork, in which a lock's owner may be a thread of the parent that does not exist here.
 bool csched_lock_is_in_child_(void);
 
-/// Does: stops the process with a message about `lock`. In this order: the caller does not own it; it owns it; the owner is in the parent; has ended.
+/// Does: stops the process, because the caller does not own `lock`. `owner`: the lock number of its owner; 0: none.
 void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) CSCHED_NORETURN;
+/// Does: stops the process, because the caller owns `lock` already. `advice`: the end of the message.
 void csched_lock_panic_owner_(const csched_lock *lock, const char *function, const char *advice) CSCHED_NORETURN;
+/// Does: stops the process, because in this child of fork the thread `owner` does not exist, and so never unlocks.
 void csched_lock_panic_orphaned_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
+/// Does: stops the process, because the thread `owner` has ended without unlocking.
 void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;

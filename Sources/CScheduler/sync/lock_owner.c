@@ -2,10 +2,8 @@
 // No atomics: a thread's number is thread-local, and `forked` changes only while a child of fork has one thread.
 
 #include "lock_internal.h"
-
 #include "../base/panic.h"
 #include "parking.h"
-
 #include <string.h>
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_; // `number`, for the inline paths; 0: use the slow paths
@@ -26,14 +24,14 @@ static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase)
   memset(csched_lock_waiter_flags_, 0, sizeof csched_lock_waiter_flags_); // no thread sleeps or spins in the child
 }
 
-uint32_t csched_lock_self_(void) {
+uint32_t csched_lock_self_(void) { // Returns: this thread's lock number, which the first call assigns
   static csched_atfork atfork;
   if (number == 0) {
-    csched_os_atfork_(&atfork, lock_owner_at_fork);
-    csched_processors_note_own_(); // adds this thread's affinity: csched_may_spin_ reads the result
+    csched_os_atfork_(&atfork, lock_owner_at_fork); // before this thread can own a lock: a child keeps its number
+    csched_processors_note_own_();                  // adds this thread's affinity: csched_may_spin_ reads the result
     number = csched_os_thread_id_();
     if (number == forked.number) number |= RENUMBERED; // LK9 of lock.c: the system has reused the number
-    if (CSCHED_FAST_PATHS && csched_fences_decide_()) csched_self_ = number; // inline unlocks use a compiler fence
+    if (CSCHED_FAST_PATHS && csched_fences_decide_()) csched_self_ = number; // inline unlocks need the heavy fence
   }
   return number;
 }

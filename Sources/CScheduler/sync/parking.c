@@ -18,13 +18,13 @@
 // Models: checks/lock.c.
 
 #include "parking.h"
-
 #include <string.h>
 
 enum { FREE = 0, LOCKED = 1, SLEPT_ON = 2 }; // a bucket's lock. SLEPT_ON: locked, and a thread may sleep on it
 
 static csched_bucket buckets[CSCHED_BUCKETS_]; // the first half for locks, the second half for all other waits
 
+// Does: locks bucket `index`: changes FREE to LOCKED. If another thread has locked it, sleeps until it can change FREE to SLEPT_ON.
 csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;
@@ -41,7 +41,7 @@ void csched_bucket_unlock_(csched_bucket *bucket) {
 }
 
 csched_time csched_bucket_next_starved_at_(size_t index) {
-  return csched_load_relaxed(&buckets[index].looks_for_starved_at); // Speed only
+  return csched_load_relaxed(&buckets[index].looks_for_starved_at); // Speed only: may be old; lock.c checks again
 }
 
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front) {
@@ -65,7 +65,7 @@ csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *a
 
 uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline) {
   uint32_t signal;
-  while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // PK3: pairs with the waker's release
+  while ((signal = csched_load_acquire(&sleeper->signal)) == 0) // PK3: sees what the waker did before
     if (csched_futex_wait_(&sleeper->signal, 0, deadline) == CSCHED_FUTEX_TIMED_OUT)
       return csched_load_acquire(&sleeper->signal); // PK3: it may have been signalled at the deadline
   return signal;

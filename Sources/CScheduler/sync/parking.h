@@ -3,9 +3,7 @@
 #pragma once
 
 #include <CScheduler/base.h>
-
 #include "../platform/platform.h"
-
 #include "../base/bsd.h"
 
 /// An entry for a thread that sleeps or is about to sleep; on that thread's stack.
@@ -35,14 +33,15 @@ enum { CSCHED_BUCKETS_ = 512 }; // 256 for locks, one for each waiter flag; 256 
 
 /// Does: locks bucket `index`. Returns: the bucket. Unlock it after a few instructions, without an allocation or user code in between.
 csched_bucket *csched_bucket_lock_(size_t index);
+/// Does: unlocks `bucket`, and wakes one thread that sleeps on its lock.
 void csched_bucket_unlock_(csched_bucket *bucket);
 
 /// Returns: `looks_for_starved_at` of bucket `index`, which need not be locked.
 csched_time csched_bucket_next_starved_at_(size_t index);
 
-/// Does: inserts `sleeper` at the end, or with `in_front`, for a sleeper that has slept before, in front. Requires: the bucket is locked.
+/// Does: inserts `sleeper` at the end; `in_front`: in front, because it has slept before. Requires: the bucket is locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
-void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper);
+void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper); ///< Requires: `sleeper` is queued
 
 /// Returns: the sleeper that has waited longest for `address`; NULL: none. Requires: the bucket is locked.
 csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *address);

@@ -2,7 +2,6 @@
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>
-
 #include "../base/panic.h"
 #include "lock_internal.h"
 

@@ -33,7 +33,6 @@
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>
-
 #include "../base/panic.h"
 #include "lock_internal.h"
 #include "waiting_internal.h"
@@ -53,7 +52,7 @@ static void require_not_writer(const csched_rwlock *rwlock, const char *function
   if (csched_lock_is_owner_(&rwlock->writer)) csched_lock_panic_owner_(&rwlock->writer, function, NOT_AGAIN);
 }
 
-static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: misuse stops the process
+static void require_not_reading(const csched_rwlock *rwlock, const char *function) { // RW7: else it waits for itself
   if (recent_read == rwlock)
     csched_panic_(
         function,
@@ -63,7 +62,7 @@ static void require_not_reading(const csched_rwlock *rwlock, const char *functio
 }
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_not_read(const csched_rwlock *rwlock, uint32_t seen) {
-  csched_panic_("csched_rwlock_unlock_read", // RW7: misuse
+  csched_panic_("csched_rwlock_unlock_read", // RW7: there is no read to unlock
                 "no thread reads read-write lock %p%s. Unlock once for each lock, in the way in which it was taken.",
                 (const void *)rwlock, (seen & WRITER) != 0 ? ", which a thread has for writing" : "");
 }
@@ -81,7 +80,7 @@ static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // 
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&rwlock->word) == WRITER) return; // RW8: the orphan writes: the data may be half changed
-  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: the owner has changed
+  if (!csched_cas_acquire(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: another owner
   csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: readers may begin again
   csched_lock_unlock(&rwlock->writer);
 }
@@ -100,19 +99,19 @@ static bool begin_to_read(csched_rwlock *rwlock) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   while ((seen & WRITER) == 0) {                      // RW1, RW3: no new reader after WRITER
     if (CSCHED_UNLIKELY(seen > UINT32_MAX - READER)) panic_too_many(rwlock);
-    if (!csched_cas_acquire(&rwlock->word, &seen, seen + READER)) continue; // RW1, RW4: pairs with unlock_write
+    if (!csched_cas_acquire(&rwlock->word, &seen, seen + READER)) continue; // RW1, RW4: sees what writers wrote
     recent_read = rwlock;
     return true;
   }
   return false;
 }
 
-// Does: begins to read while it owns `writer`: no other thread can have set WRITER then, so begin_to_read succeeds. Returns: false: timeout.
+// Does: waits until the caller owns `writer`, and begins to read. This succeeds, because only that owner can set WRITER. Returns: false: timeout.
 static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char *function) {
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
-  repair_in_child(rwlock);
-  if (!csched_lock_lock_until(&rwlock->writer, deadline)) return false; // RW5: timeout
+  repair_in_child(rwlock); // RW8: an orphaned owner of `writer` would never unlock
+  if (!csched_lock_lock_until(&rwlock->writer, deadline)) return false; // RW5: timeout: no change
   begin_to_read(rwlock);
   csched_lock_unlock(&rwlock->writer);
   return true;
@@ -144,16 +143,16 @@ static bool end_final_read(csched_rwlock *rwlock, uint32_t seen) {
   return ended;
 }
 
-void csched_rwlock_unlock_read(csched_rwlock *rwlock) {
-  uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
-  if (recent_read == rwlock) recent_read = NULL;      // RW7: no longer a read that this thread would wait for
+void csched_rwlock_unlock_read(csched_rwlock *rwlock) { // the final reader wakes a waiting writer
+  uint32_t seen = csched_load_relaxed(&rwlock->word);   // racy read, rechecked by the cas
+  if (recent_read == rwlock) recent_read = NULL;        // RW7: ended: require_not_reading must not find it
   if (CSCHED_UNLIKELY((seen & WRITER) != 0)) repair_in_child(rwlock); // RW8: while this thread still counts as a reader
   for (;;) {
-    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: there is no reader to unlock
+    if (CSCHED_UNLIKELY(seen < READER)) panic_not_read(rwlock, seen); // RW7: no read to unlock
     if (CSCHED_UNLIKELY(seen == (READER | WRITER))) {                 // RW2: final reader; a writer waits
       if (end_final_read(rwlock, seen)) return;
       seen = csched_load_relaxed(&rwlock->word);                          // racy read, rechecked by the cas
-    } else if (csched_cas_release(&rwlock->word, &seen, seen - READER)) { // RW4: pairs with wait_to_write
+    } else if (csched_cas_release(&rwlock->word, &seen, seen - READER)) { // RW4: the writer sees this read end
       return;
     }
   }
@@ -202,14 +201,14 @@ static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   bool is_set = false;
   while (!is_set)
-    is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER); // RW1, RW3, RW4: acquire; pairs with unlock_read
+    is_set = csched_cas_acquire(&rwlock->word, &seen, seen | WRITER); // RW1, RW3: no new reader; RW4: sees the unlocks
   if (seen == 0 || wait_for_readers(rwlock, deadline)) return true;   // `seen` 0: there was no reader
   csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);         // RW5: an RMW keeps the readers' release sequence
   csched_lock_unlock(&rwlock->writer);
   return false;
 }
 
-void csched_rwlock_lock_write(csched_rwlock *rwlock) {
+void csched_rwlock_lock_write(csched_rwlock *rwlock) { // locks `writer`, then waits for the readers
   require_not_reading(rwlock, "csched_rwlock_lock_write");
   if (!csched_lock_trylock(&rwlock->writer)) {
     require_not_writer(rwlock, "csched_rwlock_lock_write");
@@ -219,11 +218,11 @@ void csched_rwlock_lock_write(csched_rwlock *rwlock) {
   wait_to_write(rwlock, CSCHED_FOREVER);
 }
 
-bool csched_rwlock_trylock_write(csched_rwlock *rwlock) {
+bool csched_rwlock_trylock_write(csched_rwlock *rwlock) { // Returns: false: `writer` has an owner, or threads read
   uint32_t free = 0;
   if (!csched_lock_trylock(&rwlock->writer) && !(repair_in_child(rwlock) && csched_lock_trylock(&rwlock->writer)))
-    return false;
-  if (csched_cas_acquire(&rwlock->word, &free, (uint32_t)WRITER)) return true; // RW1, RW4: as in wait_to_write
+    return false; // `writer` has an owner: it writes, waits to write, or is about to read
+  if (csched_cas_acquire(&rwlock->word, &free, (uint32_t)WRITER)) return true; // RW1, RW4: fails beside a reader
   csched_lock_unlock(&rwlock->writer);
   return false;
 }
@@ -238,9 +237,9 @@ bool csched_rwlock_lock_write_until(csched_rwlock *rwlock, csched_time deadline)
 }
 
 void csched_rwlock_unlock_write(csched_rwlock *rwlock) {
-  csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7: misuse
-  csched_store_release(&rwlock->word, 0u); // RW1, RW4: release; pairs with begin_to_read's acquire
-  csched_lock_unlock(&rwlock->writer);     // RW6: no access after it
+  csched_lock_require_owner_(&rwlock->writer, "csched_rwlock_unlock_write"); // RW7: only the writer unlocks
+  csched_store_release(&rwlock->word, 0u); // RW1, RW4: release: readers see what this writer wrote
+  csched_lock_unlock(&rwlock->writer);     // RW6: no access after it: the next owner may free the lock
 }
 
 // MARK: queries
@@ -253,9 +252,9 @@ uint32_t csched_rwlock_readers(const csched_rwlock *rwlock) {
   return csched_load_relaxed(&rwlock->word) / READER; // racy read: for diagnostics
 }
 
-void csched_rwlock_destroy(csched_rwlock *rwlock) {
+void csched_rwlock_destroy(csched_rwlock *rwlock) { // stops the process if a thread reads or writes
   uint32_t readers = csched_rwlock_readers(rwlock);
-  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: only the number matters
+  uint32_t owner = csched_load_relaxed(&rwlock->writer.owner); // RW7: relaxed: only compared with 0, and printed
   if (readers == 0 && owner == 0) return;
   csched_panic_("csched_rwlock_destroy",
                 "%u read read-write lock %p, and thread %u has it for writing (0: none). Destroy it when it has been "

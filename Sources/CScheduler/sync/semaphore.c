@@ -24,7 +24,6 @@
 // Models: checks/waiting.c. Not modelled: SM8.
 
 #include <CScheduler/semaphore.h>
-
 #include "../base/panic.h"
 #include "waiting_internal.h"
 
@@ -35,21 +34,21 @@ enum { YOURS = 1 };              // signal to a sleeper: it has a unit
 static void require_room(const csched_semaphore *semaphore, uint32_t free, uint32_t units, const char *function) {
   if (units <= CSCHED_SEMAPHORE_MOST && free <= CSCHED_SEMAPHORE_MOST - units) return; // SM7: compared without overflow
   csched_panic_(function,
-                "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7: misuse
+                "semaphore %p has %u free units, and cannot have %u more. Signal once for each wait.", // SM7: too many
                 (const void *)semaphore, free, units);
 }
 
 static bool take_unit(csched_semaphore *semaphore) {     // Returns: false: no unit is free
   uint32_t seen = csched_load_relaxed(&semaphore->word); // racy read, rechecked by the cas
   while (seen >= UNIT)
-    if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT)) return true; // SM1, SM5: pairs with signal's release
+    if (csched_cas_acquire(&semaphore->word, &seen, seen - UNIT)) return true; // SM1, SM5: sees what preceded it
   return false;
 }
 
 // Does: sets SLEEPERS, unless a unit is free. Returns: whether no unit is free. Requires: the bucket is locked.
 static bool announce_sleep_locked(csched_semaphore *semaphore) {
   uint32_t seen = 0;
-  return csched_cas_relaxed(&semaphore->word, &seen, (uint32_t)SLEEPERS) || seen == SLEEPERS; // SM2: before the sleep
+  return csched_cas_relaxed(&semaphore->word, &seen, (uint32_t)SLEEPERS) || seen == SLEEPERS; // SM2: a signal sees it
 }
 
 static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) { // Returns: false: timeout
@@ -72,7 +71,7 @@ static bool hand_units_over(csched_semaphore *semaphore, uint32_t units) {
     for (; units > 0 && (waiter = csched_bucket_first_locked_(bucket, semaphore)) != NULL; units--)
       csched_waiter_take_locked_(bucket, waiter, &taken);       // SM3: the oldest sleeper first
     if (csched_bucket_first_locked_(bucket, semaphore) == NULL) // clears SLEEPERS; `units` may be 0 now
-      csched_store_release(&semaphore->word, units * UNIT);     // SM2, SM5, SM8: pairs with take_unit's acquire
+      csched_store_release(&semaphore->word, units * UNIT);     // SM2, SM5, SM8: frees the rest; pairs with take_unit
   }
   csched_bucket_unlock_(bucket);
   csched_waiters_signal_(&taken, YOURS); // SM6: the semaphore may have been freed: not accessed
@@ -95,7 +94,7 @@ bool csched_semaphore_wait_until(csched_semaphore *semaphore, csched_time deadli
   return (deadline == CSCHED_FOREVER || csched_now() < deadline) && wait_for_unit(semaphore, deadline);
 }
 
-void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) {
+void csched_semaphore_signal(csched_semaphore *semaphore, uint32_t units) { // sleepers get units before others
   require_room(semaphore, 0, units, "csched_semaphore_signal"); // checks `units` alone: sleepers may get them all
   if (units == 0) return;
   do {
@@ -112,5 +111,5 @@ uint32_t csched_semaphore_units(const csched_semaphore *semaphore) {
 }
 
 void csched_semaphore_destroy(csched_semaphore *semaphore) {
-  csched_waiters_require_none_(semaphore, "csched_semaphore_destroy", "semaphore"); // SM7: misuse
+  csched_waiters_require_none_(semaphore, "csched_semaphore_destroy", "semaphore"); // SM7: stops if a thread waits
 }

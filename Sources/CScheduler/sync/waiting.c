@@ -18,7 +18,7 @@ csched_sleeper csched_waiter_(const void *address) {
   return (csched_sleeper){.address = address, .thread = self, .since = csched_now()};
 }
 
-uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
+uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) { // Returns: the signal; 0: timeout
   if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_BLOCK, waiter->address, 0); // 0: unused
   if (csched_waiting_begins_ != NULL) csched_waiting_begins_();
   uint32_t signal = csched_sleeper_wait_(waiter, deadline);
@@ -27,7 +27,7 @@ uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) {
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: the waker signals it soon
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: a waker is about to signal it
   }
   if (csched_waiting_ends_ != NULL) csched_waiting_ends_();
   return signal;

@@ -27,9 +27,7 @@
 // Models: checks/cancellation.c. Not modelled: CN7.
 
 #include <CScheduler/cancellation.h>
-
 #include <CScheduler/cond.h>
-
 #include "../base/bsd.h"
 #include "../platform/platform.h"
 #include "../sync/lock_internal.h"
@@ -63,12 +61,12 @@ static tree *lock_tree(uint32_t index) { // Returns: the locked entry of `trees`
 }
 
 static uint32_t flags_of(const csched_cancellation *cancellation) {
-  return csched_load_acquire(&cancellation->flags_); // CN2: pairs with set_flag_locked's release
+  return csched_load_acquire(&cancellation->flags_); // CN2: sees what preceded the cancel; pairs with set_flag_locked
 }
 
 static void set_flag_locked(csched_cancellation *cancellation, uint32_t flag) {
   uint32_t flags = csched_load_relaxed(&cancellation->flags_); // CN2: only written under the tree's lock
-  csched_store_release(&cancellation->flags_, flags | flag);   // CN2: pairs with flags_of's acquire
+  csched_store_release(&cancellation->flags_, flags | flag);   // CN2: publishes what preceded the cancel
 }
 
 // MARK: forks
@@ -106,6 +104,7 @@ static void register_atfork(void) {
 
 // MARK: the tree
 
+// Does: makes a node, which is cancelled if `parent` is. `gone`: called when the node is GONE. Returns: false: `parent` is GONE already.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *)) {
   *cancellation = (csched_cancellation){.gone_ = gone};
@@ -164,7 +163,7 @@ static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler
   csched_lock_lock(&tree->lock);
 }
 
-// Does: initialises `self` for this thread, and adds it to `callers`. The caller of this function removes it after its calls.
+// Does: initialises `self` for this thread, and adds it to `callers`. The calling function removes `self` after the last call of a handler.
 static void begin_calls_locked(tree *tree, caller *self) {
   *self = (caller){.thread = csched_lock_self_()};
   TAILQ_INIT(&self->due);
@@ -175,14 +174,14 @@ static void begin_calls_locked(tree *tree, caller *self) {
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next_in_tree(each, cancellation)) {
     if (flags_of(each) & CANCELLED) continue; // an earlier cancel of this node calls its handlers
-    set_flag_locked(each, CANCELLED);         // CN2: before any handler is called
+    set_flag_locked(each, CANCELLED);         // CN2: all nodes, before any handler is called
     if (TAILQ_EMPTY(&each->handlers_)) continue;
     each->caller_ = self;
     TAILQ_INSERT_TAIL(&self->due, each, call_node_); // CN3: this cancel calls its handlers
   }
 }
 
-void csched_cancellation_cancel(csched_cancellation *cancellation) {
+void csched_cancellation_cancel(csched_cancellation *cancellation) { // calls the handlers of the nodes it marks
   csched_cancellation *each;
   caller self;
   tree *tree = lock_tree(cancellation->tree_);
@@ -190,7 +189,7 @@ void csched_cancellation_cancel(csched_cancellation *cancellation) {
     begin_calls_locked(tree, &self);
     mark_locked(cancellation, &self);
     while ((each = TAILQ_FIRST(&self.due)) != NULL) { // CN3, CN4: anew each time: a handler may end nodes
-      csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_);
+      csched_cancel_handler *handler = TAILQ_FIRST(&each->handlers_); // NULL: all were called or removed
       if (handler != NULL) {
         TAILQ_REMOVE(&each->handlers_, handler, node_);
         call_locked(tree, &self, handler);
@@ -214,6 +213,7 @@ bool csched_cancellation_is_over_(const csched_cancellation *cancellation) {
 
 // MARK: handlers
 
+// Returns: true: `handler` waits for a cancel; false: it was called, because the node is cancelled, or only released, because the node has ended.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler) {
   tree *tree = lock_tree(cancellation->tree_);
   uint32_t flags = flags_of(cancellation);
@@ -232,7 +232,7 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   }
   csched_lock_unlock(&tree->lock);
   if (flags & ENDED && handler->release != NULL) handler->release(handler); // CN5: released uncalled
-  return (flags & (CANCELLED | ENDED)) == 0;                                // true: WAITING
+  return (flags & (CANCELLED | ENDED)) == 0;
 }
 
 // Does: removes `handler` if it is WAITING. If another thread is calling it and `waits`, waits for its return. Returns: whether it was WAITING.
@@ -285,7 +285,7 @@ static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation
     set_flag_locked(each, GONE);
     parent = each->parent_;
     each->parent_ = NULL;
-    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: so the parent may become GONE
+    if (parent != NULL) TAILQ_REMOVE(&parent->children_, each, node_); // CN4: the parent may be GONE next
     *end = each;
     end = &each->node_.tqe_next; // links the result: the node is in no list of children any more
   }
@@ -293,7 +293,7 @@ static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation
   return first;
 }
 
-void csched_cancellation_end(csched_cancellation *cancellation) {
+void csched_cancellation_end(csched_cancellation *cancellation) { // no handler of the node is called any more
   struct handlers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_cancel_handler *handler, *next_handler;
   csched_cancellation *gone, *next_gone;
@@ -302,7 +302,7 @@ void csched_cancellation_end(csched_cancellation *cancellation) {
   remove_handlers_locked(cancellation, &taken);
   gone = unlink_gone_locked(cancellation);
   csched_lock_unlock(&tree->lock);
-  TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5: outside the lock
+  TAILQ_FOREACH_SAFE(handler, &taken, node_, next_handler) handler->release(handler); // CN5: unlocked: it may call back
   for (; gone != NULL; gone = next_gone) {
     next_gone = gone->node_.tqe_next;
     if (gone->gone_ != NULL) gone->gone_(gone); // CN4: once; it may free the node

@@ -25,12 +25,12 @@ CSCHED_NOINLINE csched_target *csched_target_current(void) {
 // The address of `inside` stands for the stack frame that it lies in: when that is gone (frames.c), the context frame is unwound. An `inside` that is
 // not on the thread's stack never counts as unwound.
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // first: the new context frame must not lie inside an unwound one
   inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // first: unwound frames inside this one, with their jobs
   csched_frame_end_(inside->frame);
 }
 
@@ -49,9 +49,9 @@ bool csched_target_is_exclusive_(const csched_target *target) {
   return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
-// Returns: whether a wait of this thread for `target` would never end. The tests are for `target` and each base. The first finds an exclusive target
-// whose job this thread runs: its next job starts after that one. Only the second finds a loop that is bound to this thread while no run of the loop
-// is in progress: no other thread runs its jobs. It also finds a wait for a barrier inside any job of the limited target (LM7 of limit.c).
+// Returns: whether a wait of this thread for `target` would never end. It tests `target` and each base. First test: this thread runs a job of an
+// exclusive target, whose next job cannot start before that job ends. Second test: the target is a loop bound to this thread, so no other thread runs
+// its jobs, even if no run of the loop is in progress; or a barrier is waited for inside a job of its limited target (LM7 of limit.c).
 bool csched_target_would_wait_forever_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
     if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;
@@ -137,6 +137,7 @@ static void end_unwound_and_mark(const csched_target *target, csched_job *job, u
   csched_job_submitted_(job, function);
 }
 
+// The slow path of csched_target_submit: `target` has a base, or `job` is not idle: its own run submits it again, or it is misused (panic).
 static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
   return target->type->deliver(target, job);
@@ -148,7 +149,7 @@ static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *t
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
-// As submit_slow, and notifies the observers when the submission begins and ends.
+// Does: as submit_slow, between two calls of the observers' hooks. The next function does the same for a timer.
 static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
   csched_observed_submission submission;
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
@@ -192,8 +193,8 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
   if (CSCHED_UNLIKELY(node->type->kind != CSCHED_NODE))
     csched_panic_("csched_target_submit_node", "the type of node %p is no node's: its `kind` must be CSCHED_NODE.",
                   (void *)node);
-  if (target->type->base != NULL) csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  csched_job_life outer = csched_job_may_be_refused_;                    // of a submission around this one
+  if (target->type->base != NULL) csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // see end_unwound_and_mark
+  csched_job_life outer = csched_job_may_be_refused_;                                // of a submission around this one
   csched_job_may_be_refused_ = (csched_job_life){(csched_job *)node, 0}; // a drop inside `deliver` is a refusal
   int error = csched_is_observed_() ? deliver_node_observed(target, (csched_job *)node)
                                     : target->type->deliver(target, (csched_job *)node);
@@ -203,7 +204,7 @@ CSCHED_NOINLINE int csched_target_submit_node(csched_target *target, csched_node
 
 CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer *timer, csched_time deadline,
                                             csched_time leeway) {
-  timer->target = target;
+  timer->target = target; // where the timer is delivered when it is due
   if (csched_is_observed_()) return submit_at_observed(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
   if (!mark_for_root(target, &timer->job))
     return submit_at_slow(target, timer, deadline, leeway, CSCHED_CALLER_FRAME());
@@ -212,16 +213,17 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
   csched_frame *next = csched_frames_end_unwound_(CSCHED_CALLER_FRAME())->next;
-  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the context frame of the run
+  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the run's frame: ended if it throws
   csched_job_perform_on_(job, target);
 }
 
+// Does: as csched_target_submit. If this thread is a worker of `target` and has no follow-up, `job` becomes its follow-up, and runs next.
 int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
   uint32_t *follow_up = target->type->follow_up_ != NULL ? target->type->follow_up_(target) : NULL;
   if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);
   *follow_up = CSCHED_FOLLOW_UP_COMES;
   int error = csched_target_submit(target, job);
-  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE; // `deliver` queued or dropped it
+  if (*follow_up == CSCHED_FOLLOW_UP_COMES) *follow_up = CSCHED_FOLLOW_UP_NONE; // else KEPT: was queued or dropped
   return error;
 }
 

@@ -14,8 +14,9 @@ bool csched_target_is_exclusive_(const csched_target *target);
 bool csched_target_is_closed_(const csched_target *target);
 
 /// Does: records that the exclusive targets whose work this thread runs wait for `target`, until csched_deadlock_check_end_. Returns: false, with no
-/// record, if the wait would never end, because such waits would then form a cycle.
+/// record, if the wait would close a cycle of waits, and so never end.
 bool csched_deadlock_check_begin_(csched_target *target);
+/// Does: removes that record: this thread waits no more.
 void csched_deadlock_check_end_(void);
 
 /// The value of a sync's futex word when the sync has ended: its caller may return. After a wake with any other value the caller waits again.
@@ -50,7 +51,9 @@ bool csched_target_has_virtual_time_(const csched_target *target);
 /// Returns: the end of the chain of bases of `target`, or `target` itself without a base.
 csched_target *csched_target_root_(csched_target *target);
 
-/// Does: calls `base`, `enter` or `leave` of the target's type. Returns: the result; NULL or false if the type has no such function.
+/// Returns: the base of `target`; NULL: it has none.
 csched_target *csched_target_base_(const csched_target *target);
+/// Does: lets this thread run one piece of work as if `target` ran it, until csched_target_leave_inline_. Returns: false: it may not, now or ever.
 bool csched_target_enter_inline_(csched_target *target);
+/// Does: ends what csched_target_enter_inline_ has begun.
 void csched_target_leave_inline_(csched_target *target);

@@ -26,23 +26,22 @@
 // Models: checks/task.c.
 
 #include "task_internal.h"
-
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../time/timer_internal.h"
 
 int csched_task_submit_(csched_target *target, csched_task task) {
-  csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a drop inside the submission: REFUSED
+  csched_job_life outer = csched_job_may_be_refused_;                  // of a submission around this one
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: if this thread now drops it: REFUSED
   int error = csched_target_submit(target, task.job);
   csched_job_may_be_refused_ = outer;
   return error;
 }
 
 int csched_task_submit_at_(csched_target *target, csched_task task, csched_time deadline, csched_time leeway) {
-  csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a drop inside the submission: REFUSED
+  csched_job_life outer = csched_job_may_be_refused_;                  // of a submission around this one
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: if this thread now drops it: REFUSED
   int error = csched_target_submit_at(target, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;
@@ -59,39 +58,40 @@ static bool is_over(uint64_t word, csched_task task) {
 }
 
 bool csched_task_is_unwanted_(const csched_job *job) {
-  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) != 0; // TK6: a resubmission keeps UNWANTED
+  return (csched_load_relaxed(&job->word) & CSCHED_JOB_UNWANTED) != 0; // TK6: no resubmission clears it
 }
 
 int csched_task_submit_again_(csched_job *job, csched_time deadline, csched_time leeway) {
-  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: the same during the whole run
-  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;    // TK6: cancelled in its run: stop
+  csched_task task = {job, life_of(csched_load_relaxed(&job->word))}; // TK6: only the end of this run changes `life`
+  if (csched_task_is_unwanted_(job)) return CSCHED_TASK_UNWANTED_;    // TK6: cancelled in this run, so no next run
   int error = csched_task_submit_at_(csched_task_target_(job), task, deadline, leeway);
-  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: cancelled after the first check
+  if (csched_task_is_unwanted_(job)) csched_task_cancel(task); // TK6: a later cancel saw a run, and dropped nothing
   return error;
 }
 
 bool csched_task_is_over(csched_task task) {
-  return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: pairs with end_job (job.c)
+  return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: sees the writes of the run
 }
 
-// True if the task was cancelled, also during its run, or is over. After that, no run calls the user's function (TK6).
+// Returns: whether the task was cancelled, also during its run, or is over. After that, no run calls the user's function (TK6).
 bool csched_task_is_cancelled_(csched_task task) {
   if (task.job == NULL) return true;
-  uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: pairs with end_job (job.c) and csched_task_cancel
+  uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: sees what preceded the end, or the cancel
   return is_over(word, task) || (word & CSCHED_JOB_UNWANTED) != 0;
 }
 
-csched_cancel_result csched_task_cancel(csched_task task) {
+csched_cancel_result csched_task_cancel(csched_task task) { // drops a queued task; marks one that runs UNWANTED
   if (task.job == NULL) return CSCHED_CANCEL_FINISHED;
   uint64_t word = csched_load_relaxed(&task.job->word); // racy read, rechecked by the cas
   while (!is_over(word, task)) {
     unsigned state = csched_job_state_(word);
-    bool drops = state == CSCHED_JOB_QUEUED; // else it runs, or is being dropped: only marks it UNWANTED
+    bool drops = state == CSCHED_JOB_QUEUED; // true: this call drops the job; false: it only sets UNWANTED
     uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
-    if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted)) continue; // TK1, TK3: one cas
+    // The cas fails if the task has ended: the word contains the generation. Its release publishes the writes before the cancel.
+    if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted)) continue; // TK1, TK3: as above
     if (drops) {
       (void)csched_load_acquire(&task.job->word); // TK6: acquires a resubmission; pairs with submit_again (job.c)
-      // false: the queue still links the job, and releases it
+      // false: the job is still linked, so the queue releases it
       if (csched_task_size_(task.job) == CSCHED_TASK_PLAIN) csched_job_end_cancel_(task.job, false);
       else csched_timer_end_cancel_(csched_task_timer_(task.job));
       return CSCHED_CANCEL_DROPPED;
@@ -99,7 +99,7 @@ csched_cancel_result csched_task_cancel(csched_task task) {
     if (state == CSCHED_JOB_RUNNING || state == CSCHED_JOB_ORPHANED) return CSCHED_CANCEL_RUNNING;
     break; // its drop has begun: too late for a cancel, as after the end
   }
-  (void)csched_load_acquire(&task.job->word); // TK2: only for its order; pairs with end_job (job.c)
+  (void)csched_load_acquire(&task.job->word); // TK2: the caller sees the run or drop; pairs with end_job (job.c)
   return CSCHED_CANCEL_FINISHED;
 }
 
@@ -108,10 +108,11 @@ static bool is_inside(const csched_job *job) {
   return csched_job_is_dropped_here_(job) || csched_job_is_running_here_(job);
 }
 
+// Does: as csched_task_cancel, and waits until the task's run or drop has ended, unless this thread is inside that run or drop.
 CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // job.c, J7: ends an unwound run, which needs no wait
   csched_cancel_result result = csched_task_cancel(task);
-  if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;
+  if (result == CSCHED_CANCEL_DROPPED || task.job == NULL) return result;             // it will not run: no wait
   for (uint64_t word; !is_over(word = csched_load_acquire(&task.job->word), task);) { // TK2, TK4: until it is over
     if (is_inside(task.job)) break; // TK4: inside its own run or drop: does not wait for itself
     if (csched_job_state_(word) == CSCHED_JOB_ORPHANED)

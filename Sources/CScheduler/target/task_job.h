@@ -14,17 +14,19 @@ typedef enum csched_task_size {
 
 /// Returns: a task whose job is of `type`, and not submitted; all zero without memory. `type->release` must end with csched_task_free_(job, size).
 csched_task csched_task_make_(const csched_job_type *type, csched_task_size size);
+/// Does: frees the memory of `job`, which csched_task_make_ made with `size`. The job's word stays readable. Thread: any.
 void csched_task_free_(csched_job *job, csched_task_size size);
-
-/// Returns: room_: the extra words of a PLAIN job; timer_: the timer of a job of another size; timer_room_: the extra words after that timer.
+/// Returns: the extra words of a PLAIN job.
 CSCHED_INLINE void *csched_task_room_(csched_job *job) {
   CSCHED_NEEDS_ABI();
   return job + 1;
 }
+/// Returns: the timer of a job that is not PLAIN. The timer begins with its job.
 CSCHED_INLINE csched_timer *csched_task_timer_(csched_job *job) {
   CSCHED_NEEDS_ABI();
   return (csched_timer *)(void *)job;
 }
+/// Returns: the extra words of a job that is not PLAIN.
 CSCHED_INLINE void *csched_task_timer_room_(csched_job *job) { return csched_task_timer_(job) + 1; }
 
 /// Returns: the target to which a job with a timer was submitted.

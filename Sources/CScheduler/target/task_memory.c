@@ -23,10 +23,8 @@
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"
-
 #include "../job/job_internal.h"
 #include "../platform/platform.h"
-
 #include <string.h>
 
 enum { UNIT = CSCHED_TASK_UNIT, UNITS = CSCHED_TASK_UNITS, PAGES = UNITS * UNIT };
@@ -73,7 +71,7 @@ static pages *add_pages(csched_task_size size) {
   added->life = 1;            // generation 0 is no task's
   added->bare = ~UINT64_C(1); // all units but unit 0, which is this header
   added->next = central.all;
-  csched_store_release(&central.all, added); // TM4: a child of fork walks the list (task_memory_at_fork)
+  csched_store_release(&central.all, added); // TM4: one store: a child of fork walks a complete list
   return added;
 }
 
@@ -89,10 +87,10 @@ static csched_job *make_batch(csched_task_size size) {
   if (from == NULL && (from = add_pages(size)) == NULL) return NULL;
   unsigned unit = (unsigned)__builtin_ctzll(from->bare); // the first decommitted one
   csched_job *next = NULL;
-  for (size_t i = batch_size(size); i-- > 0;) {
+  for (size_t i = batch_size(size); i-- > 0;) { // backwards: each job links to the one behind it
     csched_job *job = job_at(from, unit, i);
     job->next = next;
-    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: pairs with acquires by old handles
+    csched_store_release(&job->word, from->life * CSCHED_JOB_LIFE); // TM1: pairs with old handles, whose tasks are over
     next = job;
   }
   from->bare &= from->bare - 1; // TM2: clears the lowest bit, which is that of `unit`
@@ -118,8 +116,8 @@ static void return_batch(csched_job *batch, csched_task_size size) {
 
 // Does: in a child of fork, marks the jobs in `from` that threads of the parent were dropping as ORPHANED: a wait for them stops the process.
 static void orphan_drops(const pages *from) {
-  for (unsigned unit = 1; unit < UNITS; unit++)
-    for (size_t i = 0; i < batch_size(from->size) && !(from->bare >> unit & 1); i++) {
+  for (unsigned unit = 1; unit < UNITS; unit++)                                        // unit 0 is the header
+    for (size_t i = 0; i < batch_size(from->size) && !(from->bare >> unit & 1); i++) { // a `bare` unit has no jobs
       csched_job *job = job_at(from, unit, i);
       uint64_t word = csched_load_relaxed(&job->word); // TM4: relaxed: the child has one thread
       unsigned state = csched_job_state_(word);
@@ -128,7 +126,7 @@ static void orphan_drops(const pages *from) {
     }
 }
 
-static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4: atfork handler
+static void task_memory_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // TM4: repairs the child's copy
   (void)atfork;
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) central.lock = (csched_lock)CSCHED_LOCK_INIT;
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
@@ -152,7 +150,7 @@ void csched_tasks_flush_(void) { // moves this thread's cache to the central cac
   }
 }
 
-static void cache_thread_ends(void *unused) { // TM3: the thread's exit handler
+static void cache_thread_ends(void *unused) { // TM3: exit handler: other threads can use its jobs
   (void)unused;
   cache.is_ending = true; // from now on frees go to the central cache: this may be the final round of destructors
   csched_tasks_flush_();
@@ -177,7 +175,7 @@ static csched_job *take_from_batch(csched_task_size size) {
   csched_job *rest = batch->next;
   if (can_cache) cache.first[size] = rest;
   else if (rest != NULL) return_batch(rest, size);
-  for (cache.count[size] = 0; can_cache && rest != NULL; rest = rest->next) cache.count[size]++;
+  for (cache.count[size] = 0; can_cache && rest != NULL; rest = rest->next) cache.count[size]++; // batch sizes vary
   return batch;
 }
 
@@ -220,16 +218,16 @@ static inline void cache_job(csched_job *job, csched_task_size size) {
 }
 
 static CSCHED_NOINLINE void free_slow(csched_job *job, csched_task_size size) {
-  job->next = NULL;
+  job->next = NULL; // a batch of one job, if this thread may not cache it
   if (make_room(size)) cache_job(job, size);
   else return_batch(job, size);
 }
 
 void csched_task_free_(csched_job *job, csched_task_size size) {
-  CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // the word stays readable
+  CSCHED_POISON(&job->type, offsetof(csched_job, word) - offsetof(csched_job, type)); // old handles read the word
   CSCHED_POISON(next_batch_of(job) + 1,
-                job_bytes(size) - sizeof(csched_job) - sizeof(csched_job *)); // so does the link
-  if (CSCHED_UNLIKELY(cache.count[size] == cache.most[size])) free_slow(job, size);
+                job_bytes(size) - sizeof(csched_job) - sizeof(csched_job *));       // batches use the link
+  if (CSCHED_UNLIKELY(cache.count[size] == cache.most[size])) free_slow(job, size); // full, or caches none
   else cache_job(job, size);
 }
 
@@ -262,8 +260,8 @@ static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units)
 
 // Does: decommits each page of `from` that can be decommitted, adjacent pages by one system call. `units`: units in a page.
 static void decommit_pages(pages *from, unsigned units) {
-  uint64_t emptied = 0; // bits of the units that this call decommits
-  for (unsigned first = 0, end; first < UNITS; first = end + units) {
+  uint64_t emptied = 0;                                               // bits of the units that this call decommits
+  for (unsigned first = 0, end; first < UNITS; first = end + units) { // the page at `end` stays
     for (end = first; end < UNITS && can_be_decommitted(from, end, units); end += units) {}
     if (end == first) continue;
     csched_os_pages_discard_((char *)from + (size_t)first * UNIT, (size_t)(end - first) * UNIT);
@@ -280,10 +278,10 @@ static void restore_batches(csched_job *batches, csched_task_size size, unsigned
     next_batch = *next_batch_of(batch);
     for (csched_job *each = batch, *next; each != NULL; each = next) {
       next = each->next;
-      if (can_be_decommitted(pages_of(each), unit_of(each) / units * units, units)) continue;
+      if (can_be_decommitted(pages_of(each), unit_of(each) / units * units, units)) continue; // will be decommitted
       each->next = batch_so_far;
       batch_so_far = each;
-      if (++count % batch_size(size) != 0) continue;
+      if (++count % batch_size(size) != 0) continue; // the batch is not full yet
       add_batch(batch_so_far, size);
       batch_so_far = NULL;
     }
@@ -291,19 +289,19 @@ static void restore_batches(csched_job *batches, csched_task_size size, unsigned
   if (batch_so_far != NULL) add_batch(batch_so_far, size);
 }
 
-void csched_trim(void) {
+void csched_trim(void) { // decommits the pages that have no job in use or in another thread's cache
   unsigned units = (unsigned)(csched_os_page_size_() / UNIT); // units in a page of the system
-  if (units == 0) units = 1;
+  if (units == 0) units = 1;                                  // a page smaller than a unit: decommits units
   register_atfork();
-  csched_tasks_flush_();
+  csched_tasks_flush_(); // so that this thread's free jobs count, too
   csched_lock_lock(&central.lock);
   for (pages *each = central.all; each != NULL; each = each->next) memset(each->free, 0, sizeof each->free);
   for (int size = 0; size < CSCHED_TASK_SIZES; size++) {
     csched_job *batches = central.batches[size];
-    csched_store_release(&central.batches[size], NULL); // TM4: one store: for a child of fork
+    csched_store_release(&central.batches[size], NULL); // TM4: one store: a child of fork finds a complete list
     count_free(batches);
     restore_batches(batches, (csched_task_size)size, units);
   }
-  for (pages *each = central.all; each != NULL; each = each->next) decommit_pages(each, units);
+  for (pages *each = central.all; each != NULL; each = each->next) decommit_pages(each, units); // jobs are unlinked
   csched_lock_unlock(&central.lock);
 }

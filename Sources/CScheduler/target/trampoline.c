@@ -1,7 +1,7 @@
 // A thread's trampoline: runs its first job at once, and then, in order, the jobs that were submitted meanwhile.
 //
-// Open (active): submitted jobs are queued. Set aside: inactive while a job waits, so that the next job runs at once. Drain: the loop that runs
-// queued jobs.
+// Open (active): submitted jobs are queued. Set aside: inactive while a job waits, so that a job submitted meanwhile runs at once.
+// Drain: the loop that runs queued jobs.
 // Each thread has one list, oldest first. Each nested drain (csched_trampoline_push) owns a suffix of the list: `start` is the link at which the
 // innermost suffix begins. So a nested drain needs no other queue, and when a thread exits inside a job, only one list is to be dropped.
 //
@@ -20,12 +20,10 @@
 //   trampoline usable", "a trampoline keeps its order across stacks".
 
 #include <CScheduler/trampoline.h>
-
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
-
 #include <stdlib.h>
 
 struct csched_trampoline {
@@ -36,14 +34,14 @@ struct csched_trampoline {
   csched_job opened;  // placeholder job, which marks the context frame of each opening
 };
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_;
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *csched_trampoline_active_; // the open one; else NULL
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_trampoline *my_trampoline; // this thread's; also the value of `key`
 
 static void drop_all_and_free(void *value) { // TP4: the destructor of `key`, when the thread ends
   csched_trampoline *trampoline = value;
-  csched_frames_end_thread_(); // ends the jobs that the thread was inside
-  trampoline->start = trampoline->base = &trampoline->first;
+  csched_frames_end_thread_();                               // ends the jobs that the thread was inside
+  trampoline->start = trampoline->base = &trampoline->first; // no drain and no opening remains
   csched_trampoline_active_ = trampoline; // so that a job submitted inside a drop is appended, and dropped, too
   while (trampoline->first != NULL) {
     csched_job *job = trampoline->first;
@@ -84,7 +82,7 @@ static csched_trampoline *make_trampoline(const char *function) {
   return my_trampoline = trampoline;
 }
 
-void csched_trampoline_end_(void) {
+void csched_trampoline_end_(void) { // frees this thread's trampoline, unless it is open
   if (my_trampoline == NULL || csched_trampoline_active_ != NULL) return;
   csched_tsd_set_(&key, NULL, drop_all_and_free); // cannot fail: the thread's value exists already
   drop_all_and_free(my_trampoline);
@@ -101,18 +99,18 @@ static csched_frame *open_trampoline(const char *function, csched_frame *spare, 
 }
 
 CSCHED_NOINLINE bool csched_trampoline_is_open_(void) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // TP5: may find that the opening was unwound, and close it
   return csched_trampoline_active_ != NULL;
 }
 
 CSCHED_NOINLINE bool csched_trampoline_enter(void) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (csched_trampoline_active_ != NULL) return false;
-  open_trampoline("csched_trampoline_enter", NULL, 0);
+  open_trampoline("csched_trampoline_enter", NULL, 0); // NULL, 0: is unwound together with the outer context frame
   return true;
 }
 
-size_t csched_trampoline_drain(void) {
+size_t csched_trampoline_drain(void) { // runs the jobs of the innermost suffix; returns how many
   csched_trampoline *trampoline = csched_trampoline_active_;
   size_t count = 0;
   if (trampoline == NULL) return 0;
@@ -121,7 +119,7 @@ size_t csched_trampoline_drain(void) {
     if (CSCHED_UNLIKELY(trampoline->start != start)) trampoline->start = start; // TP5: an inner drain was unwound
     *start = job->next;
     if (trampoline->last == &job->next) trampoline->last = start; // `job` was the last one
-    csched_job_perform_(job);                                     // TP3: no recursion
+    csched_job_perform_(job);                                     // TP3: in a loop: constant stack
   }
   return count;
 }
@@ -148,17 +146,18 @@ CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
   csched_trampoline_active_ = NULL;
 }
 
-CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) {
+CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) { // Returns: false: closed, not queued
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
   if (CSCHED_UNLIKELY(trampoline == NULL)) return false; // TP5: the call above has found the opening unwound
   csched_job_submitted_(job, "csched_trampoline_run");
   job->next = NULL;
-  *trampoline->last = job; // TP1: appended
+  *trampoline->last = job; // TP1: appended: runs after all jobs queued before
   trampoline->last = &job->next;
   return true;
 }
 
+// Does: opens the trampoline, runs `job`, then the jobs that were queued meanwhile. After an exception, `scope` ends the context frame.
 CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME(); // so that an unwind of this stack frame is found
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
@@ -174,7 +173,7 @@ CSCHED_NOINLINE void csched_trampoline_push(csched_trampoline_frame *frame) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   frame->was_active = csched_trampoline_active_ != NULL;
   if (!frame->was_active) open_trampoline("csched_trampoline_push", NULL, 0);
-  frame->outer_start = my_trampoline->start;  // for the pop
+  frame->outer_start = my_trampoline->start;  // the pop restores it
   my_trampoline->start = my_trampoline->last; // TP2: a nested drain, whose suffix is empty
 }
 
@@ -184,7 +183,7 @@ CSCHED_NOINLINE void csched_trampoline_pop(csched_trampoline_frame *frame) {
     csched_panic_("csched_trampoline_pop", "no frame was pushed on this thread. Pop on the thread that pushed.");
   csched_trampoline_drain();
   my_trampoline->start = frame->outer_start;
-  if (!frame->was_active) csched_trampoline_leave();
+  if (!frame->was_active) csched_trampoline_leave(); // closes what the push has opened
 }
 
 CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside) {
@@ -194,7 +193,7 @@ CSCHED_NOINLINE void csched_trampoline_set_aside(csched_trampoline_aside *aside)
   aside->start = my_trampoline->start;
   aside->base = my_trampoline->base;
   my_trampoline->base = my_trampoline->last; // TP2: where the next opening's suffix begins
-  csched_trampoline_active_ = NULL;
+  csched_trampoline_active_ = NULL;          // so that the next job on this thread runs at once
 }
 
 void csched_trampoline_put_back(const csched_trampoline_aside *aside) {

@@ -35,8 +35,8 @@
 //   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
 // Orderings
 //   wake, first: relaxed, ordered by the loop's park and notify
-//   owner: release, pairs with withdraw's acquire, carries the initialisation of the queue, which may be newer than the submission; the store of
-//     NULL is relaxed, ordered by the job's state
+//   owner: release, pairs with withdraw_timer's acquire, carries the initialisation of the queue, which may be newer than the submission; the
+//     store of NULL is relaxed, ordered by the job's state
 // Assumes: the caller of add or move notifies the sleeping thread when `wake` has become earlier (loop.c, LP1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
 //   timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard expiry.
@@ -48,7 +48,6 @@
 // Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
-
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
@@ -59,7 +58,7 @@ enum { NEAR = 1, NEVER = 2, SLOT = 3 };  // values of `place` of a waiting timer
 _Static_assert(TICK_BITS + DIGIT_BITS * CSCHED_WHEEL_LEVELS == 64, "the wheel reaches to the end of time");
 _Static_assert(1 << DIGIT_BITS == CSCHED_WHEEL_SLOTS, "a digit is a slot");
 
-static int compare(const csched_timer *a, const csched_timer *b) { // W2: by deadline, then submission; < 0: `a`
+static int compare(const csched_timer *a, const csched_timer *b) { // W2: by deadline, then order; < 0: `a` first
   if (a->deadline != b->deadline) return a->deadline < b->deadline ? -1 : 1;
   return a->order < b->order ? -1 : a->order > b->order;
 }
@@ -74,7 +73,7 @@ static csched_time wake_of(const csched_timer *timer) {
 
 // Does: stores `wake`, and clears the record that it may be too early.
 static void set_wake(csched_timers *timers, csched_time wake) {
-  csched_store_relaxed(&timers->wake, wake); // W4: ordered by the caller's notify
+  csched_store_relaxed(&timers->wake, wake); // W4: the sleeping thread sees it by the caller's notify
   timers->is_wake_low = false;
 }
 
@@ -150,7 +149,7 @@ static bool cascade_first_slot(csched_timers *timers, uint64_t tick) {
 
 // MARK: when to wake
 
-// Returns: the least deadline + leeway. It stops at deadlines and slots that begin after the least sum found so far (`best`).
+// Returns: the least deadline + leeway. The search stops at deadlines and slots that begin after the least sum so far (`best`).
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
@@ -161,7 +160,7 @@ static csched_time find_wake(csched_timers *timers) {
   for (unsigned level = 0; level < CSCHED_WHEEL_LEVELS; level++)
     for (uint64_t left = timers->occupied[level]; left != 0; left &= left - 1) { // clears the lowest set bit
       unsigned index = (unsigned)__builtin_ctzll(left);
-      if (slot_begin(timers, level, index) << TICK_BITS >= best) return best;
+      if (slot_begin(timers, level, index) << TICK_BITS >= best) return best; // all other slots begin later
       if (timers->slots[level][index].wake < best) best = timers->slots[level][index].wake;
       timers->steps++;
     }
@@ -190,10 +189,10 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
   link_timer(timers, timer);
   if (deadline == CSCHED_FOREVER) return false; // it needs no wake
   timers->pending++;
-  if (deadline < csched_load_relaxed(&timers->first)) // W4: under the lock
-    csched_store_relaxed(&timers->first, deadline);   // W4: then ordered by the caller's notify
+  if (deadline < csched_load_relaxed(&timers->first)) // W4: changes only under this lock
+    csched_store_relaxed(&timers->first, deadline);   // W4: the caller's notify publishes it
   csched_time wake = wake_of(timer);
-  if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: under the lock
+  if (wake >= csched_load_relaxed(&timers->wake)) return false; // W4: changes only under this lock
   set_wake(timers, wake);
   return true;
 }
@@ -201,7 +200,7 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
 // Does: unlinks `timer`, which keeps its owner, and subtracts it from the counts. It does not raise `wake`, but records that it may be too early.
 static void unlink_and_uncount(csched_timers *timers, csched_timer *timer) {
   unlink_timer(timers, timer);
-  if (timer->deadline == CSCHED_FOREVER) return;
+  if (timer->deadline == CSCHED_FOREVER) return; // not in `pending`, and `wake` ignores it
   timers->pending--;
   if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: the timer may have set it
 }
@@ -209,14 +208,14 @@ static void unlink_and_uncount(csched_timers *timers, csched_timer *timer) {
 // Does: resets `first` and `wake` if no timer with a finite deadline waits.
 static void reset_if_empty(csched_timers *timers) {
   if (timers->pending != 0) return;
-  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer waits
+  csched_store_relaxed(&timers->first, CSCHED_FOREVER); // W4: no timer with a finite deadline waits
   set_wake(timers, CSCHED_FOREVER);
 }
 
 // Does: removes `timer` from the queue, and clears its owner. The caller then runs, delivers or drops it.
-static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: under the lock
+static void remove_locked(csched_timers *timers, csched_timer *timer) { // W5: locked, so only one thread removes it
   unlink_and_uncount(timers, timer);
-  csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state
+  csched_store_relaxed(&timer->owner, NULL); // W6: ordered by the job's state: a canceller changes it first
   reset_if_empty(timers);
 }
 
@@ -232,6 +231,7 @@ void csched_timers_init_(csched_timers *timers) {
   TAILQ_INIT(&timers->never);
 }
 
+// Returns: REFUSED: closed; LATE: the caller delivers `timer`; ADDED: it waits; ADDED_FIRST: it waits, and the caller notifies the sleeping thread.
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
@@ -240,22 +240,22 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   if (!timers->is_closed && deadline < timers->passed) {
     added = CSCHED_TIMER_LATE;                   // W9: bypasses; the caller delivers it
   } else if (!timers->is_closed) {               // W7: if closed: REFUSED
-    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw's acquire; W8: before the fence
+    csched_store_release(&timer->owner, timers); // W6: pairs with withdraw_timer's acquire; W8: before the fence
     timer->leeway = leeway;
-    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED; // W4: notified
-    csched_fence_light_();                                                                         // W8: light side
+    added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
+    csched_fence_light_(); // W8: between the owner and the job's state; pairs with the heavy fence of a cancel
     is_cancelled = csched_job_is_cancelled_(&timer->job);
-    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by the add, not the canceller
+    if (CSCHED_UNLIKELY(is_cancelled)) remove_locked(timers, timer); // W5: by this add, so that it cannot wait here
   }
   csched_lock_unlock(&timers->lock);
-  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: only calls `release`: it was dropped
+  if (CSCHED_UNLIKELY(is_cancelled)) csched_job_discard_(&timer->job); // W8: the canceller drops it: only releases it
   return added;
 }
 
-bool csched_timers_try_bypass_(csched_timers *timers,
-                               csched_time deadline) { // W9: may an overdue timer bypass the queue?
+// Returns: whether an overdue timer may bypass the queue (W9): then the caller delivers it at once.
+bool csched_timers_try_bypass_(csched_timers *timers, csched_time deadline) {
   csched_lock_lock(&timers->lock);
-  csched_time first = csched_load_relaxed(&timers->first);          // W9: under the lock
+  csched_time first = csched_load_relaxed(&timers->first);          // W9: changes only under this lock
   bool passes = deadline < first && timers->latest_floor < first && // W9: no earlier one waits, also at a `floor`,
                 csched_load_relaxed(&timers->is_delivering) == 0;   // W9: and the loop delivers none
   if (passes && timers->passed <= deadline) timers->passed = deadline + 1; // W9: then later timers bypass, too
@@ -263,6 +263,7 @@ bool csched_timers_try_bypass_(csched_timers *timers,
   return passes;
 }
 
+// Returns: as csched_timers_add_; REFUSED: `timer` does not wait in `timers`, and was not moved.
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
   csched_lock_lock(&timers->lock);
@@ -278,17 +279,17 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   return added;
 }
 
-csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) {
+csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now) { // Returns: NULL: no timer is due
   csched_lock_lock(&timers->lock);
   csched_timer *timer;
   while ((timer = RB_MIN(csched_timer_tree, &timers->near)) == NULL && cascade_first_slot(timers, now >> TICK_BITS)) {
   } // W2: cascades slots up to `now`, until `near` has a timer
   if (timer == NULL && now == CSCHED_FOREVER) timer = TAILQ_FIRST(&timers->never);
   if (timer != NULL && timer->deadline > now) timer = NULL; // W1: the first one is not due
-  if (timer != NULL) remove_locked(timers, timer);          // W5: removed by the pop
+  if (timer != NULL) remove_locked(timers, timer);          // W5: locked, so no cancel removes it as well
   csched_store_relaxed(&timers->first, find_first(timers)); // W4: raises `first`
   if (timer == NULL && (timers->is_wake_low || csched_load_relaxed(&timers->wake) <= now))
-    set_wake(timers, find_wake(timers)); // W4: raises `wake`
+    set_wake(timers, find_wake(timers)); // W4: no timer is due: raises a `wake` that is too early
   csched_lock_unlock(&timers->lock);
   return timer;
 }
@@ -350,7 +351,7 @@ bool csched_timers_count_for_(csched_timers *timers, const struct csched_target 
 
 void csched_timers_close_(csched_timers *timers) {
   csched_lock_lock(&timers->lock);
-  timers->is_closed = true; // W7: each later add is refused
+  timers->is_closed = true; // W7: each later add sees it under the lock, and is refused
   csched_lock_unlock(&timers->lock);
 }
 
@@ -369,21 +370,21 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 // MARK: cancelling
 
 // Does: for a cancel, removes `timer` from its queue, if it waits. Requires: this thread has made the job DROPPING. Returns: whether it was removed.
-static bool withdraw(csched_timer *timer) {
+static bool withdraw_timer(csched_timer *timer) {
   csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8: after the fence
   if (timers == NULL) return false;                           // not added yet, popped, or bypassing (W9)
   csched_lock_lock(&timers->lock);
   bool is_here = waits_in(timers, timer);
-  if (is_here) remove_locked(timers, timer); // W5: removed by the canceller
+  if (is_here) remove_locked(timers, timer); // W5: locked, so no pop removes it as well
   csched_lock_unlock(&timers->lock);
   return is_here;
 }
 
-void csched_timer_end_cancel_(csched_timer *timer) {
-  bool is_out = withdraw(timer); // true: this thread, not the queue, must release the job
+void csched_timer_end_cancel_(csched_timer *timer) { // drops a timer that the caller has made DROPPING
+  bool is_out = withdraw_timer(timer);               // true: this thread, not the queue, must release the job
   if (!is_out) {
     csched_fence_heavy_(); // W8: pairs with add's light fence: the add sees DROPPING, or this thread the owner
-    is_out = withdraw(timer);
+    is_out = withdraw_timer(timer);
   }
   csched_job_end_cancel_(&timer->job, is_out); // the final access: `drop` may free the timer and its queue
 }

@@ -4,7 +4,6 @@
 
 #include <CScheduler/lock.h>
 #include <CScheduler/timer.h>
-
 #include "../base/bsd.h"
 #include "../platform/platform.h"
 
@@ -14,8 +13,7 @@ LIST_HEAD(csched_timer_list, csched_timer);
 TAILQ_HEAD(csched_timer_queue, csched_timer);
 RB_HEAD(csched_timer_tree, csched_timer);
 
-/// The timers of one loop, clock or virtual time. `wake` and `first` may be read without the lock, with relaxed order:
-/// csched_mpsc_notify and csched_mpsc_park order them.
+/// The timers of a loop, clock or virtual time; `wake` and `first` are also read without the lock: csched_mpsc_notify and csched_mpsc_park order it.
 struct csched_timers {
   csched_time wake;  ///< the sleeping thread must wake and pop at this time; CSCHED_FOREVER: no timer needs a wake
   csched_time first; ///< lower bound of the deadlines; CSCHED_FOREVER: there is no finite deadline

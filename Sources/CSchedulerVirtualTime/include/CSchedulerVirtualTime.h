@@ -7,10 +7,10 @@
 /// Does: writes `text` to the standard error. Thread: any.
 void csched_testing_warn_(const char *text);
 
-/// Returns: the calling thread's scope, the VirtualScope whose job it runs, as csched_testing_set_scope_ set it; NULL at first. Thread: any.
+/// Returns: this thread's scope (the VirtualScope whose job the thread runs) that csched_testing_set_scope_ has set; NULL at first. Thread: any.
 void *csched_testing_scope_(void);
 
-/// Does: sets the calling thread's scope; NULL: none. It does not retain `scope`. Thread: any.
+/// Does: sets this thread's scope; NULL: none. Does not retain `scope`, which must live until the next call. Thread: any.
 void csched_testing_set_scope_(void *scope);
 
 /// Does: starts a thread that calls `body(context)` and ends. Returns: 0, and a handle for csched_testing_join_ in `*thread`; else a positive errno.

@@ -10,7 +10,8 @@
 //   AX4  `disposeAndWait` finds each running action, also if another thread disposed it: `scheduled` is set until the action ends.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
-//   that has ended", "an action may dispose itself, and a handler its action and others", "a wait returns after the action and what it scheduled, also after another disposal".
+//   that has ended", "an action may dispose itself, and a handler its action and others",
+//   "a wait returns after the action and what it scheduled, also after another disposal".
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler
@@ -56,10 +57,12 @@ public final class ActionContext: Disposable {
     // the core calls the closure when this node leaves the tree: the action has ended and the node has no children
     let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in
       let context = ActionContext.owner(node!)
-      context.takeUnretainedValue().parent.write(nil)  // AX3: release the parent
+      // AX3: this node no longer refers to the parent's node, so the parent may be freed
+      context.takeUnretainedValue().parent.write(nil)
       context.release()
     }
-    if !treeRetainsParent { self.parent.write(parent) }  // AX3: retain a parent that has left the tree
+    // AX3: without the tree's reference, the parent's node would be freed too early
+    if !treeRetainsParent { self.parent.write(parent) }
   }
 
   deinit { node.deallocate() }
@@ -136,8 +139,8 @@ public final class ActionContext: Disposable {
     ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
   }
 
-  /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If it is already cancelled, ends it without
-  /// a submission. If it is disposed during the submission, disposes what `submit` returned.
+  /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If the context is cancelled already, ends the
+  /// context without a submission. If the context is disposed during the submission, disposes the disposable that `submit` returned.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
@@ -148,11 +151,12 @@ public final class ActionContext: Disposable {
     let running = Running(self)  // its deinit ends the context if the scheduler drops the closure
     scheduled.write(
       submit {
-        if !running.context.isCancelled { action(running.context) }  // AX2: the action checks before it starts
+        // AX2: a scheduler may run an action that was disposed during its submission, so the action checks here
+        if !running.context.isCancelled { action(running.context) }
         running.context.end()
       })
     disposeWhenCancelled()
-    // AX3: if the scheduler dropped the closure, the release of `running` here ends the context, after the handler was added
+    // AX3: if the scheduler has released the closure, `running` is released here. So its deinit clears `scheduled` and removes the handler.
     withExtendedLifetime(running) {}
     return self
   }
@@ -160,7 +164,8 @@ public final class ActionContext: Disposable {
   /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the core calls it at once.
   private func disposeWhenCancelled() {
     let handler = node.pointer(to: \.handler)!
-    handler.pointee.context = Unmanaged.passRetained(self).toOpaque()  // `release` below releases it
+    // released by `release` below, after the call or the removal
+    handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
     handler.pointee.call = { handler in
       let context = Unmanaged<ActionContext>.fromOpaque(handler!.pointee.context).takeUnretainedValue()
       context.scheduled.read()?.dispose()
@@ -169,10 +174,11 @@ public final class ActionContext: Disposable {
     csched_cancellation_add(cancellation, handler)
   }
 
-  /// Ends the context: removes all handlers. Called after the action, and again when the submitted closure is released; then it does nothing.
+  /// Ends the context: clears `scheduled` and removes all handlers. Called after the action, and again when the submitted closure is released: in
+  /// between, `start` may have set `scheduled`.
   fileprivate func end() {
     let submitted = scheduled.exchange(nil)
-    // released only after the core has removed the handlers
+    // released after the core has removed the handlers: the release may run user code, which must see the context ended
     withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }
   }
 
@@ -185,7 +191,7 @@ public final class ActionContext: Disposable {
 
   /// A closure that the context's disposal calls once, unless the handler is removed before.
   private final class DisposalHandler: Disposable, @unchecked Sendable {
-    // Unchecked: only the disposing thread calls `body`. Only the core's `release` callback clears it, once, after the call or the removal.
+    // Unchecked: only the disposing thread reads `body`. Only the core's `release` callback clears `body`, once, after the call or the removal.
     @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
@@ -205,7 +211,7 @@ public final class ActionContext: Disposable {
       }
       handler.pointee.release = {
         let handler = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context)
-        handler.takeUnretainedValue().body = nil  // AX1: the closure is released after the call, or at the removal
+        handler.takeUnretainedValue().body = nil  // AX1: here, because the user may keep this object for long
         handler.release()
       }
       csched_cancellation_add(cancellation, handler)

@@ -32,7 +32,7 @@ extension ActionGroup {
     // called for each submission; `repeats`: the action is periodic; `submit` schedules a closure on `scheduler`
     ForwardingScheduler(to: scheduler) { [self] action, repeats, submit in
       guard repeats else { return admit(action, submit) }
-      // a periodic action stays a member until it is disposed or dropped
+      // `tick` does not end the member: a periodic action stays a member until it is disposed or dropped
       return admit(ActionMember(of: self, action)) { member in submit { member.tick() } }
     }
   }

@@ -87,7 +87,8 @@ public final class ActionGroup: Sendable {
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
         notice.add(to: group)
-        if resumption.isOver { notice.remove(from: group) }  // cancelled before the notice was added
+        // a cancellation before `add` found no notice to remove: without this, the group would retain the notice until it is empty
+        if resumption.isOver { notice.remove(from: group) }
       }
     } onCancel: {
       resumption.finish(.failure(CancellationError()))
@@ -163,7 +164,7 @@ public final class Latch: Sendable {
   private let group: ActionGroup
 
   public init(count: Int) { group = ActionGroup(entered: count) }
-  deinit { countDown(by: group.pendingCount) }
+  deinit { countDown(by: group.pendingCount) }  // the release of a group that is not empty stops the process
   public func countDown(by count: Int = 1) { for _ in 0..<count { group.leave() } }
   public var count: Int { group.pendingCount }
   public var isOpen: Bool { group.isIdle }

@@ -14,10 +14,10 @@ package final class ActionOutcome: Sendable {
   private struct State {
     var phase = Phase.open
     var isSubmitted = false  // `endSubmission` was called: a later drop counts as a stop
-    /// The submission ran inside the drop of another action. Such a thread defers nested drops, so a refused action is dropped only after its
-    /// submission has returned.
+    /// The submission ran inside the drop of another action. Inside a drop, a thread defers other drops. So a refused action is dropped only after
+    /// `endSubmission`, and `isSubmitted` does not show the refusal.
     var isSubmittedInDrop = false
-    /// Called on a drop. Nil once the action has started, was disposed or was dropped.
+    // called on a drop; nil once the action has started, was disposed or was dropped
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
 
@@ -70,12 +70,13 @@ package final class ActionOutcome: Sendable {
   /// `.refused` if `schedule` itself dropped the action, else `.stopped`.
   func end() {
     var why = CSCHED_DROP_STOPPED
-    // whether this thread is inside a drop by the core, and the core's reason is a refusal
+    // whether this thread is inside the core's drop of a refused action; false after a run, and in a drop that the core did not make
     let isRefused = csched_swift_drop_reason_(&why) && why == CSCHED_DROP_REFUSED
     let (onDrop, reason) = state.withLock { state in
       if state.phase != .disposed { state.phase = .over }
       return (
         state.onDrop.take(),  // nil if `claim` or an earlier call has taken it: nothing to report
+        // dropped after its submission: a stop, except for the deferred drop of a refused action
         state.isSubmitted && !(state.isSubmittedInDrop && isRefused) ? SchedulerError.stopped : .refused
       )
     }
@@ -93,7 +94,7 @@ package final class ReportingAction: Sendable {
   /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
     guard outcome.claimRun() else { return }
-    // a debug build prints refusals of what `body` submits, even if this action runs inside `withoutRefusalLine`
+    // The scheduler may run this action inside a `withoutRefusalLine`. A refusal of a submission by `body` must be printed all the same.
     withRefusalLine(body)
     outcome.end()
   }
@@ -113,7 +114,8 @@ final class ReportingDisposable: DisposalNode {
   }
 
   deinit {
-    if disposed.read() { return }  // the DisposalWalk retains `inner`, or has emptied it: no deep release here
+    // the DisposalWalk retains `inner`, or has disposed it: its release here does not recurse
+    if disposed.read() { return }
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let inner = inner.take() { walk.push(inner) }
     }
@@ -125,7 +127,7 @@ final class ReportingDisposable: DisposalNode {
   package func detachChildren(into walk: inout DisposalWalk) {
     guard let inner else { return }
     disposed.write(true)
-    // false: the action has started or is over, so its disposal is not reported
+    // false: the action has started or is over, so its disposal is not reported; `inner` is disposed all the same
     guard outcome.claimDisposal() else { return walk.push(inner) }
     // the walk disposes the second child after `inner`: the report comes after the release of the action
     walk.push(inner, AnonymousDisposable { [outcome] in outcome.note(.disposed) })

@@ -20,8 +20,8 @@ struct ClosureTask: Disposable, @unchecked Sendable {
       self.origin = origin
     }
 
-    /// Lets the core's event recorder name the closure: stores the address of its code, which is the first word of `held`, in `job.context`. Bit 0 is
-    /// set, because an even `context` is a `ReturningAction`. `held` is in the memory of `job`.
+    /// Stores the address of the closure's code in `job.context`, where the core's event recorder reads it to name the closure. The address is the
+    /// first word of `held`, which is in the memory of `job`. Bit 0 is set, because an even `context` is a `ReturningAction`.
     @inline(__always)
     static func recordCode(_ job: UnsafeMutablePointer<csched_job>, _ held: UnsafeMutableRawPointer) {
       job.pointee.context = UnsafeMutableRawPointer(bitPattern: held.load(as: UInt.self) | 1)
@@ -33,7 +33,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
     /// Releases the closure without a call. Then ends `action`, and notifies the drop observers unless the action was cancelled.
     consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
-      let origin = origin
+      let origin = origin  // moved out, so that the next line may consume `work` alone
       _ = consume work  // the captures are released before `action` and the observers are notified
       action?.drop()
       if DropObservers.areRegistered, reason != CSCHED_DROP_CANCELLED {
@@ -66,7 +66,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     let held = Held.inTimed(task.job)
     held.initialize(to: Held(work, ActionOrigin(core, marker: marker)))
     if action == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the action
-    core.retainForJob()  // retains the core; `timedType.release` ends it
+    core.retainForJob()  // the waiting job points to the core; `timedType.release` releases it
   }
 
   /// Submits the task to `target`; call this once. Returns whether `target` accepted it. If not, the closure has been dropped.
@@ -89,7 +89,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
   func disposeAndWait() {
     dispose()
-    if csched_task_is_over(task) { return }
+    if csched_task_is_over(task) { return }  // nothing to wait for, so no replacement thread is needed
     csched_pool_blocking_begin()  // until the end call, another thread replaces this one if it is a pool thread
     csched_task_cancel_and_wait(task)
     csched_pool_blocking_end()
@@ -97,8 +97,8 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 }
 
 extension csched_task {
-  /// Makes a csched_task of `type` with memory of the class `size`. The caller then initialises the task's room, the memory for the closure. `core`
-  /// names the scheduler in the message if memory is short.
+  /// Makes a csched_task of `type` with memory of the class `size`. The caller then initialises the task's room, the memory for the closure. `core`:
+  /// only for the scheduler's name in the message if memory is short. `action`: its `settle` or `drop` ends it when the closure is over.
   @inline(__always)
   static func made(
     _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
@@ -107,7 +107,7 @@ extension csched_task {
     guard let job = task.job else {
       misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-    // the closure of the action retains it
+    // unretained: the closure that the task's memory holds retains the action
     job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }
     Counted.jobs(1)  // for the diagnostic count; the type's `release` subtracts it
     return task
@@ -156,11 +156,11 @@ private let timedType = JobType(
   csched_job_type(
     run: { ClosureTask.Held.inTimed($0).move().call() },
     drop: { ClosureTask.Held.drop(ClosureTask.Held.inTimed($0), of: $0) },
-    // frees the job, and releases the core that `retainForJob` retained
+    // frees the job, and releases the core that `retainForJob` retained; the closure follows the csched_timer
     release: { TargetCore.freeJobAndReleaseCore($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
 /// The scheduler that a drop of an action reports, in one word: the marker that the action runs inside, or the TargetCore that it was submitted to.
-/// A marker is retained. A target core is not: it drops its queued actions before it is freed, and only a drop reads the reference. Retaining it
+/// A marker is retained. A target core is not: only a drop reads the reference, and a core drops its queued actions before it is freed. A retain
 /// would cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unretainedCore`.
 struct ActionOrigin: ~Copyable {
   /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: the submitter reports a refusal itself.

@@ -19,7 +19,7 @@ enum DropObservers {
   private static let present = Atomic(false)  // whether `all` is not empty
 
   /// Whether there are observers. False spares a drop all further work.
-  // DR1: true if an observer was added before the drop
+  // DR1: relaxed is enough: synchronisation that orders the addition before the drop also makes `true` visible here
   @inline(__always) static var areRegistered: Bool { present.load(ordering: .relaxed) }
 
   /// Adds an observer. Returns the disposable that removes it.
@@ -36,7 +36,8 @@ enum DropObservers {
     let oldList = all.withLock { observers in
       let oldList = observers
       body(&observers)
-      present.store(!observers.isEmpty, ordering: .relaxed)  // DR1: true while the list has an observer
+      // DR1: under the lock, so that two changes leave it in agreement with the list
+      present.store(!observers.isEmpty, ordering: .relaxed)
       return oldList
     }
     _ = consume oldList  // may free an observer and user captures, so outside the lock
@@ -80,7 +81,7 @@ private final class DropObserver: Disposable {
     guard let handler else { return }
     let outer = csched_swift_discards_begin_()  // defers the drops that the handler causes
     handler(scheduler, reason)
-    // performs these drops while this thread is in `threadsInside`, so the handler is not called for them
+    // performs the deferred drops. This thread is still in `threadsInside`, so the handler is not called for them.
     csched_swift_discards_end_(outer)
     state.withLock { $0.threadsInside.removeAll { $0 == thread } }
   }

@@ -26,7 +26,7 @@ final class GroupMembers: @unchecked Sendable {
   /// Appends `member`, unless it has ended. `cancelable`: the disposable of its action.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     lock.withLock {
-      if member.hasEnded { return }  // GM1: ended before it was added
+      if member.hasEnded { return }  // GM1: `end` was called before this, so nothing would unlink the member later
       let added = Unmanaged.passUnretained(member)
       lastNumber += 1
       member.number = lastNumber
@@ -47,11 +47,12 @@ final class GroupMembers: @unchecked Sendable {
 
   /// Cancels the members that are in the list at the call. They stay listed until they have ended, so that a concurrent call disposes them too.
   func cancelAll() {
-    let newest = lock.withLock { lastNumber }  // members added later are not cancelled
+    let newest = lock.withLock { lastNumber }  // members added later are not cancelled, so the loop ends
     var number: UInt64 = 0
     while let (next, cancelable) = nextMember(after: number, upTo: newest) {
-      cancelable.dispose()  // GM2: dispose each member, even if another thread does so too
-      number = next
+      // GM2: disposes a member also while another thread does, so that the member cannot start after this call returns
+      cancelable.dispose()
+      number = next  // the member may have left the list in `dispose`: search on by its number
     }
   }
 
@@ -62,7 +63,8 @@ final class GroupMembers: @unchecked Sendable {
       while let member = each {
         let (memberNumber, cancelable, next) = member._withUnsafeGuaranteedRef { ($0.number, $0.cancelable, $0.next) }
         if memberNumber > newest { return nil }  // numbers grow along the list
-        if memberNumber > number { return cancelable.map { (memberNumber, $0) } }  // a listed member has a disposable
+        // not nil: each listed member has a disposable
+        if memberNumber > number { return cancelable.map { (memberNumber, $0) } }
         each = next
       }
       return nil
@@ -100,7 +102,7 @@ class GroupMember: @unchecked Sendable {
 
   /// Unlinks the member and leaves the group. Call this once.
   final func end() {
-    // GM4: `members.end` returns the disposable, which is released here, after the leave
+    // GM4: `members.end` returns the disposable. It is released here, without the lock, because the release may run user code.
     withExtendedLifetime(group.members.end(self)) { group.leave() }
   }
 }
@@ -115,7 +117,7 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     super.init(of: group)
   }
 
-  deinit { action = nil }  // GM3: release the captures first
+  deinit { action = nil }  // GM3: before the superclass's deinit, which leaves the group
 
   /// Calls and releases the action, then leaves the group.
   func run() {
@@ -128,5 +130,5 @@ final class ActionMember: GroupMember, @unchecked Sendable {
 
   /// Calls and releases the action. Not inlined, so that the captures have been released when it returns.
   @inline(never)
-  private func callOnce() { action.take()!() }  // GM3: released before `run` calls `end`
+  private func callOnce() { action.take()!() }  // GM3: the closure is a temporary, released before `run` calls `end`
 }

@@ -89,33 +89,35 @@ public final class PeriodicAction: Disposable {
       return (timing, schedule.seriesNumber)
     }
     guard let (timing, seriesNumber) = submission else { return }
-    let ticks = SubmittedTicks(of: self, seriesNumber)  // when the scheduler releases it, `seriesEnded` is called
+    // its deinit calls `seriesEnded`, when the scheduler has released the closure below
+    let ticks = SubmittedTicks(of: self, seriesNumber)
     series.setDisposable(scheduler.schedule(timing) { ticks.tick() })
   }
 
   /// Runs one tick of the series `seriesNumber`, and records when it ran.
   fileprivate func tick(_ seriesNumber: Int) {
     let begin = scheduler.now
-    guard run(seriesNumber) else { return }
+    guard run(seriesNumber) else { return }  // the tick did not enter `action`, so it must not leave it
     let end = scheduler.now
     let cancelled = action.leave { schedule -> SingleAssignmentDisposable? in
       schedule.past.count += 1
       schedule.past.last = (begin, end)
-      return schedule.suspensions == 0 ? nil : Self.takeSeries(&schedule)  // PA2: suspended during the tick
+      // PA2: suspend() in the tick left the series to this tick
+      return schedule.suspensions == 0 ? nil : Self.takeSeries(&schedule)
     }
     cancelled?.dispose()
   }
 
   /// Calls the action. Returns false without a call if the action is suspended or over, or if the series `seriesNumber` is no longer current.
   private func run(_ seriesNumber: Int) -> Bool {
-    // PA1: a tick checks before it starts
+    // PA1: checks and enters under one lock, so no tick starts after suspend() has returned
     guard let call = action.enter(if: { $0.seriesNumber == seriesNumber && $0.suspensions == 0 }) else { return false }
     call(self)
     return true
   }
 
   /// Called when the scheduler has released the series `seriesNumber`. Ends the action, unless `takeSeries` has removed that series.
-  // PA3, PA4: only the release of the current series ends the action. The disposable of that series is not needed any more.
+  // PA3, PA4: only the release of the current series ends the action. The returned disposable is not needed: its series is over.
   fileprivate func seriesEnded(_ seriesNumber: Int) { _ = finish { $0.seriesNumber == seriesNumber } }
 
   /// Removes the current series and returns its disposable, nil if there is none. The caller disposes it outside the lock.
@@ -143,7 +145,7 @@ public final class PeriodicAction: Disposable {
       isSuspended = schedule.suspensions > 0
       guard isSuspended else { return nil }
       schedule.suspensions -= 1
-      // the final resume submits a series; the others nothing
+      // not 0: other calls of suspend() are still in force, so nothing is submitted
       return schedule.suspensions == 0 ? timing.resumed(at: now, after: schedule.past) : nil
     }
     if !isSuspended {
@@ -188,7 +190,7 @@ private final class SubmittedTicks: Sendable {
 }
 
 extension ActionTiming {
-  /// Returns the timing of the series that `resume` submits at `now`. An action that runs once, after a delay, stays due at its first instant.
+  /// Returns the timing of the series that `resume` submits at `now`. A delayed action that runs once stays due at the same instant.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -199,7 +201,7 @@ extension ActionTiming {
 }
 
 extension ActionTiming.Repetition {
-  /// Returns when the first tick after a pause is due, by the pace. The result may be in the past.
+  /// Returns when the first tick after a pause is due, by the pace. A result in the past means: at once.
   fileprivate func due(at now: MonotonicTime, after past: PeriodicAction.Past) -> MonotonicTime {
     // Returns the first multiple of the period, counted from the first tick, that is later than `instant`.
     func onGrid(after instant: MonotonicTime) -> MonotonicTime {

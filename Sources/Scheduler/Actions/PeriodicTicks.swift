@@ -25,10 +25,10 @@ final class PeriodicTicks: Disposable {
   /// Schedules the tick that is due at `due`. It runs `time` from now, plus the timing's random jitter.
   private func submit(due: MonotonicTime, after time: Duration) {
     let next = SingleAssignmentDisposable(), tick = Tick(due, of: self)
-    // 0 plus the jitter; the address of this object makes it differ from that of other actions
+    // `jittered` adds the jitter to 0; the address of this object gives each action another jitter
     let jitter = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     let delay = time + .nanoseconds(Int64(clamping: jitter))
-    // before `schedule`, which may run the tick: that tick stores the disposable of its successor
+    // before `schedule`, which may run the tick: the tick stores the disposable of its successor, which must not be replaced after that
     pending.disposable = next
     next.setDisposable(
       scheduler.schedule(.after(delay, tolerance: timing.tolerance)) { tick.run() })
@@ -37,12 +37,12 @@ final class PeriodicTicks: Disposable {
   /// Runs the tick that was due at `due`, and schedules the next tick.
   fileprivate func tick(_ due: MonotonicTime) {
     let begin = scheduler.now
-    guard callAction() else { return }
+    guard callAction() else { return }  // disposed
     let end = scheduler.now
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }  // disposed, or no tick follows
     action.leave { _ in }  // before the submission: the next tick may start inside it, or on another thread
-    // The scheduler refuses only when it was stopped. A stop drops a waiting tick without a message, so this refusal is not printed either.
+    // The scheduler refuses the tick only after its stop. A stop drops a waiting tick without a message, so this refusal prints no line either.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
@@ -53,8 +53,8 @@ final class PeriodicTicks: Disposable {
     return true
   }
 
-  /// Whether the next tick would be at the same instant as this one, which began at `begin`, and so on for ever. True if the period is not
-  /// positive and the scheduler's time does not advance by itself, as in virtual time.
+  /// Whether all further ticks would be at the instant of this tick, which began at `begin`: an endless loop. True if the period is not positive and
+  /// the scheduler's time does not advance by itself, as in virtual time.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now

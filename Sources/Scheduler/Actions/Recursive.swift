@@ -112,8 +112,8 @@ private final class Recursion: Disposable {
   }
 
   private let scheduler: (any ImmediateSchedulerType)?  // nil if `unretainedScheduler` is used
-  /// Used in place of `scheduler` if the scheduler drops its actions when it is released: a pending step must not retain it. Unsafe: only the runtime
-  /// changes the reference, when the scheduler is released.
+  /// Used in place of `scheduler` if the scheduler drops its actions when it is released: a pending step that retained it would prevent its release.
+  /// Unsafe: only the runtime changes the reference, when the scheduler is released.
   nonisolated(unsafe) private weak var unretainedScheduler: (any DropsWhenReleased)?
   /// The immediate scheduler would run a step inside the step that schedules it. Instead, such a step is added to `nested`, without a submission.
   private let isImmediate: Bool
@@ -147,7 +147,7 @@ private final class Recursion: Disposable {
       if $0.pending[number] != nil { $0.pending[number] = token }  // still pending: not started, not disposed
       return $0.isDisposed
     }
-    if isDisposed { token.dispose() }  // disposed during the submission
+    if isDisposed { token.dispose() }  // `dispose` ran during the submission, and found no token
   }
 
   /// Submits the step to the scheduler. Returns its disposable; a `NopDisposable` if the scheduler has been released.
@@ -163,7 +163,7 @@ private final class Recursion: Disposable {
   }
 
   /// Runs the steps in `due`, then those that are added to `nested` meanwhile. If this thread is inside a step already, the outer call runs `due`.
-  /// Only `due` retains the steps, so this thread releases their captures before it leaves `inside`.
+  /// Only `due` retains the steps. So this thread releases their captures while it is still in `inside`, and `disposeAndWait` waits for that.
   fileprivate func runSteps(_ due: inout [Step]) {
     let thread = csched_swift_thread_number_()
     let isOutermost = steps.withLock {
@@ -177,14 +177,16 @@ private final class Recursion: Disposable {
     guard isOutermost else { return }
     while !due.isEmpty {
       for step in due {
-        guard let body = steps.withLock({ $0.body }) else { break }  // disposed
+        // nil: disposed; the other steps are released uncalled
+        guard let body = steps.withLock({ $0.body }) else { break }
         step(body)
       }
       due.removeAll(keepingCapacity: true)
       let isAwaited = steps.withLock {
         let here = $0.inside.firstIndex { $0.thread == thread }!
         swap(&due, &$0.inside[here].nested)
-        return due.isEmpty && $0.removeThread(at: here)  // no nested step: this thread leaves
+        // no nested step: this thread leaves; true: threads wait for that
+        return due.isEmpty && $0.removeThread(at: here)
       }
       if isAwaited { threadLeft.happen() }  // wakes the threads in `disposeAndWait`
     }
@@ -216,8 +218,8 @@ private final class Recursion: Disposable {
     while let mark = markOfOthers() { threadLeft.wait(since: mark) }
   }
 
-  /// Returns the number of events of `threadLeft` so far, and announces a wait for the next. Returns nil, so that the caller does not wait, if no
-  /// thread is inside, or if this thread is.
+  /// Announces a wait, so that a thread that leaves wakes this thread. Returns the number of events of `threadLeft` so far. Returns nil, so that the
+  /// caller does not wait, if no thread is inside, or if this thread is: it would wait for itself.
   private func markOfOthers() -> UInt32? {
     let thread = csched_swift_thread_number_()
     return steps.withLock {

@@ -47,7 +47,8 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
       guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
-      state.inside = csched_swift_thread_number_()  // RC1: one thread inside
+      // RC1: set under the lock that checked it, so no second thread enters
+      state.inside = csched_swift_thread_number_()
       return call
     }
   }
@@ -58,11 +59,12 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   func leave<Result>(_ finalStep: (inout Owned) -> Result) -> Result {
     while true {
       let (call, result, isAwaited) = state.withLock { state -> (Call?, Result?, Bool) in
-        if state.isOver, let call = state.call.take() { return (call, nil, false) }  // RC2: released outside the lock
+        // RC2: its captures may run user code
+        if state.isOver, let call = state.call.take() { return (call, nil, false) }
         defer { (state.inside, state.isAwaited) = (0, false) }
         return (nil, finalStep(&state.owned), state.isAwaited)
       }
-      _ = consume call
+      _ = consume call  // outside the lock, and while this thread is still inside
       guard let result else {  // the closure was released: repeat, to leave under the lock
         Counted.closures(-1)  // for the diagnostic count
         continue
@@ -77,19 +79,20 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     let hasEntered = state.withLock { state in
       guard !state.isOver, condition(&state.owned) else { return false }
       state.isOver = true
-      guard state.inside == 0 else { return false }  // the thread inside releases the closure
+      guard state.inside == 0 else { return false }  // RC2: the thread inside releases the closure, in its `leave`
       state.inside = csched_swift_thread_number_()  // waiters wait until this thread has released the closure
       return true
     }
-    if hasEntered { leave { _ in } }  // RC2: `leave` releases the closure
+    if hasEntered { leave { _ in } }  // RC2: `leave` releases the closure outside the lock
   }
 
   /// Waits until no other thread is inside.
   func awaitOthers() {
-    while let mark = markOfAnother() { threadLeft.wait(since: mark) }  // RC3: until no other thread is inside
+    // RC3: checks again, because `wait` may return early
+    while let mark = markOfAnother() { threadLeft.wait(since: mark) }
   }
 
-  /// Returns the number of events of `threadLeft` so far, and announces a wait for the next. Returns nil if no other thread is inside.
+  /// Announces a wait, so that `leave` wakes this thread. Returns the number of events of `threadLeft` so far; nil if no other thread is inside.
   private func markOfAnother() -> UInt32? {
     state.withLock { state in
       guard state.inside != 0, state.inside != csched_swift_thread_number_() else { return nil }

@@ -5,7 +5,8 @@ struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held  // the closure; first field: see `recordCode`
   private let repetition: ActionTiming.Repetition
   private var due: csched_time  // when the current tick was due; between ticks: when the next tick is due
-  /// The timer's tolerance. In virtual time `.max` after the first tick: the clock's `run` waits for the first tick, and not for later ones.
+  /// The timer's tolerance. In virtual time it is `.max` after the first tick: the clock's `run` then does not continue for the sake of this task.
+  /// Otherwise `run` would never return.
   private var tolerance: csched_time
 
   /// Submits a repeating task to `core`. The closure runs inside the scheduler marker `marker` if there is one. Returns the task's token, and whether
@@ -16,6 +17,7 @@ struct RepeatingTask: ~Copyable {
   ) -> (ClosureTask, isAccepted: Bool) {
     let task = csched_task.made(repeatingType, CSCHED_TASK_REPEATING, for: core)
     let due = firstDue(timing, on: core.timeline)
+    // `csched_time` is unsigned: a negative tolerance counts as 0
     let tolerance = csched_time(max(0, timing.tolerance.saturatedNanoseconds))
     contentOf(task.job).initialize(
       to: RepeatingTask(
@@ -44,7 +46,9 @@ struct RepeatingTask: ~Copyable {
   /// Runs the closure, unless the task was cancelled, and resubmits the task for the next tick. If there is none, destroys the content of the memory.
   fileprivate static func tick(_ job: UnsafeMutablePointer<csched_job>) {
     let content = contentOf(job), core = TargetCore.kept(by: job)
+    // before the closure runs: some paces count from the start of a tick
     let begun = core.timeline?.tick ?? csched_now()
+    // TK6: may start before its submitter has seen a cancel
     if !csched_task_is_unwanted_(job) { content.pointee.held.call() }
     guard !csched_task_is_unwanted_(job), let due = content.pointee.next(on: core, begunAt: begun) else {
       content.deinitialize(count: 1)
@@ -52,8 +56,8 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? content.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, content.pointee.tolerance)
-    // UNWANTED_: the task was cancelled during the tick, so this destroys the content. On any other error the scheduler was stopped: the core has
-    // dropped the task, and `drop` has destroyed the content.
+    // UNWANTED_: the task was cancelled during the tick, so this function destroys the content. On any other error the scheduler was stopped: the
+    // core has dropped the task, and `drop` has destroyed the content.
     if error == CSCHED_TASK_UNWANTED_ { content.deinitialize(count: 1) }
   }
 
@@ -68,7 +72,7 @@ struct RepeatingTask: ~Copyable {
     let now = csched_now()
     guard let next = repetition.next(after: due, begunAt: begun, endedAt: now, step: repetition.step)
     else { return nil }
-    // A core with `mayRunInSubmission` may run a tick that is due already inside its submission, and so inside this tick. A delay of 20 µs prevents that.
+    // A core with `mayRunInSubmission` may run a due tick inside its submission, and so inside this tick. A delay of 20 µs prevents that.
     due = core.mayRunInSubmission ? max(next, csched_time_after(now, 20_000)) : next
     return due
   }

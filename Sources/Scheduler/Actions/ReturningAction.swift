@@ -9,8 +9,8 @@
 //   Y3  An action that is over has no holder, so two actions never retain each other.
 //   Y4  A thread that sees the action disposed sees everything before that disposal.
 //   Y5  If an action is disposed while its body runs, a waiter that called beginWait before the disposal gets the disposable that the body returns.
-// Orderings: the task's and the lock's; the store of `disposed` releases, pairs with `isDisposed`. Assumes: neither of two locks is taken inside
-//   the other.
+// Orderings: the task's and the lock's · `disposed`: release in `detach`, pairs with the acquire in `isDisposed`. Assumes: no thread holds the locks
+//   of two actions at once.
 // Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
 //   "a chain of actions that return each other's disposables stays flat, and its head disposes the last",
 //   "disposeAndWait waits for what the running action returns",
@@ -23,13 +23,13 @@ internal import Synchronization
 /// The links of an action A: the disposable that A holds, and the action that holds A.
 struct ActionLinks: ~Copyable {
   // The held disposable: the body returned it, or it replaced the returned one (Y2). At most one of `next` and `other` is set.
-  // Speed only: most bodies of a chain return an action, which is stored and compared without the cost of an existential.
+  // Speed only: two fields, because most bodies of a chain return an action, and a class reference costs less than an existential.
   var next: ReturningAction?
   var other = ChildSlot()
-  /// The action whose `next` is this action. Cleared when this action is over, so that the two actions do not retain each other.
+  /// The action whose `next` is this action, and which takes over its returned disposable (Y2). Nil when this action is over (Y3).
   var holder: ReturningAction?
   var isOver = false  // whether the body has run, or will never run
-  /// Transfers a disposable that the body returns after the disposal to waiting threads. Set while a thread waits for the body.
+  // set while threads wait for the body: passes them a disposable that the body returns after the disposal
   var late: LateReturn?
 
   /// Whether the action holds a disposable.
@@ -45,7 +45,7 @@ struct ActionLinks: ~Copyable {
   }
 
   /// Removes and returns the held disposable. Requires: there is one.
-  mutating func take() -> any Disposable { next.take() ?? other.take() }
+  mutating func takeHeld() -> any Disposable { next.take() ?? other.take() }
 
   /// Sets `isOver`. Returns the holder, which the caller releases outside the lock.
   mutating func end() -> ReturningAction? {
@@ -86,10 +86,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     // Speed only: if `next` has another reference, releasing it here does not free it, and no walk is needed. That is the usual case in a chain.
     // If another thread releases that reference at this moment, this deinit frees `next`: one stack frame for each such race.
     if links.next != nil, !isKnownUniquelyReferenced(&links.next) { return }
-    DisposalWalk.release { $0.push(links.take()) }
+    DisposalWalk.release { $0.push(links.takeHeld()) }
   }
 
-  /// Called when the scheduler has released the closure without a call.
+  /// Called when the scheduler has released the closure: the body will not run any more. Releases the holder outside the lock.
   func drop() {
     let holder = withLinks { links, _ in links.end() }
     _ = consume holder
@@ -104,28 +104,28 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   // MARK: Operations of the token
 
   package var isDisposed: Bool {
-    // Y4: acquire; pairs with the store in detach
+    // Y4: acquire: if true, this thread sees everything before the disposal; pairs with the store in detach
     disposed.load(ordering: .acquiring) || (forwarded?.token.isDisposed ?? task.isDisposed)
   }
 
-  package func dispose() { if detach(), let held = take() { DisposalWalk.disposeChild(held) } }
+  package func dispose() { if detach(), let held = takeHeld() { DisposalWalk.disposeChild(held) } }
 
-  package func detachChildren(into walk: inout DisposalWalk) { if detach(), let held = take() { walk.push(held) } }
+  package func detachChildren(into walk: inout DisposalWalk) { if detach(), let held = takeHeld() { walk.push(held) } }
 
   /// Marks the action as disposed and cancels the task. Returns true if this is the first call and the action holds a disposable.
-  // Speed only: most actions hold no disposable. A second lock for the others is cheaper than an optional existential for all.
+  // Speed only: most actions hold no disposable. For the others, `takeHeld` locks again: returning an optional existential here would slow all.
   private func detach() -> Bool {
     let (isFirst, isHolding) = withLinks { links, isDisposed in
-      disposed.store(true, ordering: .releasing)  // Y4: release; pairs with isDisposed
+      disposed.store(true, ordering: .releasing)  // Y4: release; carries the writes before the disposal to isDisposed
       return (!isDisposed, links.isHolding)
     }
-    guard isFirst else { return false }
+    guard isFirst else { return false }  // Y1: an earlier call has taken the held disposable, or will
     if let forwarded { forwarded.token.dispose() } else { task.dispose() }
     return isHolding
   }
 
   /// Removes and returns the held disposable, for the caller to dispose.
-  private func take() -> (any Disposable)? { withLinks { links, _ in links.isHolding ? links.take() : nil } }
+  private func takeHeld() -> (any Disposable)? { withLinks { links, _ in links.isHolding ? links.takeHeld() : nil } }
 
   // MARK: Chains
 
@@ -138,29 +138,29 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     } else if kind == EndedAction.self {
       // Unwrapped: otherwise a chain on the immediate scheduler would grow by one `EndedAction` a step.
       let end = DisposalWalk.object(result, as: EndedAction.self).end
-      settle(Self.action(end), end)
+      settle(Self.asAction(end), end)
     } else {
       settle(kind == ReturningAction.self ? DisposalWalk.object(result, as: ReturningAction.self) : nil, result)
     }
   }
 
-  /// Returns `disposable` if it is an action.
-  private static func action(_ disposable: (any Disposable)?) -> ReturningAction? {
+  /// Returns `disposable` as an action; nil if it is nil or not an action.
+  private static func asAction(_ disposable: (any Disposable)?) -> ReturningAction? {
     guard let disposable, DisposalWalk.kind(of: disposable) == ReturningAction.self else { return nil }
     return DisposalWalk.object(disposable, as: ReturningAction.self)
   }
 
-  /// Ends the action with `result`, which is nil or `next` or no action.
+  /// Ends the action with `result`; nil: there is nothing to dispose. `next`: the same object as `result` if that is an action, else nil.
   private func settle(_ next: ReturningAction?, _ result: (any Disposable)?) {
     let (isLate, holder) = withLinks { links, isDisposed in  // isLate: the action was disposed before its body returned
       let holder = links.end(), late = links.late.take()
-      if isDisposed { late?.returned = result } else { links.hold(next, result) }
+      if isDisposed { late?.returned = result } else { links.hold(next, result) }  // Y5: `endWait` reads `late`
       return (isDisposed, holder)
     }
-    if isLate { result?.dispose() }
-    if let holder {
+    if isLate { result?.dispose() }  // Y1: the action's disposal came first, and found nothing to dispose
+    if let holder {  // Y2: the holder now holds `result`, and releases this action
       if isLate { holder.replace(self, by: nil, nil) } else { holder.replace(self, by: next, result) }
-    } else if !isLate, let next {
+    } else if !isLate, let next {  // this action is the first of its chain
       becomeHolder(of: next)
     }
   }
@@ -177,25 +177,26 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if isReplaced, let next { becomeHolder(of: next) }
   }
 
-  /// If `next` has not run, sets its `holder` to this action. If it has run, holds its held disposable instead of it.
+  /// Called when this action holds `next`. If `next` has not run, sets its `holder` to this action. If it has run, this action holds the held
+  /// disposable of `next` in its place.
   private func becomeHolder(of next: ReturningAction) {
-    var other: ReturningAction? = self  // after the swap below: the previous holder, released outside the lock
+    var holder: ReturningAction? = self  // after the swap below: the previous holder, released outside the lock
     let isOver = next.withLinks { links, _ in
-      if !links.isOver { swap(&links.holder, &other) }
+      if !links.isOver { swap(&links.holder, &holder) }
       return links.isOver
     }
     guard isOver else { return }
-    // since `next` is over, only its disposal or its own `next` changes this
+    // Two locks are never held at once. Since `next` is over, only its disposal, or the end of the action that it holds, changes `held` meanwhile.
     let further = next.withLinks { links, _ in links.held }
-    replace(next, by: Self.action(further), further)
+    replace(next, by: Self.asAction(further), further)
   }
 
-  // MARK: Waiting
+  // MARK: Waiting (contracts: AwaitedNode)
 
   func beginWait() -> LateReturn {
     withLinks { links, _ in
       let late = links.late ?? LateReturn()
-      if !links.isOver { links.late = late }
+      if !links.isOver { links.late = late }  // over: the body has returned, so `late` stays empty
       return late
     }
   }
@@ -207,13 +208,13 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 }
 
 /// The disposable of a closure that is scheduled on a scheduler of another module.
-/// A class, so that checking for it compares one word. An optional existential in the action took a tenth more time.
+/// A class, so that a check for nil compares one word. An optional existential in the action took a tenth more time.
 private final class ForwardedTask: Sendable {
   let token: any Disposable
   init(_ token: any Disposable) { self.token = token }
 }
 
-/// The body of an action. Only the closure given to the scheduler retains this object, so its deinit ends the action, also after a drop.
+/// The body of an action. Only the closure given to the scheduler retains this object. So its deinit means that the body has run or was dropped.
 private final class ReturningBody: Sendable {
   private let body: @Sendable () -> any Disposable
   private let action: ReturningAction
@@ -236,7 +237,7 @@ final class EndedAction: DisposalNode {
 
   private init(_ returned: any Disposable) { self.returned.set(returned) }
 
-  /// Returns a handle for an action that has run and returned `returned`.
+  /// Returns a handle for an action that has run and returned `returned`. The handle of a handle is the handle itself, so a chain does not grow.
   static func leading(to returned: any Disposable) -> any Disposable {
     let kind = type(of: returned)
     if kind == NopDisposable.self { return NopDisposable() }

@@ -53,7 +53,8 @@ public final class ScheduledDisposable: DisposalNode {
 
   /// Whether this has been disposed. The disposal of the inner disposable may still be pending.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; sees all that was done before the exchange in detachChildren
+    // A3: acquire; if true, the caller sees everything before the exchange in detachChildren
+    disposed.load(ordering: .acquiring)
   }
 
   /// Schedules the disposal of the inner disposable.
@@ -62,17 +63,17 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // A1: only the first call continues; A3: release, for a reader of `isDisposed`
+    // A1: only the first call continues, so `inner` is moved out once; A3: release; carries the writes before it to `isDisposed`
     guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }
     if Self.runsInline(scheduler) {
       walk.push(inner)
     } else {
-      scheduler.schedule { DisposalWalk.disposeChild(inner) }  // a drop only releases `inner`
+      scheduler.schedule { DisposalWalk.disposeChild(inner) }  // rule 3: a drop only releases `inner`
     }
   }
 
-  /// Returns whether `scheduler` would run an action inside `schedule`, with the scheduler that is current here. If so, the caller's DisposalWalk
-  /// disposes `inner`, without an action and without recursion.
+  /// Returns whether `scheduler` would run an action inside `schedule`, without a change of the current scheduler. If so, the caller's DisposalWalk
+  /// disposes `inner` itself: a chain of such disposables then does not recurse.
   private static func runsInline(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate

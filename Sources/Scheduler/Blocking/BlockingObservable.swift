@@ -113,10 +113,10 @@ public struct BlockingObservable<Element: Sendable> {
   ) -> (elements: [Element], error: (any Error)?) {
     if let neededScheduler, waitWouldDeadlock(neededScheduler) { return ([], SchedulerError.deadlock) }
     let lock = RunLoopLock(timeout: timeout), sink = BlockingSink(wanted, where: predicate, waking: lock)
-    // ignores the result, whether `stop` was called: the sink has the outcome, also a timeout (`giveUp`)
+    // The result, whether `stop` was called, is not needed: the sink has the outcome. A timeout sets it by `giveUp`.
     _ = lock.wait(
       beginningWith: { sink.subscription.setDisposable(begin(sink)) }, givesUp: { sink.giveUp() })
-    sink.subscription.dispose()
+    sink.subscription.dispose()  // after a timeout; any other outcome has disposed it
     return sink.takeResult()
   }
 }
@@ -126,7 +126,7 @@ public struct BlockingObservable<Element: Sendable> {
 @usableFromInline
 func waitWouldDeadlock(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core
-  while let serial = next as? SerialCore {
+  while let serial = next as? SerialCore {  // a wait blocks each serial queue in the chain of targets
     if csched_target_is_inside(serial.target) { return true }
     next = serial.base
   }

@@ -63,8 +63,9 @@ final class BlockingSink<Element: Sendable>: Sendable {
     }
     var replaced: [Element] = [], oldPredicate: Predicate?  // taken from the state, to release them outside the lock
     let (isWanted, isEnough) = state.withLock { state in
+      // O2: again, because the lock was released for the predicate
       guard state.outcome == nil else { return (false, false) }
-      if wanted == .last { swap(&replaced, &state.elements) }
+      if wanted == .last { swap(&replaced, &state.elements) }  // keeps only the newest element
       state.elements.append(element)
       // with `first(n)`, the n-th element is the outcome; otherwise more are wanted
       guard case .first(state.elements.count) = wanted else { return (true, false) }
@@ -72,7 +73,7 @@ final class BlockingSink<Element: Sendable>: Sendable {
       swap(&oldPredicate, &state.predicate)
       return (false, true)
     }
-    (replaced, oldPredicate) = ([], nil)  // O2: released before the waiter is woken
+    (replaced, oldPredicate) = ([], nil)  // O2: before `finish`, so that the woken waiter finds them released
     if isEnough { finish() }
     return isWanted
   }

@@ -49,7 +49,7 @@ public func runAndWait<Value: Sendable>(
   timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) throws -> Value {
-  // the main actor runs on this thread, which would wait for it
+  // the main actor runs on this thread, which would block it
   if csched_is_main_thread(), operation.isolation === MainActor.shared { throw SchedulerError.deadlock }
   let source = BlockingObservable<Value>(timeout: timeout, needed: scheduler) { sink in
     inBlockingTask {

@@ -20,7 +20,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private struct State: Sendable {
     var pending = 0  // the number of actions that have not produced their result
     var results: ArraySlice<Element> = []  // not received yet, the oldest first
-    /// Waiting tasks, in order of arrival. Empty while there are results.
+    // the tasks that wait in `next`, in order of arrival; empty while there are results
     var waiters = FairList<Waiter>()
   }
 
@@ -44,7 +44,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     state.withLock { $0.pending += 1 }  // before the submission, in which the action may run and end
     return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token
-      // a refusal prints no line, because it is the action's result
+      // no refusal line: a refusal is the action's result
       token.follow(withoutRefusalLine { scheduler.schedule { member.run() } })
       return token
     }
@@ -66,7 +66,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
       state.pending -= 1
       var receiver: Waiter?  // the task that gets `result`
       while receiver == nil, let first = state.waiters.popFirst() {
-        if first.claim() { receiver = first }  // claim returns false if the task was cancelled
+        if first.claim() { receiver = first }  // false: the task was cancelled, and is not given the result
       }
       if receiver == nil { state.results.append(result) }
       let isLast = state.pending == 0  // no action is unfinished
@@ -137,7 +137,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
       await waiter.outcome(isolation: isolation) { enqueue(waiter) }
-    } onCancel: {  // resumes the task with nil, unless it is given a result, and removes it from `waiters`
+    } onCancel: {  // resumes the task with nil, unless another thread gives it a result; then removes it from `waiters`
       if waiter.claim() { waiter.finish(.success(nil)) }
       state.withLock { state in
         if let entry = waiter.entry.take() { state.waiters.remove(entry) }
@@ -166,10 +166,11 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   private func enqueue(_ waiter: Waiter) {
     let found: Element?? = state.withLock { state in
       guard Self.canReturn(state) else {
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }  // over: cancelled already
+        // over: cancelled already. The cancellation may have looked for the entry before this, so none is added.
+        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }
         return nil
       }
-      return waiter.claim() ? .some(state.results.popFirst()) : nil
+      return waiter.claim() ? .some(state.results.popFirst()) : nil  // nil: cancelled, so no result is removed
     }
     if let found { waiter.finish(.success(found)) }
   }
@@ -206,7 +207,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
 
   deinit {
     guard action.take() != nil else { return }  // nil: `run` has reported the result
-    let isDisposed = token.isDisposed
+    let isDisposed = token.isDisposed  // before `end`, which sets it too
     token.end()
     results.end(with: .failure(isDisposed ? CancellationError() : SchedulerError.stopped))
   }
@@ -219,7 +220,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
     end()
   }
 
-  /// Not inlined, so that the captures are released before the result is reported.
+  /// Calls and releases the action. Not inlined, so that the captures are released before `run` reports the result.
   @inline(never)
   private func callOnce() -> Result<Value, any Error> {
     let action = action.take()!

@@ -1,11 +1,9 @@
 // The token that cancels an action of a ResultGroup.
 //
-// States
-//   isOver  false; then true, which is final, from a disposal or the end of the run
+// States of `isOver`: false; then true, which is final, from a disposal or the end of the run.
 // Invariants
 //   RT1  A thread that reads `isOver` as true sees everything before the disposal, or everything that the run did.
-// Orderings
-//   isOver: release when it is set, acquire when it is read
+// Orderings: isOver: release when it is set, acquire when it is read.
 // Assumes: `follow` is called before another thread has the token.
 // Checked by: "what is cancelled gives a cancellation, what is dropped says so, and what runs its result".
 // Models: swift/groups/groups.swift.
@@ -22,8 +20,9 @@ final class ResultToken: Disposable {
   /// Sets the disposable of the scheduled action, which `dispose` disposes. Call this once.
   func follow(_ scheduled: any Disposable) { self.scheduled = scheduled }
 
-  /// Called at the end of the run, and by a disposal.
-  func end() { isOver.store(true, ordering: .releasing) }  // RT1: release; what came before is visible after isDisposed
+  /// Called at the end of the run or at a drop, and by a disposal.
+  // RT1: release; a thread that reads `isDisposed` as true sees the run
+  func end() { isOver.store(true, ordering: .releasing) }
   var isDisposed: Bool { isOver.load(ordering: .acquiring) }  // RT1: acquire; if true, sees what came before `end`
 
   func dispose() {

@@ -47,7 +47,7 @@ public final class RunLoopLock: Sendable {
     var isClosed = false  // the wait has ended, and accepts no more actions
     var enclosingTarget: UnsafeMutablePointer<csched_target>?  // the target whose job called `run`; `nil` if no job did
     var loop: OpaquePointer?  // the loop that the waiting thread runs; nil before and after
-    // identifies this lock's run of `loop`, so that `stop` ends only this run; nil before and after the run
+    // this lock's run of `loop`, so that `stop` ends no other; nil without a run
     var activation: UnsafeMutablePointer<csched_activation>?
     private var actions: [Dispatched?] = []  // nil: performed
     private var next = 0  // the index of the first action in `actions` that has not been performed
@@ -65,7 +65,7 @@ public final class RunLoopLock: Sendable {
       let first = actions[next].take()
       Counted.closures(-1)  // for the diagnostic count
       next += 1
-      if next == actions.count { (actions, next) = ([], 0) }
+      if next == actions.count { (actions, next) = ([], 0) }  // all performed: frees the array
       return first
     }
   }
@@ -90,7 +90,7 @@ public final class RunLoopLock: Sendable {
   public func dispatch(_ action: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
-      // if a loop runs, the task wakes it and performs the action
+      // the task wakes the loop, and performs the oldest action; nil: no loop runs yet, and `wait` performs the action
       state.add(action, waking: state.loop.map { submitNext(to: $0) })
       return true
     }
@@ -129,12 +129,13 @@ public final class RunLoopLock: Sendable {
     var savedTrampoline = csched_trampoline_aside()
     csched_trampoline_set_aside(&savedTrampoline)
     defer { csched_trampoline_put_back(&savedTrampoline) }
+    // `inTrampoline` performs each action inside this target
     state.withLock { $0.enclosingTarget = csched_target_current() }
     inTrampoline(first)
     var isOver = false
     if let loop = Self.loopHere() { isOver = wait(in: loop, until: deadline, givesUp: givesUp) }
     if !isOver { waitInOwnLoop(until: deadline, givesUp: givesUp) }  // this thread runs no loop, or its loop was closed
-    state.withLock { $0.isClosed = true }  // `dispatch` refuses actions from now on
+    state.withLock { $0.isClosed = true }  // RL2: first, so that `dispatch` accepts no action after the next line
     while performNext() {}  // RL2: the actions that were accepted before
     return isStopped
   }
@@ -142,7 +143,7 @@ public final class RunLoopLock: Sendable {
   /// Returns the loop that this thread runs: on the main thread the main loop, running or not; elsewhere nil if no loop runs.
   private static func loopHere() -> OpaquePointer? {
     guard MainCore.isHere else { return csched_loop_current() }
-    MainCore.shared.requireMain("run")  // attaches the main loop to this thread if needed
+    MainCore.shared.requireMainThread("run")  // attaches the main loop to this thread if needed
     return MainCore.shared.loop
   }
 
@@ -156,12 +157,13 @@ public final class RunLoopLock: Sendable {
       csched_activation_init(activation, loop)
       let dispatched = state.withLock { state in
         (state.loop, state.activation) = (loop, activation)
-        // RL1: a stop before the run ends the run at its start
+        // RL1: a `stop` before this line has found no activation to end, so this line ends the run at its start
         if state.isStopped { csched_activation_end_run(activation) }
         return state.count
       }
-      defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }  // RL3: before `activation` leaves the stack
-      for _ in 0..<dispatched { perform(on: loop) }  // later actions are tasks in the loop, which `dispatch` submits
+      // RL3: `activation` ends with this frame; `stop` must not use it then
+      defer { state.withLock { ($0.loop, $0.activation) = (nil, nil) } }
+      for _ in 0..<dispatched { perform(on: loop) }  // for later actions `dispatch` submits tasks to the loop
       return run(loop, activation, until: deadline, givesUp: givesUp)
     }
   }
@@ -186,7 +188,7 @@ public final class RunLoopLock: Sendable {
         outerRunMustEnd = true
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
-        deadline = csched_time.max  // wait for the stop without a limit
+        deadline = csched_time.max  // `givesUp` returned false, so `stop` will be called: wait without a limit
       default: return false  // CSCHED_RUN_CLOSED
       }
     }
@@ -204,8 +206,8 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Performing
 
-  /// Performs the next dispatched action so that a wait nested in the action runs `loop` too. If `loopHere` does not find `loop`, because this
-  /// thread does not run it yet, performs the action as a job of `loop`.
+  /// Performs the next dispatched action so that a wait nested in the action runs `loop` too: such a wait calls `loopHere`. If this thread does not
+  /// run `loop` yet, `loopHere` finds it only inside a job of `loop`, so this performs the action as such a job.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
@@ -228,14 +230,15 @@ public final class RunLoopLock: Sendable {
   private func performNext() -> Bool {
     guard let (action, wake) = state.withLock({ $0.takeFirst() }) else { return false }
     inTrampoline(action)
-    wake?.dispose()  // RL6: the task that wakes the loop for this action may still be queued there
+    wake?.dispose()  // RL6: `wake` need not be the task that runs here; without this it would stay in the loop
     return true
   }
 
   /// Calls `body` inside the scheduler that was current at the call of `run`, or else inside the thread's own scheduler. Then runs the actions
   /// that `body` scheduled on ``CurrentThreadScheduler``.
   private func inTrampoline(_ body: () -> Void) {
-    let isOutermost = csched_trampoline_enter()  // false: a trampoline is open already, and runs these actions later
+    // false: an outer call has opened the trampoline, and runs these actions later
+    let isOutermost = csched_trampoline_enter()
     let trampoline = CurrentThreadScheduler.instance.core
     if let enclosingTarget = state.withLock({ $0.enclosingTarget }) {
       TargetCore.run(body, inside: enclosingTarget)

@@ -5,8 +5,7 @@
 //
 // Invariants
 //   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one frees its own table.
-// Orderings
-//   entries: the release in `makeTable`, which publishes the table, pairs with the acquire in `nodeType`
+// Orderings: entries: the release in `makeTable`, which publishes the table, pairs with the acquire in `nodeType`
 // Checked by: "jobs of many threads come to a scheduler that has had none".
 // Models: swift/executors/late_jobs.swift.
 
@@ -20,7 +19,7 @@
     private static var offset: Int { 16 }
 
     /// Submits the job to its scheduler's core, as a node in the job's two words. Returns false, and does nothing, if `core` is not the scheduler's
-    /// own core, or if these words are not at the expected offset (`hasWordsInPlace`; not checked again once the scheduler has its table of types).
+    /// own core, or if these words are not at the expected offset. The table of types is made only if they are, so later jobs are not checked.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.nodeType(of: self) else { return false }
@@ -59,7 +58,7 @@
       runInsideMarker()
     }
 
-    /// As `runInPlace`, for the most frequent kind ``Kind/ofGlobal``, tasks without a preferred executor: the scheduler need not be read from the table.
+    /// As `runInPlace`, for the most frequent kind, ``Kind/ofGlobal`` (tasks without a preferred executor): it reads no scheduler from the table.
     fileprivate static func runGlobalJob(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
       runGlobalJob(job(of: node))
@@ -68,7 +67,7 @@
     /// The core's `drop` callback of a node: resubmits the job elsewhere, because a task's job must run.
     fileprivate func dropInPlace(_ reason: csched_drop_reason) {
       Counted.jobs(-1)
-      scheduler.core.takeBack(self, wasRefused: reason == CSCHED_DROP_REFUSED)
+      scheduler.core.resubmitTaskJob(self, wasRefused: reason == CSCHED_DROP_REFUSED)
     }
   }
 
@@ -83,11 +82,12 @@
     }
     private let entries = Atomic<UnsafeMutablePointer<Entry>?>(nil)  // the table; nil until the first job
 
-    deinit { entries.load(ordering: .relaxed)?.deallocate() }  // JW1: no other thread reads the table now
+    // JW1: the scheduler is being freed, so no other thread uses the table
+    deinit { entries.load(ordering: .relaxed)?.deallocate() }
 
     /// Returns the node type of `job`, a job of this scheduler. Returns nil if `hasWordsInPlace` is false.
     @inline(__always) fileprivate func nodeType(of job: TaskJob) -> UnsafePointer<csched_node_type>? {
-      // JW1: pairs with makeTable
+      // JW1: acquire: the entries are complete in a table that this load finds; pairs with makeTable
       guard let made = entries.load(ordering: .acquiring) ?? makeTable(for: job) else { return nil }
       return UnsafeRawPointer(made + Int(job.kind.rawValue)).assumingMemoryBound(to: csched_node_type.self)
     }
@@ -102,11 +102,11 @@
         if kind == .ofGlobal { type.run = { TaskJob.runGlobalJob($0!) } }
         (made + Int(kind.rawValue)).initialize(to: Entry(type: type, scheduler: job.executor, kind: kind))
       }
-      // JW1: publishes the table; pairs with the acquire in `nodeType`
+      // JW1: only the first table is published; the release makes its entries visible to `nodeType`
       let (isFirst, found) = entries.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
       guard isFirst else {
         made.deallocate()
-        return found!  // the other thread's table
+        return found!  // the other thread's table; the acquire makes its entries visible here
       }
       return made
     }

@@ -86,17 +86,17 @@ public final class AsyncLimit: Sendable {
     priority: TaskPriority? = nil,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error> {
-    let ticket = permits.request(1)  // before the task exists, so that bodies start in the order of these calls
+    let ticket = permits.request(1)  // here and not in the task, so that bodies start in the order of these calls
     return Task(executorPreference: scheduler, priority: priority) { [permits] in
       try await permits.outcome(of: ticket, isolation: nil)
       defer { permits.give(1) }
-      try Task.checkCancellation()  // the task may have been cancelled after it got the permit
+      try Task.checkCancellation()  // rule 2: the task may have been cancelled between its permit and this line
       return try await body()
     }
   }
 
   /// The number of bodies that run at this instant, for diagnostics.
-  public var runningCount: Int { most - permits.counts.free }
+  public var runningCount: Int { most - permits.counts.free }  // each running body holds one permit
 
   /// The number of bodies that wait at this instant, for diagnostics.
   public var waitingCount: Int { permits.counts.waiters }

@@ -102,7 +102,7 @@ public final class AsyncLock<Value: ~Copyable> {
   }
 
   private func unlock() {
-    holder.willUnlock()  // first: with the permit another task may become the holder
+    holder.willUnlock()  // first: after `give`, another task may call `didLock`, which this would overwrite
     permit.give(1)
   }
 }
@@ -130,7 +130,7 @@ private final class LockHolder: @unchecked Sendable {
     let current = Self.current
     lock.lock()
     task = current
-    if !hasWaiters { waitersPriority = 0 }  // it was the priority of tasks that no longer wait
+    if !hasWaiters { waitersPriority = 0 }  // otherwise it may be too high: the priority of a task that no longer waits
     if waitersPriority == 0 { lock.unlock() } else { escalateAndUnlock() }
   }
 
@@ -138,7 +138,7 @@ private final class LockHolder: @unchecked Sendable {
   @inline(never) func willUnlock() {
     lock.lock()
     while escalations > 0 { escalated.wait(with: lock) }
-    task = 0
+    task = 0  // no thread raises the priority of this task any more
     lock.unlock()
   }
 
@@ -147,7 +147,7 @@ private final class LockHolder: @unchecked Sendable {
   @inline(never) func willWait() -> Bool {
     let current = Self.current, priority = Task.currentPriority.rawValue
     lock.lock()
-    if current != 0, task == current {  // deadlock
+    if current != 0, task == current {  // deadlock: the task would wait for itself
       lock.unlock()
       return false
     }
@@ -163,7 +163,7 @@ private final class LockHolder: @unchecked Sendable {
         let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)
         if holder.priority < priority {
           escalations += 1
-          lock.unlock()  // `willUnlock` waits while `escalations` is not 0, so the task stays valid
+          lock.unlock()  // `willUnlock` waits while `escalations` is not 0, so `holder` cannot end before the raise
           holder.escalatePriority(to: priority)
           lock.lock()
           escalations -= 1

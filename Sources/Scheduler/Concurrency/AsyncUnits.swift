@@ -9,7 +9,8 @@ final class AsyncUnits: @unchecked Sendable {
   private let lock = InlineLock()
   @exclusivity(unchecked) private var free: Int  // the number of units that no task has acquired
   @exclusivity(unchecked) private var first: Ticket?  // the oldest waiting request: the head of the list
-  @exclusivity(unchecked) private unowned(unsafe) var last: Ticket?  // the newest waiting request
+  // the newest waiting request; `first` and the `next` links retain it
+  @exclusivity(unchecked) private unowned(unsafe) var last: Ticket?
   private let waiters = Atomic(0)  // the length of the list, changed under the lock
 
   /// Creates units, all free.
@@ -21,7 +22,8 @@ final class AsyncUnits: @unchecked Sendable {
     fileprivate let units: Int  // how many units are requested
     fileprivate var outcome: Result<Void, any Error>?  // nil while the request waits
     fileprivate var continuation: UnsafeContinuation<Void, Never>?  // nil until the task is suspended
-    fileprivate var next: Ticket?  // in the list of waiting requests, or, with an outcome, in a list of tasks to resume
+    // in the list of waiting requests; once there is an outcome, in a list of tasks to resume
+    fileprivate var next: Ticket?
     fileprivate unowned(unsafe) var previous: Ticket?  // in the list of waiting requests
 
     fileprivate init(_ units: Int) { self.units = units }
@@ -79,7 +81,7 @@ final class AsyncUnits: @unchecked Sendable {
 
   /// As `outcome(of:isolation:)`, until `deadline` at the latest. Then throws `SchedulerError.timeout`, or before it the error of the clock.
   func outcome(of ticket: Ticket, _ deadline: Deadline, isolation: isolated (any Actor)?) async throws {
-    if deadline.hasPassed() { fail(ticket, SchedulerError.timeout) }
+    if deadline.hasPassed() { fail(ticket, SchedulerError.timeout) }  // at once; no effect if the request was granted
     let timer = deadline.start { self.fail(ticket, $0) }  // a task; it sleeps until the deadline
     defer { timer.cancel() }
     try await outcome(of: ticket, isolation: isolation)
@@ -108,7 +110,7 @@ final class AsyncUnits: @unchecked Sendable {
       removeLocked(ticket)
       ticket.outcome = .failure(error)
       granted = grantLocked()  // later requests may need fewer units
-      ticket.next = granted  // the failed request becomes the first in the list of tasks to resume
+      ticket.next = granted  // puts the failed request first in the list of tasks to resume
       granted = ticket
     }
     Self.resume(granted)
@@ -118,7 +120,7 @@ final class AsyncUnits: @unchecked Sendable {
 
   /// Acquires `units` if that many are free and no request waits. Returns whether it acquired them.
   private func takeLocked(_ units: Int) -> Bool {
-    guard first == nil, free >= units else { return false }
+    guard first == nil, free >= units else { return false }  // waiting requests come first
     free -= units
     return true
   }
@@ -144,6 +146,7 @@ final class AsyncUnits: @unchecked Sendable {
     waiters.add(1, ordering: .relaxed)  // a count
   }
 
+  /// Unlinks `ticket` from the list, and clears its links. Requires: it is in the list.
   private func removeLocked(_ ticket: Ticket) {
     let next = ticket.next.take()
     next?.previous = ticket.previous
@@ -153,7 +156,7 @@ final class AsyncUnits: @unchecked Sendable {
     waiters.subtract(1, ordering: .relaxed)  // a count
   }
 
-  /// Resumes the tasks of the requests in `list`, in order. A task that has not stored a continuation yet checks the outcome itself.
+  /// Resumes the tasks of the requests in `list`, in order. Without a continuation, the task is not suspended yet: it then finds the outcome itself.
   private static func resume(_ list: Ticket?) {
     var each = list
     while let ticket = each {

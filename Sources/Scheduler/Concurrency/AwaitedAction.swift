@@ -31,7 +31,7 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     if resumption.claim() { resumption.finish(takeOutcome(), finalStepOf: target) }
   }
 
-  /// Calls and releases the body. Returns its result or error; `.stopped` without a body.
+  /// Calls and releases the body. Returns its result or error; without a body, the failure `.stopped`.
   private func takeOutcome() -> Result<Value, any Error> {
     guard let body = body.take() else { return .failure(SchedulerError.stopped) }
     return Result { try withRefusalLine(body) }  // refusals of what `body` submits are printed

@@ -4,9 +4,9 @@ private final class BlockingCall: Sendable {
 
   init(_ body: @escaping @Sendable () -> Void) { self.body = Protected(body) }
 
-  deinit { perform() }  // calls `body` if the action was dropped
+  deinit { perform() }  // if the action was dropped: the task must be resumed all the same
 
-  /// Calls `body`; does nothing if it has been called.
+  /// Calls `body`, unless it has been called. Called in the action, and by deinit.
   func perform() { body.exchange(nil)?() }
 }
 

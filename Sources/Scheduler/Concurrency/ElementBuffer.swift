@@ -3,7 +3,7 @@
 final class ElementBuffer<Element: Sendable>: Sendable {
   private struct State: Sendable {
     var elements: ArraySlice<Element> = []
-    /// The tasks in `next`, oldest first. Empty while there are elements.
+    // the tasks that wait in `next`, oldest first; empty while there are elements
     var waiters: ArraySlice<Resumption<Element?>> = []
     var isOver = false  // `end` was called: no element is added
     var error: (any Error)?  // of `end`; the call of `next` that finds no more elements throws it, once
@@ -69,7 +69,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
     let resumption = Resumption<Element?>()
     return try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
-        // again: an element may have arrived meanwhile
+        // checks again: an element may have arrived since the check above, and it would not resume this task
         let taken: Result<Element?, any Error>? = state.withLock { state in
           let taken = state.take()
           if taken == nil { state.waiters.append(resumption) }

@@ -2,8 +2,7 @@
 //
 // Invariants
 //   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child the first caller makes a new pool.
-// Orderings
-//   currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
+// Orderings: currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
 // Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
 // Models: none. Not modelled: GJ1.
 
@@ -59,6 +58,7 @@ package enum GlobalJobs {
       TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
   }
 
+  // Counts and submits a delayed job, to run at `time` of `clock`.
   private static func submit(_ job: TaskJob, at time: csched_time, _ clock: csched_clock, _ tolerance: Duration) {
     if Counted.isOn { counts.withLock { $0.delayed += 1 } }
     job.submit(at: time, on: clock, tolerance: tolerance)
@@ -70,7 +70,7 @@ package enum GlobalJobs {
   package static var isOnMain: Bool { MainCore.isHere }
 
   /// Stops the process with a message unless the caller is isolated to the main actor.
-  package static func requireMain() { MainScheduler.instance.requireIsolated() }
+  package static func requireMainThread() { MainScheduler.instance.requireIsolated() }
 
   /// Whether another library's main loop, the host, runs the main loop of this library.
   package static var isHosted: Bool { csched_main_loop_is_hosted_() }
@@ -83,17 +83,17 @@ package enum GlobalJobs {
 
   /// Runs the main loop until ``stopMain()``. A call of `MainScheduler.stop` also ends the C loop's run: then the loop is run again.
   package static func runMain() {
-    MainCore.shared.requireMain("run")
+    MainCore.shared.requireMainThread("run")  // stops the process on another thread
     hasRun.write(true)
     while !isStopRequested.exchange(false) {
-      // closed: would return at once
+      // a run of a closed loop returns at once, so this `while` would spin
       if csched_loop_run(MainCore.shared.loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
     }
   }
 
   /// Runs the main loop until `condition` holds. The condition is checked first, and again after each job.
   package static func runMain(until condition: () -> Bool) {
-    MainCore.shared.requireMain("run")
+    MainCore.shared.requireMainThread("run")
     while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }  // no time limit
   }
 
@@ -140,9 +140,10 @@ package enum GlobalJobs {
 
   /// Returns the current pool's scheduler for a task's raw priority; 0: no priority.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
-    let pool = currentPool.load(ordering: .acquiring) ?? makePool()  // GJ1: acquire; pairs with makePool
+    let pool = currentPool.load(ordering: .acquiring) ?? makePool()  // GJ1: acquire; the pool's fields are read below
     return pool._withUnsafeGuaranteedRef {
-      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }  // in a fork child
+      // in a fork child, where no thread serves it
+      if $0.isOrphaned { return makePool()._withUnsafeGuaranteedRef { $0[priority] } }
       return $0[priority]
     }
   }
@@ -150,10 +151,11 @@ package enum GlobalJobs {
   /// Returns the current pool. Makes a pool if there is none, or if a fork has orphaned the current one.
   @inline(never) private static func makePool() -> Unmanaged<Pool> {
     makingLock.withLock { _ in
-      let pool = currentPool.load(ordering: .relaxed)  // GJ1: under the lock
+      // GJ1: the lock orders this after the store below by another thread
+      let pool = currentPool.load(ordering: .relaxed)
       if let pool, !pool._withUnsafeGuaranteedRef({ $0.isOrphaned }) { return pool }
       let made = Unmanaged.passRetained(Pool())
-      currentPool.store(made, ordering: .releasing)  // GJ1: release; pairs with pool
+      currentPool.store(made, ordering: .releasing)  // GJ1: release; carries the schedulers to the load in `pool`
       return made
     }
   }

@@ -19,7 +19,7 @@
 /// Dropped jobs were accepted before the stop, so they are older than refused jobs.
 struct LateJobs {
   private var dropped: [TaskJob] = [], refused: [TaskJob] = []
-  // no work of the target runs, now or later, and no late job waits here: `add` stores no more
+  // no work of the target runs, now or later, and no late job waits here: `add` stores no more jobs
   private var isOver = false
   var queue: SerialCore?  // the late queue, made for the first late job
 
@@ -49,7 +49,7 @@ extension TargetCore {
   /// - Parameters:
   ///   - job: the job, which has not run.
   ///   - wasRefused: whether the target refused the submission; otherwise it dropped the job later.
-  final func takeBack(_ job: TaskJob, wasRefused: Bool) {
+  final func resubmitTaskJob(_ job: TaskJob, wasRefused: Bool) {
     // A pool, or a limit on one, refuses or drops a job only after the pool's shutdown. Then `shared` returns another pool.
     if let pool = (self as? LimitCore)?.base as? PoolCore ?? self as? PoolCore {
       return job.submit(to: PoolCore.shared(pool.priority))
@@ -65,7 +65,8 @@ extension TargetCore {
   /// Submits `jobs` to the late queue. For a queue on a thread, the main loop or a queue, its exclusive root receives `jobs` as its own late jobs.
   private func submitLate(_ jobs: [TaskJob]) {
     let root = exclusiveRoot
-    if root !== self { return jobs.forEach { root.takeBack($0, wasRefused: true) } }  // behind the root's dropped jobs
+    // LJ3: as refused jobs they run after the root's dropped jobs, which are older
+    if root !== self { return jobs.forEach { root.resubmitTaskJob($0, wasRefused: true) } }
     for job in jobs {
       noteLateJob(job)  // calls the handlers of late jobs, or stops the process
       job.submit(to: lateQueue)
@@ -75,9 +76,10 @@ extension TargetCore {
   /// The queue on the shared pool that runs this target's late jobs, made at first use.
   private var lateQueue: SerialCore {
     if let queue = withLateJobs({ $0.queue }) { return queue }
-    let made = SerialCore(name: name, on: PoolCore.shared(.default))  // made outside the lock
+    let made = SerialCore(name: name, on: PoolCore.shared(.default))
     return withLateJobs { late in
-      let queue = late.queue ?? made  // another thread may have stored a queue meanwhile
+      // LJ3: one queue for all late jobs; another thread may have stored its own meanwhile
+      let queue = late.queue ?? made
       late.queue = queue
       return queue
     }

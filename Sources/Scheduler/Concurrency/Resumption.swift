@@ -38,6 +38,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
         $0 = .waiting(continuation)
         return false
       }
+      // `begin` is called only now, with the continuation stored: it may call `finish`
       if isOver { continuation.resume() } else { begin() }
     }
     let taken: Result<Success, any Error>? = state.withLock {
@@ -60,7 +61,7 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     onPool mustUsePool: Bool = false
   ) {
     var outcome = Optional(consume outcome)
-    let isDue = state.withLock {  // whether the task waits and must be resumed
+    let isDue = state.withLock {  // whether the task waits, and this call must resume it
       switch $0 {
       case .early:
         $0 = .over(outcome.take())
@@ -98,7 +99,7 @@ class PendingResumption: @unchecked Sendable {
     let holding = csched_swift_find_holding_(current, &target)  // sets `target`: the thread's pool, or nil
     if holding == CSCHED_SWIFT_HOLDS_NOTHING, !mustUsePool { return resume() }
     let task = csched_task_make_(resumingType.pointer, CSCHED_TASK_PLAIN)
-    guard let job = task.job else { return resume() }  // no memory for a job: resumes the task here
+    guard let job = task.job else { return resume() }  // no memory for a job: otherwise the task would never continue
     job.pointee.context = Unmanaged.passRetained(self).toOpaque()  // released by `resume(_:)` below
     // the job runs on this thread, after the queue's batch: no thread is woken
     if holding == CSCHED_SWIFT_LEAVES_QUEUE {

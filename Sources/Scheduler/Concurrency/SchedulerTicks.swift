@@ -57,7 +57,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
 
     mutating func next(isolation: isolated (any Actor)?) async throws -> MonotonicTime? {
       guard !isOver else { return nil }
-      isOver = true  // reset below if a tick comes: an error or a cancellation ends the iteration
+      isOver = true  // reset below if a tick comes; so each other exit of this function ends the iteration
       let now = scheduler.now
       let due =
         previous.map { timing.next(after: $0.due, begunAt: $0.came, endedAt: now) }

@@ -29,6 +29,7 @@ extension SchedulerType {
       // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
       try await resumption.outcome(isolation: isolation) {
         let waker = Waker(sleeper, resumption)
+        // no refusal line: a refusal drops `waker`, and its deinit reports the error to the task
         waking.setDisposable(sleeper.submittingWaker { withoutRefusalLine { submit { waker.wake() } } })
         // Another thread may have moved the clock past the instant before the submission. Then the task does not sleep. So only the action wakes a
         // task that counts as asleep: a test that waits for the sleeper, and then calls `step`, runs this action.

@@ -7,7 +7,7 @@ final class Sleepers: Sendable {
     var asleep: [UInt64: Sleeper] = [:]
     var lastKey: UInt64 = 0  // the most recent key
     var isOver = false  // sleeping in this virtual time has ended: new sleeps are cancelled
-    var watchers: [(count: Int, resumption: Resumption<Bool>)] = []
+    var watchers: [(count: Int, resumption: Resumption<Bool>)] = []  // each waits until `count` tasks are asleep
 
     /// Removes and returns the watchers whose count has been reached.
     mutating func takeSatisfied() -> [Resumption<Bool>] {
@@ -28,11 +28,11 @@ final class Sleepers: Sendable {
     let (maySleep, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
       if $0.isOver { return (false, []) }
       $0.lastKey += 1
-      guard accept($0.lastKey) else { return (true, []) }
+      guard accept($0.lastKey) else { return (true, []) }  // awake already: there is nothing to cancel
       $0.asleep[$0.lastKey] = sleeper
       return (true, $0.takeSatisfied())
     }
-    for watcher in satisfied { watcher.finish(.success(true)) }
+    for watcher in satisfied { watcher.finish(.success(true)) }  // outside the lock: it resumes a task
     return maySleep
   }
 
@@ -42,7 +42,7 @@ final class Sleepers: Sendable {
   func end() {
     let asleep = state.withLock {
       $0.isOver = true
-      return $0.asleep
+      return $0.asleep  // a copy: each `cancel` below removes its own entry
     }
     for (_, sleeper) in asleep.sorted(by: { $0.key < $1.key }) { sleeper.cancel() }
   }
@@ -56,15 +56,15 @@ final class Sleepers: Sendable {
     for watcher in satisfied { watcher.finish(.success(true)) }
   }
 
-  /// Removes `watcher`, whose task no longer waits.
+  /// Removes `watcher`, whose task no longer waits. Does nothing if it has been finished.
   func unwatch(_ watcher: Resumption<Bool>) {
     state.withLock { $0.watchers.removeAll { $0.resumption === watcher } }
   }
 }
 
 /// One sleep of a task. The task counts as asleep from `begin()` to `wake()`, and not at all if `wake()` comes first.
-/// ``submittingWaker(_:)`` finds the virtual time in which the task sleeps. It submits the action that wakes the task. Schedulers may forward the
-/// submission, but on the same thread it reaches a virtual time, which calls ``submitted(to:)``: this stores its `Sleepers` in the sleeper.
+/// The sleeper must learn in which virtual time its task sleeps. So ``submittingWaker(_:)`` sets a thread-local variable while it submits the action
+/// that wakes the task. Wrappers forward the submission on the same thread. The virtual time that receives it calls ``submitted(to:)``.
 final class Sleeper: Sendable {
   // early: before `begin`; asleep: with its key in `Sleepers`
   private enum Phase: Equatable { case early, asleep(UInt64), awake }
@@ -77,7 +77,7 @@ final class Sleeper: Sendable {
 
   /// Calls `submit`, which submits the waking action. Until it returns, a thread-local variable of the C core points to this sleeper.
   func submittingWaker<Result>(_ submit: () -> Result) -> Result {
-    // nil, or that of an enclosing call
+    // nil, or the sleeper of an enclosing call, which must be set again after this one
     let outer = csched_swift_set_sleeper_(Unmanaged.passUnretained(self).toOpaque())
     defer { _ = csched_swift_set_sleeper_(outer) }
     return submit()
@@ -86,7 +86,7 @@ final class Sleeper: Sendable {
   /// Whether this thread is inside ``submittingWaker(_:)``: it submits a waking action.
   static var isSubmittingWaker: Bool { csched_swift_sleeper_() != nil }
 
-  /// Called at a submission to the virtual time that owns `sleepers`. Inside ``submittingWaker(_:)``, makes the task count as asleep there later.
+  /// Called at a submission to the virtual time that owns `sleepers`. Inside ``submittingWaker(_:)``, stores `sleepers`, which `begin` uses later.
   static func submitted(to sleepers: Sleepers) {
     guard let sleeper = csched_swift_sleeper_() else { return }
     Unmanaged<Sleeper>.fromOpaque(sleeper).takeUnretainedValue().sleepers.write(sleepers)
@@ -97,7 +97,7 @@ final class Sleeper: Sendable {
     guard let sleepers = sleepers.read() else { return }  // not in virtual time
     let maySleep = sleepers.add(self) { key in
       phase.withLock { phase in
-        guard phase == .early else { return false }
+        guard phase == .early else { return false }  // `wake` came first
         phase = .asleep(key)
         return true
       }

@@ -1,6 +1,6 @@
 internal import CScheduler
 
-/// A job of a Swift task or actor, and the scheduler that is its executor. A queued job allocates nothing: its queue entry is two words of the
+/// A job of a Swift task or actor, and the scheduler that is its executor. Queuing a job allocates nothing: its queue entry is two words of the
 /// runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job that a stopped target drops is resubmitted: ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
   // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
@@ -40,20 +40,20 @@ struct TaskJob: @unchecked Sendable {
   /// Submits the job to the core of its scheduler.
   func submit() { executor._withUnsafeGuaranteedRef { submit(to: $0.core) } }
 
-  /// Submits the job to `core`. If `core` refuses or drops the job, ``TargetCore/takeBack(_:wasRefused:)`` resubmits it.
+  /// Submits the job to `core`. If `core` refuses or drops the job, ``TargetCore/resubmitTaskJob(_:wasRefused:)`` resubmits it.
   func submit(to core: TargetCore) {
     let reference = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
-    // Retains the core during the call: the job may run at once on another thread, and release the last reference to the scheduler, which owns the
-    // core. The shared pool's core is never released.
+    // Retains the core during the call. The job may run at once on another thread, and release the last reference to the scheduler, which owns the
+    // core. The shared pool's core needs no retain: it is never released.
     let needsRetain = kind != .concurrent || !core.isShared
     if needsRetain { _ = reference.retain() }
-    if !submitInPlace(to: core) { submitInTask(to: core) }  // first choice: two words of the runtime's own job
+    if !submitInPlace(to: core) { submitInTask(to: core) }  // false: the words of the runtime's own job cannot be used
     if needsRetain { reference.release() }
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// As `submit()`, for a job of kind ``Kind/ofGlobal``. Its scheduler is never released, and so its core is not retained during the call.
+  /// Submits a job of kind ``Kind/ofGlobal``, as `submit()` does, but faster: its scheduler is never released, so this call need not retain the core.
   @inline(__always) func submitGlobalJob() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -64,9 +64,9 @@ struct TaskJob: @unchecked Sendable {
   /// Submits the job inside a `csched_task`: for a core that is not the scheduler's own, or if the runtime's job has no words for a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
-    guard let job = task.job else { Self.stopForWantOfMemory(core) }
+    guard let job = task.job else { Self.stopWithoutMemory(core) }
     StoredJob.address(job).initialize(to: StoredJob(job: self, core: .passUnretained(core)))
-    csched_task_submit_(core.target, task)
+    csched_task_submit_(core.target, task)  // a refusal calls `drop`, which resubmits the job
   }
 
   /// Submits the job to its scheduler's core, to run at `deadline` on `clock`, or up to `tolerance` later. If the submission to a boot or wall clock
@@ -74,13 +74,14 @@ struct TaskJob: @unchecked Sendable {
   func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
     let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))  // span: the tolerance
     let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
-    guard let job = task.job else { Self.stopForWantOfMemory(core) }
+    guard let job = task.job else { Self.stopWithoutMemory(core) }
     Self.delayedJob(job).initialize(to: self)
     Counted.jobs(1)
     core.retainForJob()  // retains the core until the csched_task's release
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
-      if clock == CSCHED_CLOCK_MONOTONIC { return core.takeBack(self, wasRefused: true) }  // the target is stopped
-      // The csched_task's release has already undone `jobs(1)` and `retainForJob`.
+      // the target is stopped
+      if clock == CSCHED_CLOCK_MONOTONIC { return core.resubmitTaskJob(self, wasRefused: true) }
+      // The refused csched_task's release has undone `jobs(1)` and `retainForJob`, so this function can start again, on another clock.
       let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
@@ -95,11 +96,11 @@ struct TaskJob: @unchecked Sendable {
   }
 
   /// Stops the process with a message: the task could never continue.
-  private static func stopForWantOfMemory(_ core: TargetCore) -> Never {
+  private static func stopWithoutMemory(_ core: TargetCore) -> Never {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer tasks at a time.")
   }
 
-  /// Runs the job on a thread that may be inside another core. Enters the scheduler's core first, so that this scheduler is the current one.
+  /// Runs the job on a thread that may be inside another core. Enters the scheduler's core first: the job must see its own scheduler as current.
   func runLate() {
     let core = scheduler.core
     core.run { runInsideMarker() }
@@ -121,7 +122,7 @@ struct TaskJob: @unchecked Sendable {
       case .main: resume(on: unsafeDowncast(scheduler, to: MainScheduler.self))
       case .concurrent: resume(on: unsafeDowncast(scheduler, to: ConcurrentScheduler.self))
       case .ofGlobal: Self.runGlobalJob(job)
-      // read each time: tests may replace it
+      // the executor is read each time, because tests may replace it
       case .ofMainActor: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
       }
     }
@@ -140,14 +141,14 @@ struct TaskJob: @unchecked Sendable {
     let isOnOwnCore = held.job.executor._withUnsafeGuaranteedRef {
       held.core.toOpaque() == Unmanaged.passUnretained($0.core).toOpaque()
     }
-    // else: the job was resubmitted to another core
+    // Not on its own core: the job was resubmitted, so the thread is not inside the scheduler's core yet.
     if isOnOwnCore { held.job.runInsideMarker() } else { held.job.runLate() }
   }
 
   /// Called when a target refuses or drops a job of `taskJobType`. Resubmits the job.
   fileprivate static func drop(_ job: UnsafeMutablePointer<csched_job>?) {
     let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = StoredJob.address(job).move()
-    held.core.takeUnretainedValue().takeBack(held.job, wasRefused: wasRefused)
+    held.core.takeUnretainedValue().resubmitTaskJob(held.job, wasRefused: wasRefused)
   }
 
   /// Runs a job of `delayedType`.
@@ -158,11 +159,13 @@ struct TaskJob: @unchecked Sendable {
   /// Called when a target refuses or drops a job of `delayedType`. Resubmits a dropped job.
   fileprivate static func dropDelayed(_ job: UnsafeMutablePointer<csched_job>?) {
     let wasRefused = csched_task_drop_reason_() == CSCHED_DROP_REFUSED, held = delayedJob(job).move()
-    if !wasRefused { held.scheduler.core.takeBack(held, wasRefused: false) }  // `submit(at:)` handles a refusal itself
+    // `submit(at:)` handles a refusal itself
+    if !wasRefused { held.scheduler.core.resubmitTaskJob(held, wasRefused: false) }
   }
 
+  /// Called after each run or drop of a job of `taskJobType`.
   fileprivate static func release(_ job: UnsafeMutablePointer<csched_job>?) {
-    Counted.jobs(-1)
+    Counted.jobs(-1)  // of the submission; a resubmission has counted the job again
     csched_task_free_(job, CSCHED_TASK_PLAIN)
   }
 }

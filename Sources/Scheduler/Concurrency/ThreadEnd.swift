@@ -11,7 +11,7 @@ final class ThreadEnd: Sendable {
 
   private let state = Protected(State())
 
-  /// Registers `release`, which the thread calls after its final job; ignores it after `releaseValues`. Returns the key for ``remove(_:)``.
+  /// Registers `release`, which the thread calls after its final job. After `releaseValues` it is ignored. Returns the key for ``remove(_:)``.
   func add(_ release: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.lastKey += 1
@@ -36,17 +36,17 @@ final class ThreadEnd: Sendable {
       state.valuesAreReleased = true
       return state.values
     }
-    for (_, release) in values.sorted(by: { $0.key > $1.key }) { release() }
+    for (_, release) in values.sorted(by: { $0.key > $1.key }) { release() }  // outside the lock: user code
   }
 
-  /// Resumes the waiting tasks. This is the thread's final call.
+  /// Resumes the waiting tasks. The thread calls this as its final step, so a resumed task that joins the thread waits only briefly.
   func finish() {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }
       state.isOver = true
       return state.waiting
     }
-    // not on this thread, which the resumed task may join
+    // on the pool, not on this thread: the resumed task may join this thread
     for each in waiting { each.finish(.success(()), onPool: true) }
   }
 
@@ -55,7 +55,7 @@ final class ThreadEnd: Sendable {
     let resumption = Resumption<Void>()
     // `try?` hides no error: `finish` only reports success.
     try? await resumption.outcome(isolation: isolation) {
-      let isOver = state.withLock { state in
+      let isOver = state.withLock { state in  // one critical section, so that `finish` cannot come between
         if !state.isOver { state.waiting.append(resumption) }
         return state.isOver
       }

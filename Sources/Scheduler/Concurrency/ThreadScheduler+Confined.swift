@@ -71,24 +71,26 @@ extension ThreadScheduler {
   }
 }
 
-/// The body of one `perform`. No stack frame of the task retains the body, so its captures are released on the thread.
+/// Holds the body of one `perform`. The task itself does not retain the body, so the body's captures are released on the thread.
 private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that only the action accesses the body.
   private var body: ((inout Value) throws -> Outcome)?
 
   init(_ body: sending @escaping (inout Value) throws -> Outcome) { self.body = body }
 
-  /// Returns the body, and releases this object's reference to it. Called once.
+  /// Returns the body, and gives up this object's reference to it. Called once, by the action on the thread.
   func takeBody() -> (inout Value) throws -> Outcome { body.take()! }
 }
 
 /// The storage of a confined value. Only the value's thread accesses it.
 private final class ConfinedBox<Value>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that all callers are on the thread.
-  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)  // or the error that `make` threw
+  // `fill` stores the value, or the error of `make`
+  private var value: Result<Value, any Error> = .failure(SchedulerError.stopped)
   private var make: (() throws -> Value)?  // nil after `fill`
   private var isInUse = false  // `use` is calling its body
-  private var isReleased = false  // `release` was called, perhaps during a use
+  // `release` was called, perhaps during a use, which then must not store the value again
+  private var isReleased = false
 
   init(_ make: sending @escaping () throws -> Value) { self.make = make }
 
@@ -100,7 +102,7 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
   /// Releases the value; later uses throw `stopped`. During a use, the end of that use releases the value.
   func release() {
     isReleased = true
-    make = nil
+    make = nil  // a later `fill` makes no value
     value = .failure(SchedulerError.stopped)
   }
 
@@ -108,11 +110,12 @@ private final class ConfinedBox<Value>: @unchecked Sendable {
   func use<Outcome>(_ body: (inout Value) throws -> Outcome) throws -> Outcome {
     if isInUse { misuse("Confined.withValue", "called inside of a use of the same value. Hand on what that one has.") }
     var taken = try value.get()
-    value = .failure(SchedulerError.stopped)  // `taken` is now the only reference to the value
+    value = .failure(SchedulerError.stopped)  // `taken` is now the only reference, so `body` changes the value in place
     isInUse = true
     defer {
       isInUse = false
-      if !isReleased { value = .success(taken) }  // `body` may have run `release` in a nested wait
+      // `body` may have run the action that calls `release`, in a nested wait
+      if !isReleased { value = .success(taken) }
     }
     return try body(&taken)
   }

@@ -32,7 +32,7 @@ extension Schedulers {
     }
     return AnonymousDisposable {
       let handler = lateHandlers.withLock { $0.all.removeValue(forKey: key) }
-      _ = consume handler  // released outside the lock
+      _ = consume handler  // released outside the lock, because the release may run user code
     }
   }
 

@@ -35,17 +35,19 @@ public func withDeadline<Value, C: Clock>(
       if hasPassed { group.cancelAll() }
       group.addTask { await work.run(isolation: isolation, body) }
       if !hasPassed { group.addTask { await sleep(until: deadline, tolerance, clock) } }
-      // Initially: a passed deadline counts as a timeout. But a cancelled caller gets the CancellationError of `body`, not a timeout.
+      // A deadline that has passed already counts as a timeout. But a cancelled caller gets the CancellationError of `body`, not a timeout.
       var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .bodyEnded
       while let next = await group.next() {
         if case .failed = next { ending = next }
-        if case .cancelled = next { continue }  // the caller was cancelled, and so was the sleep: waits for `body`
+        // the sleep was cancelled, by the caller's cancellation or below: waits for `body`
+        if case .cancelled = next { continue }
         group.cancelAll()  // cancels the other child task: the sleep if `body` has ended, or `body` at the deadline
       }
       return ending
     }
   }
-  nonisolated(unsafe) let outcome = work.outcome!  // safe: no other reference to its value remains
+  // set: `body` has ended. Safe: no other reference to its value remains.
+  nonisolated(unsafe) let outcome = work.outcome!
   // After the deadline, or a failure of the clock, that error replaces the CancellationError of `body`.
   if case .failed(let error) = ending, case .failure(let thrown) = outcome, thrown is CancellationError { throw error }
   return try outcome.get()
@@ -94,7 +96,7 @@ public func withTimeout<Value, C: Clock>(
     let work = Work<Value>()
     await withoutActuallyEscaping(body) { body in
       nonisolated(unsafe) let body = body  // the caller is suspended while the task runs it
-      // a new task is not cancelled with this one
+      // An unstructured task is not cancelled with this one. Its result is always `bodyEnded`; `work` has the outcome.
       _ = await Task { await work.run(isolation: isolation) { try await body() } }.value
     }
     nonisolated(unsafe) let outcome = work.outcome!  // safe: no other reference to its value remains
@@ -152,7 +154,7 @@ func awaitEnd(
   _ deadline: Deadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
 ) async throws {
   let ended = AsyncUnits(0)  // gets one unit when `wait` has returned
-  Task {
+  Task {  // unstructured: it continues when this function throws
     await wait()
     ended.give(1)
   }

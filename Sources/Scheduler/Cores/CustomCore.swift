@@ -6,7 +6,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   /// The user's closure. It must call `work` once, on any thread; if it releases `work` without a call, the job is dropped.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()  // counts `enqueue` for `Diagnostics`
-  private let pool = Protected<PoolCore?>(nil)  // set by the first delayed action: see `timekeeper`
+  private let pool = Protected<PoolCore?>(nil)  // set by the first delayed action: see `timerPool`
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.enqueue = enqueue
@@ -18,12 +18,12 @@ final class CustomCore: TargetCore, @unchecked Sendable {
 
   deinit { target.deallocate() }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
-  override var mayRunInSubmission: Bool { true }  // `enqueue` may call `work` at once
+  override var mayRunInSubmission: Bool { true }  // `enqueue` may call `work` before it returns
 
   /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action needs the pool.
-  fileprivate var timekeeper: PoolCore {
+  fileprivate var timerPool: PoolCore {
     pool.withLock { pool in
-      let found = pool ?? PoolCore.shared(.high)
+      let found = pool ?? PoolCore.shared(.high)  // any priority: all cores of a pool share its timers
       pool = found
       return found
     }
@@ -53,11 +53,11 @@ private final class Delivery: @unchecked Sendable {
     self.core = core
   }
 
-  deinit { if let job { csched_target_discard(job) } }
+  deinit { if let job { csched_target_discard(job) } }  // the job must run or be dropped, or its memory would leak
 
   /// Runs the job on this thread. A second call stops the process with a message.
   func perform() {
-    guard let job = lock.withLock({ job.take() }) else {
+    guard let job = lock.withLock({ job.take() }) else {  // `take` sets nil: only one call gets the job
       misuse("CustomScheduler.init", of: core.name, "its closure called a piece of work twice. Call each once.")
     }
     csched_target_perform(core.target, job)
@@ -73,8 +73,8 @@ private nonisolated(unsafe) let customType: UnsafePointer<csched_target_type> = 
   }
   // Sets the timer in the pool. At the deadline the pool submits the timer's job to this target.
   type.deliver_at = { target, timer, deadline, tolerance in
-    let base = CustomCore.owner(target).timekeeper.target
-    return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)
+    let base = CustomCore.owner(target).timerPool.target
+    return base.pointee.type.pointee.deliver_at(base, timer, deadline, tolerance)  // 0, or the pool's refusal
   }
   return constantTable(type)
 }()

@@ -11,6 +11,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   /// Made by the first use of `barrier`. Guarded by `lock`.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
+  /// Creates a limit on `base`. If `most` is less than 1, or memory is lacking, stops the process with a message.
   init(name: String, on base: TargetCore, to most: Int) {
     var limit: OpaquePointer?
     if most < 1 {
@@ -39,7 +40,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
       barrierCore = made
       return made
     }
-    return core.scheduler as! BarrierScheduler
+    return core.scheduler as! BarrierScheduler  // outside the lock. `makeScheduler` below makes no other kind.
   }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
@@ -48,17 +49,17 @@ final class LimitCore: TargetCore, @unchecked Sendable {
 }
 
 /// The core of the barrier target, which is part of a C limited target. The `LimitCore` owns this core. Each user of this core retains the
-/// `LimitCore`. So does the limited target while barriers are queued, which are its work.
+/// `LimitCore`. While barriers are queued, the limited target retains it too, because barriers are its work.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  fileprivate unowned(unsafe) let limit: LimitCore  // outlives this core, which it owns
+  fileprivate unowned(unsafe) let limit: LimitCore  // owns this core, and so outlives it
 
   fileprivate init(_ target: UnsafeMutablePointer<csched_target>, of limit: LimitCore) {
     self.limit = limit
     super.init(target, name: limit.name)
   }
 
-  // `use` and `letGo` begin and end one use of this core, for example by a scheduler.
+  // A use of this core, for example by a scheduler, is a reference to the `LimitCore`, which owns this core.
   override func use() { _ = Unmanaged.passUnretained(limit).retain() }
   override func letGo() { Unmanaged.passUnretained(limit).release() }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { BarrierScheduler(self) }
@@ -67,7 +68,7 @@ final class BarrierCore: TargetCore, @unchecked Sendable {
 /// Runs barriers of a ``ConcurrentScheduler`` with a limit: see ``ConcurrentScheduler/barrier``.
 final class BarrierScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  private let limit: LimitCore  // retains it
+  private let limit: LimitCore  // retained, because its core, `BarrierCore`, does not retain it
 
   fileprivate init(_ core: BarrierCore) {
     limit = core.limit

@@ -7,7 +7,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   static let shared = MainCore()
   let loop: OpaquePointer
   private let host = Protected<Host?>(nil)
-  private let hasHost = Atomic(false)  // set once, after `host`; spares submissions the lock of `host`
+  private let hasHost = Atomic(false)  // set once, after `host`. Without a host, submissions need not lock `host`.
   private let requestedRuns = Atomic(0)  // the runs that the host was asked for and has not started
 
   private init() {
@@ -41,7 +41,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Whether this thread is the main thread, or the thread to which a host has attached the loop.
   static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
-  /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it: the caller may do work at once without overtaking any.
+  /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it. Then the caller may run its work at once, in order.
   static var isFree: Bool {
     let loop = shared.loop
     // The first call on the main thread attaches the loop to it.
@@ -50,7 +50,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   /// Attaches the loop to the calling thread if needed. On any thread but the main thread, stops the process with a message.
-  func requireMain(_ function: String) {
+  func requireMainThread(_ function: String) {
     if !Self.isHere {
       misuse(
         "MainScheduler.\(function)",
@@ -82,26 +82,28 @@ final class MainCore: TargetCore, @unchecked Sendable {
       return true
     }
     guard isFirst else { return false }
-    csched_main_loop_set_hosted_()
-    hasHost.store(true, ordering: .releasing)  // pairs with the acquire in `submitted`
+    csched_main_loop_set_hosted_()  // before `hasHost`: `submitted` checks both
+    // release: a thread that sees true sees the lines above; pairs with the acquire in `submitted`
+    hasHost.store(true, ordering: .releasing)
     submitted()  // requests a run for the submissions before this call
     return true
   }
 
   /// Requests a run of the loop from the host, if there is one. Called after each submission to the main loop.
-  /// Submits a marker job behind the submitted action; the requested run ends at that marker. So host work that was submitted between two actions
-  /// also runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
+  /// First submits a marker job behind the submitted action. The requested run ends at that marker. So host work that was submitted between two
+  /// actions also runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
   func submitted() {
     // is_hosted_: false in a child of fork, where the host does not run
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let mark = HostMark(), hasMark = mark.submit(to: target)
-    requestedRuns.add(1, ordering: .relaxed)
+    requestedRuns.add(1, ordering: .relaxed)  // relaxed: a count; the host orders this call and its closure
     host {  // the host calls this closure later, on its main thread
-      // hasLaterRun: another requested run follows, so this one need not ask the host for more
+      // hasLaterRun: another requested run follows, so the loop need not notify the host of remaining jobs
       let core = MainCore.shared, hasLaterRun = core.requestedRuns.subtract(1, ordering: .relaxed).newValue > 0
       let hasMore = core.withLoopAttached { loop in  // without a marker: runs at most 64 jobs; after 64, more may wait
         hasMark ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
       }
+      // hasMark: jobs behind the marker have requested runs of their own
       if !hasMore { MainCore.endExclusionIfClosed() } else if !hasMark { core.submitted() }
     }
   }
@@ -110,7 +112,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   func runDueTimers() {
     let hasMore = withLoopAttached { loop in
       let hasMore = csched_loop_run_through_(loop, nil, false)  // nil: no submitted jobs, only timers
-      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request; it must not end a later run
+      _ = csched_loop_run_until(loop, 0)  // consumes a pending stop request, which must not end a later run
       return hasMore
     }
     if hasMore { submitted() }  // they may have no requested run: C code and queues on the loop submit without one

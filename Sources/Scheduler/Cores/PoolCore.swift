@@ -21,7 +21,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   /// Returns the core of the same pool for `priority`; if this pool is shared, that of the present shared pool.
   func sibling(_ priority: SchedulerPriority) -> PoolCore {
-    // nil from `living`: the pool has been joined, and every core of it refuses
+    // `living` returns nil after a join. Then every core of the pool refuses, and `self` serves as well as another.
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
 
@@ -29,7 +29,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   private struct Pools {
     var present: OwnedPool?  // the shared pool that new submissions use; nil before the first use and after a shutdown
-    /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a pool's job that called fork continues here.
+    /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a job that called fork still uses its pool.
     var orphaned: [OwnedPool] = []
 
     /// Returns `present`. In a child of fork, `present` may still be the parent's pool: then first moves that pool to `orphaned`, and returns nil.
@@ -72,19 +72,20 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     )
   }
 
-  /// The number of threads of the present shared pool.
+  /// The number of threads of the present shared pool; 0 if there is none.
   static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
   /// Stops the present shared pool, and waits until its threads have ended. A later call of `shared` starts a new pool. `policy`: whether queued jobs
   /// run or are dropped.
   static func shutDown(_ policy: csched_stop_policy) {
-    let ending = pools.withLock { pools in  // removed under the lock, stopped outside it
-      defer { pools.present = nil }  // after `current` has returned it
+    // removed under the lock; stopped outside it, because its actions may use `pools`
+    let ending = pools.withLock { pools in
+      defer { pools.present = nil }  // runs after the return value was read
       return pools.current()
     }
     guard let ending else { return }
     csched_pool_stop(ending.pool, policy)
-    _ = ending.join()
+    _ = ending.join()  // fails only on a pool thread, where the caller, `Schedulers.shutdown`, stops the process before
   }
 }
 
@@ -125,7 +126,7 @@ final class OwnedPool: @unchecked Sendable {
   /// Waits until the threads of a stopped pool have ended. Returns an errno value: `EDEADLK` on a thread of the pool.
   func join() -> Int32 {
     let error = csched_pool_join(pool)
-    // releases the cores: the pool's threads no longer use them
+    // releases the cores, outside the lock: the pool's threads no longer use them
     if error == 0 { withExtendedLifetime(cores.exchange([])) {} }
     return error
   }

@@ -9,6 +9,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   /// The scheduler of `base`. Retained, because its release may stop the thread or pool of `base`.
   private let baseScheduler: AnyObject?
 
+  /// Creates a queue on `base`. Retains the scheduler of `base`, if given. Without memory, stops the process with a message.
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
     guard csched_serial_create(&serial, base.target) == 0, let serial else {
@@ -18,12 +19,13 @@ final class SerialCore: TargetCore, @unchecked Sendable {
     self.base = base
     baseScheduler = scheduler
     super.init(csched_serial_target(serial), name: name, isOnMain: base.isOnMain, timeline: base.timeline)
-    if !name.isEmpty { name.withCString { csched_serial_set_name(serial, $0) } }  // for dumps
+    if !name.isEmpty { name.withCString { csched_serial_set_name(serial, $0) } }  // dumps and reports show it
     csched_serial_own(  // the queue retains this object while it has work
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
-    csched_serial_on_closed_(serial) {  // `base` has closed, and the queue has dropped its jobs
+    // `base` has closed, and the queue has dropped its jobs: late jobs may now run on the pool
+    csched_serial_on_closed_(serial) {
       Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() }
     }
   }
@@ -31,7 +33,7 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   deinit { csched_serial_destroy(serial) }
   override var isExclusive: Bool { true }
 
-  // The last exclusive core in the chain of bases: for a queue on a thread or on the main loop, the core of that thread or loop.
+  // The last exclusive core in the chain of bases. For a queue on a thread or on the main loop, it is the core of that thread or loop.
   override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
 
   // Whether this thread runs in isolation from all other work of the queue's exclusive root.

@@ -4,7 +4,7 @@ internal import CScheduler
 /// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads
 /// `Schedulers.current`, the core makes a new scheduler.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because of `target`, which any thread may use. `lock` guards the mutable fields.
+  // Unchecked, because of `target`, which any thread may use. `lock` guards the mutable fields, also those of subclasses.
   let target: UnsafeMutablePointer<csched_target>
   /// Whether this target is the main loop or a queue on the main loop. The main loop's host must be notified of submissions.
   final let isOnMain: Bool
@@ -81,12 +81,12 @@ class TargetCore: @unchecked Sendable {
   /// The public scheduler of this core; nil if it was released.
   final var livingScheduler: (any ImmediateSchedulerType & AnyObject)? { lock.withLock { publicScheduler } }
 
-  /// The public scheduler of this core. Makes a new one if the previous one was released.
+  /// The public scheduler of this core. Makes a new one, outside the lock, if the previous one was released.
   final var scheduler: any ImmediateSchedulerType & AnyObject {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Called for a `csched_task` that may wait for its time. Retains the core and counts a user, until the task's ``freeJobAndReleaseCore(_:_:)``.
+  /// Called for a `csched_task` that may wait for its time. Retains the core and counts a user; ``freeJobAndReleaseCore(_:_:)`` ends both.
   final func retainForJob() {
     use()
     _ = Unmanaged.passRetained(self)
@@ -103,14 +103,14 @@ class TargetCore: @unchecked Sendable {
     let core = Unmanaged.passUnretained(kept(by: job))  // read before `job` is freed
     Counted.jobs(-1)
     csched_task_free_(job, size)
-    core._withUnsafeGuaranteedRef { $0.letGo() }
+    core._withUnsafeGuaranteedRef { $0.letGo() }  // before the release, which may free the core
     core.release()
   }
 
   // MARK: submitting
 
   /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `action`: owns the task if the user's closure returns a
-  /// disposable. Pass `isReported` if the caller reports a refusal itself; otherwise a debug build prints it.
+  /// disposable. `isReported`: the caller reports a refusal itself; otherwise a debug build prints a line. `isAccepted`: false after a refusal.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of action: ReturningAction? = nil,
@@ -131,7 +131,7 @@ class TargetCore: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. The rest is as for `submit` above.
+  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. `marker` and `action`: as for an action without a delay.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
@@ -140,7 +140,7 @@ class TargetCore: @unchecked Sendable {
   ) -> ClosureTask {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))  // the tolerance in nanoseconds
     let task = ClosureTask(delayed: work, for: self, inside: marker, of: action)
-    action?.task = task
+    action?.task = task  // before the submission, in which `work` may run
     if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
     // due already: the main loop's host must run it now. For a later deadline the host has a timer.
     if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
@@ -196,14 +196,14 @@ class TargetCore: @unchecked Sendable {
     return submit(work, at: timeline.instant(after: delay), inside: marker, of: action)
   }
 
-  /// Submits `work`, to run repeatedly.
+  /// Submits `work`, to run repeatedly: first at the start of `timing`, then by `repetition`.
   private func submit(
     _ work: @escaping @Sendable () -> Void, _ timing: ActionTiming, _ repetition: ActionTiming.Repetition,
     inside marker: TargetCore?
   ) -> ClosureTask {
     let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: marker, work)
     if !isAccepted { noteRefusal() }
-    // due already: the host must run it now
+    // due already: the main loop's host must run it now. For a later instant the host has a timer.
     if isOnMain, timing.delay(from: .now) <= .zero { MainCore.shared.submitted() }
     return task
   }
@@ -212,7 +212,7 @@ class TargetCore: @unchecked Sendable {
   /// ``Schedulers/onDrop(_:)`` reports the refusal.
   final func noteRefusal() {
     #if DEBUG
-      // a handler, or the caller, reports it
+      // a handler of `onDrop`, or the caller, reports the refusal
       if DropObservers.areRegistered || csched_swift_are_refusals_silenced_() { return }
       let isFirst = lock.withLock {
         defer { hasRefused = true }
@@ -229,7 +229,7 @@ class TargetCore: @unchecked Sendable {
 
   /// Calls `body` with the scheduler of `target` as the current one. Requires: the target outlives the call.
   static func run<Result>(_ body: () -> Result, inside target: UnsafeMutablePointer<csched_target>) -> Result {
-    var inside = csched_target_inside()  // used by the C core until the leave
+    var inside = csched_target_inside()  // a record on this stack, which the C core uses until the leave
     return withUnsafeMutablePointer(to: &inside) { inside in
       csched_target_enter(inside, target)
       defer { csched_target_leave(inside) }

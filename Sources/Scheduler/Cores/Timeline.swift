@@ -8,6 +8,7 @@ class Timeline: @unchecked Sendable {
   /// The tasks that sleep in this virtual time.
   final let sleepers = Sleepers()
 
+  /// Creates a clock at `start`. If one drive runs more than `actionLimit` due actions (0: 2^21), it counts as endless, and the process stops.
   init(start: csched_time, actionLimit: Int) {
     var pointer: OpaquePointer?
     guard csched_virtual_create(&pointer, start, actionLimit) == 0, let pointer else {
@@ -27,8 +28,9 @@ class Timeline: @unchecked Sendable {
   /// The clock's current time, as schedulers report it.
   var now: MonotonicTime { .now }
 
-  /// These two return the instant `delay` from the clock's current time, and that of a time which the clock reports as `instant`.
+  /// Returns the instant that is `delay` after the clock's current time.
   func instant(after delay: Duration) -> Instant { (tick, nil) }
+  /// Returns the instant at which the clock's time is `instant`.
   func instant(at instant: MonotonicTime) -> Instant { (tick, nil) }
 
   /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not advance the clock.
@@ -39,7 +41,7 @@ class Timeline: @unchecked Sendable {
     -> csched_time?
   {
     let now = tick
-    // fixedDelay counts the period from the end of the tick, which is now; the other paces from when it was due
+    // fixedDelay counts the period from the end of the run, which is now. The other paces count it from `due`.
     let step = ticks(in: repetition.period, from: repetition.pace == .fixedDelay ? now : due)
     // step 0: the ticks would never end; `.max`: the clock is at its end
     return step == 0 || now == .max ? nil : repetition.next(after: due, begunAt: begun, endedAt: now, step: step)

@@ -41,7 +41,7 @@ public final class WorkerPool: Sendable {
 
   deinit {
     stop()
-    guard !csched_pool_is_orphaned(pool.pool) else { return }
+    guard !csched_pool_is_orphaned(pool.pool) else { return }  // a fork child has no threads to wait for
     // The pool is freed after a `join`. That blocks, so a thread of the shared pool calls it.
     PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
@@ -52,7 +52,7 @@ public final class WorkerPool: Sendable {
   ///   - name: the value of its `name`, of any length.
   ///   - priority: the priority of its actions among all work on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
-    let core = cores.first { $0.priority == priority }!
+    let core = cores.first { $0.priority == priority }!  // there is one for each priority
     // Each scheduler has its own marker, by which `Schedulers.current` finds it. If the scheduler was released, the marker makes a new one.
     let marker = SchedulerMarker(madeBy: { [weak self] in
       ConcurrentScheduler(name: name, on: self, core: core, marker: $0)

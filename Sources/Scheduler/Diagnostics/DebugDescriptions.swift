@@ -5,7 +5,8 @@ internal import CScheduler
 extension SchedulerTarget: CustomDebugStringConvertible {
   /// The scheduler's kind, name, target and state, the numbers of pending and delayed actions, and their thread: see ``Schedulers/dump(to:)``.
   public var debugDescription: String {
-    let name = (self as? ConcurrentScheduler)?.name ?? core.name  // a pool's core has no name
+    // several schedulers share a pool's core, which has no name
+    let name = (self as? ConcurrentScheduler)?.name ?? core.name
     let priority = (core as? PoolCore).map { ", priority \($0.priority)" } ?? ""
     return "\(type(of: self))\(name.isEmpty ? "" : " \"\(name)\"")\(priority): \(core.description)"
   }

@@ -26,7 +26,7 @@ extension Schedulers {
     if error != 0 { throw SchedulerError.system(error) }
   }
 
-  /// Ends the trace and completes the file. It has running work up to this instant. Does nothing without a trace. Thread: any; it waits for the file.
+  /// Ends the trace and completes the file. The slices of running work end now. Does nothing without a trace. Thread: any; it waits for the file.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with the system's error number of the first write that failed.
   public static func stopTrace() throws(SchedulerError) {

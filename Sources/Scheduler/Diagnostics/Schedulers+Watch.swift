@@ -71,7 +71,7 @@ extension Schedulers {
     _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
   ) throws(SchedulerError) {
     let span = csched_time(Swift.max(0, duration.saturatedNanoseconds))
-    // `watching` refuses a duration of 0, which must not change the signal. Signal 0: no stacks.
+    // For a duration of 0 `begin` throws. Then the signal must stay as it is. Signal 0: no stacks.
     let error = span == 0 ? 0 : csched_watch_stacks(stackSignal ?? 0)
     if error != 0 { throw SchedulerError.system(error) }
     try watching.begin(span, report)
@@ -83,7 +83,7 @@ extension Schedulers {
   private static let watching = Watching()
 }
 
-/// Stores the closure that `Schedulers.watch` received, for the C core's watchdog.
+/// Holds the closure of `Schedulers.watch`, which the C core's watchdog calls.
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
 
@@ -103,6 +103,7 @@ private final class Watching: Sendable {
 }
 
 extension WatchReport {
+  /// Copies the C core's report, whose texts are valid during the callback only.
   fileprivate init(_ found: csched_watch_report) {
     let target = found.target_name.map { String(cString: $0) } ?? ""
     switch found.kind {

@@ -52,15 +52,16 @@ public final class AnyDisposable: DisposalNode {
   deinit {
     if action != nil { DisposalWalk.outsideOfRelease { action = nil } }  // the captures' deinits may run user code
     guard child != nil else { return }
-    let runWalk = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
-    runWalk { walk in  // frees a chain of any length without recursion
+    let addToWalk = disposesOnRelease ? DisposalWalk.disposeOnRelease : DisposalWalk.release
+    addToWalk { walk in  // frees a chain of any length without recursion
       if let child = child.take() { walk.push(child) }
     }
   }
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose and detachChildren
+    // A3: acquire, so the caller sees all that came before the disposal; pairs with detach
+    disposed.load(ordering: .acquiring)
   }
 
   /// Runs the closure, or disposes the wrapped disposable.
@@ -74,8 +75,10 @@ public final class AnyDisposable: DisposalNode {
 
   /// Marks this as disposed. Then runs the closure, or returns the wrapped disposable for the caller to dispose.
   private func detach() -> (any Disposable)? {
-    guard !disposed.exchange(true, ordering: .releasing) else { return nil }  // A1: one winner; A3: release
-    guard let action = action.take() else { return child.take() }  // A2: released at the end of this scope
+    // A1: only one call sees false; A3: release, for isDisposed
+    guard !disposed.exchange(true, ordering: .releasing) else { return nil }
+    // A2: a local variable, released when this function returns
+    guard let action = action.take() else { return child.take() }
     action.call()
     return nil
   }

@@ -3,7 +3,7 @@
 // Invariants
 //   CD1  Each child is disposed exactly once, or returned by take, or still held.
 //   CD2  The list is accessed under the lock only.
-//   CD3  A disposal releases the children that it removed before it returns.
+//   CD3  Before a disposal returns, it releases the children that it removed.
 //   CD4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each child that races the disposal is disposed exactly once or handed back".
@@ -31,9 +31,7 @@ public final class CompositeDisposable: DisposalNode {
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   /// Creates a composite that holds `disposables`.
-  public init(_ disposables: any Disposable...) {
-    children = ChildList(disposables)
-  }
+  public init(_ disposables: any Disposable...) { children = ChildList(disposables) }
 
   /// Creates a composite that holds `disposables`.
   public init(disposables: [any Disposable]) {
@@ -47,20 +45,19 @@ public final class CompositeDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // CD4: acquire; pairs with detachChildren
+    // CD4: acquire, so the caller sees all that came before the disposal; pairs with detach
+    disposed.load(ordering: .acquiring)
   }
 
   /// The number of disposables held; 0 after the disposal.
-  public var count: Int {
-    lock.withLock { children.count }
-  }
+  public var count: Int { lock.withLock { children.count } }
 
   /// Adds `disposable` and returns its key. After the disposal, disposes `disposable` at once and returns nil.
-  // Speed only: see SingleAssignmentDisposable.setDisposable.
+  // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again.
   @inline(__always) @discardableResult
   public func insert(_ disposable: any Disposable) -> CompositeDisposable.DisposeKey? {
     lock.lock()
-    // ordered by the lock
+    // relaxed: ordered by the lock
     guard !disposed.load(ordering: .relaxed) else {
       lock.unlock()
       disposable.dispose()
@@ -79,7 +76,7 @@ public final class CompositeDisposable: DisposalNode {
   /// Removes the child with `key`, and returns it undisposed; returns nil if the child was removed before.
   @discardableResult
   public func take(for key: CompositeDisposable.DisposeKey) -> (any Disposable)? {
-    guard key.owner == ObjectIdentifier(self) else { return nil }
+    guard key.owner == ObjectIdentifier(self) else { return nil }  // a key of another composite
     lock.lock()
     let child = children.take(key.id)
     lock.unlock()
@@ -89,7 +86,7 @@ public final class CompositeDisposable: DisposalNode {
   /// Disposes all children in insertion order. A child that is inserted later is disposed at once.
   public func dispose() {
     var all = detach()
-    // Speed only: most composites have one child, which may need no walk.
+    // Speed only: most composites have one child. `disposeChild` starts a walk only for a container.
     if all.count == 1 {
       DisposalWalk.disposeChild(all.takeFirst())
     } else if !all.isEmpty {
@@ -102,7 +99,8 @@ public final class CompositeDisposable: DisposalNode {
   /// Marks this as disposed, and returns the children, which the caller must dispose.
   private func detach() -> ChildList {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // CD4: release; pairs with isDisposed
+    // CD4: release, so a thread that reads true sees earlier writes; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)
     let all = children.takeAll()
     lock.unlock()
     return all

@@ -3,45 +3,46 @@ internal import CScheduler
 /// Walks a tree of disposables with a list instead of the stack, to dispose it or to release it.
 ///
 /// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls `dispose()` on every other
-/// disposable. The order is that of a recursion: depth first, children in order. Nothing is deferred past the call. If user code that the walk calls
-/// disposes another node, a nested walk starts, and ends before that call returns. Only edges from container to container are flattened.
+/// disposable. The order is that of a recursion: depth first, children in order. When `dispose()` returns, all descendants are disposed. If user
+/// code that the walk calls disposes another node, a nested walk starts, and ends before that call returns. Disposables that are no nodes recurse.
 ///
-/// *Release.* For a container that is released undisposed, only `deinit` runs. That `deinit` moves the children to the walk that is releasing the
-/// container, which it finds through a thread-local slot. The slot is set only while the walk releases a node, whose `deinit` runs no user code. All
-/// other objects are released with the slot empty, so user code cannot notice that a release was deferred. (Rejected: to empty a node that
+/// *Release.* For a container that is released undisposed, only `deinit` runs. That `deinit` finds the walk that is releasing the container through a
+/// thread-local slot, and moves its children there. The slot is set only while the walk releases a node, whose `deinit` runs no user code. All other
+/// objects are released with the slot empty, so user code cannot notice that a release was deferred. (Rejected: to empty a node that
 /// `isKnownUniquelyReferenced`, because that races with a thread that turns a weak reference into a strong one.)
 ///
 /// One walk disposes and releases, because each can cause the other. The release of a scoped disposable disposes its child. The disposal of a
 /// dependent may release the last reference to its parent.
 ///
-/// The walk allocates only when a container that has younger siblings holds a container.
+/// The walk allocates only when it reaches a container with several children while siblings of that container, or of an ancestor, wait.
 package struct DisposalWalk: ~Copyable {
-  /// The children of one container that the walk has not reached: `one`, then `rest`. `disposes`: whether to dispose them before the release.
+  /// The unvisited children of one container: `sibling` is next, then `rest`. `disposes`: whether to dispose them, or only to release them.
   private struct Frame {
-    let one: (any Disposable)?
+    let sibling: (any Disposable)?
     let rest: LaterChildren
     let disposes: Bool
   }
 
-  /// The result of `step`: continue, end the walk, or release this reference.
+  /// The result of `visitNext`: continue; no child remains; or the caller must release this reference, and then continue.
   private enum Step {
     case next, over
     case release(Unmanaged<AnyObject>)
   }
 
-  private var next = ChildSlot()  // the next child, visited before `one` and `rest`: an only child needs no frame
+  // the next child, visited before `sibling` and `rest`. An only child is stored here, and needs no frame.
+  private var next = ChildSlot()
   private var nextDisposes = false  // whether `next` is to be disposed
-  // The unvisited children of the innermost container that has some: the fields of its frame.
-  private var one = ChildSlot()
+  // The present frame: the unvisited children of the innermost container that has some. Its fields are those of `Frame`.
+  private var sibling = ChildSlot()
   private var rest = LaterChildren()
   private var restDisposes = false
-  private var outer: [Frame] = []  // the frames of enclosing containers
-  /// Whether pushed children are to be disposed; otherwise they are released.
+  private var outer: [Frame] = []  // the frames of enclosing containers, the innermost one last
+  /// Whether the next pushed children are to be disposed; otherwise they are only released. The code that pushes sets it before.
   private var disposes: Bool
   /// The disposables to wait for after the disposal; nil if the caller does not wait.
   private var awaited: [Awaited]?
 
-  /// A disposable that was disposed; for an `AwaitedNode`, with the result of its `beginWait`.
+  /// A disposable that was disposed. `late`: the result of its `beginWait`; nil if it is no `AwaitedNode`.
   private typealias Awaited = (disposable: any Disposable, late: LateReturn?)
 
   /// Disposes `root` and all its descendants.
@@ -61,21 +62,21 @@ package struct DisposalWalk: ~Copyable {
 
   /// Disposes `root` and all its descendants, and then waits for the descendants whose work was running.
   static func disposeAndWait(_ root: any DisposalNode) {
-    var awaited = disposed(root)
+    var awaited = disposeCollecting(root)
     var next = 0
-    while next < awaited.count {  // a wait may append to `awaited`
+    while next < awaited.count {  // not `for`: a wait may append to `awaited`
       let (disposable, late) = awaited[next]
       next += 1
       guard let late, let node = disposable as? any AwaitedNode else {
-        disposable.disposeAndWait()
+        disposable.disposeAndWait()  // it is disposed already, so this call only waits
         continue
       }
-      if let returned = node.endWait(late) { awaited += disposed(returned) }
+      if let returned = node.endWait(late) { awaited += disposeCollecting(returned) }
     }
   }
 
   /// Disposes `root` and all its descendants. Returns the disposables to wait for.
-  private static func disposed(_ root: any Disposable) -> [Awaited] {
+  private static func disposeCollecting(_ root: any Disposable) -> [Awaited] {
     run(disposing: true, awaited: [], csched_swift_walk_slot_()) { $0.push(root) } ?? []
   }
 
@@ -86,16 +87,16 @@ package struct DisposalWalk: ~Copyable {
 
   /// Releases the children that `fill` pushes, undisposed: for the `deinit` of a node.
   package static func release(_ fill: (inout DisposalWalk) -> Void) {
-    join(disposing: false, fill)
+    addToActiveWalk(disposing: false, fill)
   }
 
   /// Disposes the children that `fill` pushes: for the `deinit` of a node that disposes when it is released.
   package static func disposeOnRelease(_ fill: (inout DisposalWalk) -> Void) {
-    join(disposing: true, fill)
+    addToActiveWalk(disposing: true, fill)
   }
 
   /// Adds the children that `fill` pushes to the walk that is releasing the caller. Starts a walk if there is none.
-  private static func join(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
+  private static func addToActiveWalk(disposing: Bool, _ fill: (inout DisposalWalk) -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_walk_slot_()
     guard let active = slot.pointee?.assumingMemoryBound(to: DisposalWalk.self) else {
       run(disposing: disposing, slot, fill)
@@ -105,7 +106,8 @@ package struct DisposalWalk: ~Copyable {
     fill(&active.pointee)
   }
 
-  /// Starts a walk with the children that `fill` pushes, and runs it to its end. Returns the disposables to wait for.
+  /// Starts a walk with the children that `fill` pushes, and runs it to its end. Returns the disposables to wait for; nil if `awaited` is nil.
+  /// `slot`: this thread's slot. The `deinit` of a node that the walk releases finds the walk in it.
   @discardableResult
   private static func run(
     disposing: Bool, awaited: [Awaited]? = nil, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
@@ -115,13 +117,13 @@ package struct DisposalWalk: ~Copyable {
     fill(&walk)
     return withUnsafeMutablePointer(to: &walk) { walk in
       while true {
-        switch walk.pointee.step() {
+        switch walk.pointee.visitNext() {
         case .next: break
         case .over: return walk.pointee.awaited
         case .release(let reference):
           slot.pointee = UnsafeMutableRawPointer(walk)
           reference.release()  // if this was the only reference, deinit pushes the children to `walk`
-          slot.pointee = nil
+          slot.pointee = nil  // user code that a later step runs must not find this walk
         }
       }
     }
@@ -152,7 +154,7 @@ package struct DisposalWalk: ~Copyable {
   /// Adds the two children of a container.
   package mutating func push(_ first: any Disposable, _ second: any Disposable) {
     pushFrame()
-    one.set(second)
+    sibling.set(second)
     push(first)
   }
 
@@ -167,47 +169,49 @@ package struct DisposalWalk: ~Copyable {
     push(first)
   }
 
-  /// Pushes an empty frame. The walk continues with the present frame when the new frame is empty again.
+  /// Starts an empty frame. Saves the present frame in `outer`, if it has children; `pop` restores it when the new frame is empty again.
   private mutating func pushFrame() {
-    if one.isSet || !rest.isEmpty {
-      outer.append(Frame(one: one.isSet ? one.take() : nil, rest: rest.takeAll(), disposes: restDisposes))
+    if sibling.isSet || !rest.isEmpty {
+      outer.append(Frame(sibling: sibling.isSet ? sibling.take() : nil, rest: rest.takeAll(), disposes: restDisposes))
     }
-    restDisposes = disposes
+    restDisposes = disposes  // for the new frame, which the caller fills
   }
 
   /// Removes and returns the next child in depth-first order.
   private mutating func pop() -> (child: any Disposable, disposes: Bool)? {
     if next.isSet { return (next.take(), nextDisposes) }
     while true {
-      if one.isSet { return (one.take(), restDisposes) }
+      if sibling.isSet { return (sibling.take(), restDisposes) }
       if let child = rest.popFirst() { return (child, restDisposes) }
       guard let parent = outer.popLast() else { return nil }
-      if let child = parent.one { one.set(child) }
+      if let child = parent.sibling { sibling.set(child) }
       (rest, restDisposes) = (parent.rest, parent.disposes)
     }
   }
 
   /// Disposes or releases the next child. If the child is a node, the caller must release the returned reference, which may be the only one.
-  private mutating func step() -> Step {
+  private mutating func visitNext() -> Step {
     guard let (child, isToDispose) = pop() else { return .over }
     guard let node = Self.node(child) else {
       if isToDispose {
         child.dispose()
-        awaited?.append((child, nil))  // `disposeAndWait` then calls its disposeAndWait
+        awaited?.append((child, nil))  // nil: `disposeAndWait` above calls the child's own disposeAndWait
       }
       return .next
     }
     if isToDispose {
       disposes = true
+      // before the disposal: `beginWait`
       if awaited != nil, let action = node as? any AwaitedNode { awaited!.append((action, action.beginWait())) }
       node.detachChildren(into: &self)  // marks the node as disposed, and pushes its children
     }
-    return .release(.passRetained(node))  // released by `run`, after the local references here
+    // `run` releases it when the references of this function are gone: a `deinit` here would recurse
+    return .release(.passRetained(node))
   }
 
   /// Returns `child` as a node, or nil if it is none.
-  // Speed only: generic, because `Child.self` is a word of the existential, and `type(of:)` calls the runtime, 50 instructions. The most common types are
-  // compared first: a dynamic check of a conformance costs 25 ns. The struct that `schedule` returns is larger than an object, which spares that check.
+  // Speed only: generic, because `Child.self` is a word of the existential, and `type(of:)` calls the runtime, 50 instructions. A dynamic check of a
+  // conformance costs 25 ns. To spare it, the most common types are compared first, and the size excludes the struct that `schedule` returns.
   private static func node<Child: Disposable>(_ child: Child) -> (any DisposalNode)? {
     if Child.self == AnonymousDisposable.self { return nil }
     if Child.self == SingleAssignmentDisposable.self { return object(child, as: SingleAssignmentDisposable.self) }
@@ -218,10 +222,10 @@ package struct DisposalWalk: ~Copyable {
   }
 
   /// Returns the type of `child`.
-  // Speed only: as in `node`.
+  // Speed only: the runtime call `type(of:)` costs 50 instructions.
   static func kind<Child: Disposable>(of child: Child) -> Any.Type { Child.self }
 
-  /// Returns `child`, which must be a `Node`. The generic parameter opens the existential, so the cast sees the reference itself.
+  /// Returns `child` as a `Node`. Requires: it is one. The generic parameter opens the existential, so `child` is the bare reference.
   static func object<Child: Disposable, Node: DisposalNode>(_ child: Child, as: Node.Type) -> Node {
     unsafeBitCast(child, to: Unmanaged<Node>.self).takeUnretainedValue()
   }

@@ -16,9 +16,7 @@ public final class DisposeBag: Sendable {
   @exclusivity(unchecked) nonisolated(unsafe) private var children: ChildList
 
   /// Creates a bag that holds `disposables`.
-  public init(disposing disposables: any Disposable...) {
-    children = ChildList(disposables)
-  }
+  public init(disposing disposables: any Disposable...) { children = ChildList(disposables) }
 
   /// Creates a bag that holds `disposables`.
   public init(disposing disposables: [any Disposable]) {
@@ -27,11 +25,11 @@ public final class DisposeBag: Sendable {
 
   deinit {
     guard !children.isEmpty else { return }
-    DisposalWalk.dispose { $0.push(children.takeAll()) }
+    DisposalWalk.dispose { $0.push(children.takeAll()) }  // disposes nested containers without recursion
   }
 
   /// Adds `disposable` to the bag.
-  // Speed only: see SingleAssignmentDisposable.setDisposable.
+  // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again.
   @inline(__always)
   public func insert(_ disposable: any Disposable) {
     lock.lock()
@@ -40,9 +38,7 @@ public final class DisposeBag: Sendable {
   }
 
   /// Adds `disposables` in order, in one critical section.
-  public func insert(_ disposables: any Disposable...) {
-    insert(disposables)
-  }
+  public func insert(_ disposables: any Disposable...) { insert(disposables) }
 
   /// Adds `disposables` in order, in one critical section.
   public func insert(_ disposables: [any Disposable]) {
@@ -56,12 +52,8 @@ extension Disposable {
   /// Adds this disposable to `bag`, which disposes it when the bag is released.
   ///
   /// - Parameter bag: the bag that disposes this disposable.
-  public func disposed(by bag: DisposeBag) {
-    bag.insert(self)
-  }
+  public func disposed(by bag: DisposeBag) { bag.insert(self) }
 
   /// Adds this disposable to `bag`, which disposes it when the bag is released. Combine's name for ``disposed(by:)``.
-  public func store(in bag: DisposeBag) {
-    bag.insert(self)
-  }
+  public func store(in bag: DisposeBag) { bag.insert(self) }
 }

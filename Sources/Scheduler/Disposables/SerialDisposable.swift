@@ -1,11 +1,11 @@
 // Holds one disposable at a time, and disposes the old one when a new one is set.
-// States: `disposed`, `current` and `numberOfCurrent` change together, under the lock. `numberOfCurrent` is the number of the swap or replace
-//   that set `current`. A swap or replace gets its number when it begins. `disposed` is final.
+// States: `disposed`, `current` and `numberOfCurrent` change together, under the lock. `disposed` is final. Each swap and replace gets a number
+//   when it begins. `numberOfCurrent` is the number of the call that set `current`.
 // Invariants
 //   SD1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
 //   SD2  A reader gets a reference to the current disposable, or nil.
 //   SD3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
-//   SD4  If a swap or replace begins after a replace, the disposable of the later call wins, whichever call returns first.
+//   SD4  If a swap or replace begins while a replace runs, the disposable of the later call stays, whichever call returns first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
 //   "readers that race setters see a disposable that is alive", "what is set inside of a replace wins".
@@ -32,7 +32,7 @@ public final class SerialDisposable: DisposalNode {
   // Accessed under the lock, and in deinit.
   @exclusivity(unchecked) nonisolated(unsafe) private var current: (any Disposable)?
   // the number of the most recent swap or replace
-  @exclusivity(unchecked) nonisolated(unsafe) private var last: UInt64 = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var lastNumber: UInt64 = 0
   // the number of the swap or replace that set `current`
   @exclusivity(unchecked) nonisolated(unsafe) private var numberOfCurrent: UInt64 = 0
 
@@ -48,7 +48,8 @@ public final class SerialDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // SD3: acquire; pairs with detach
+    // SD3: acquire, so the caller sees all that came before the disposal; pairs with detach
+    disposed.load(ordering: .acquiring)
   }
 
   /// The disposable that is held; nil if there is none, and after the disposal.
@@ -87,14 +88,15 @@ public final class SerialDisposable: DisposalNode {
   ///   rethrown and nothing is replaced.
   public func replace<Failure: Error>(_ begin: () throws(Failure) -> (any Disposable)?) throws(Failure) {
     lock.lock()
-    last += 1
-    let number = last
-    lock.unlock()
+    lastNumber += 1
+    let number = lastNumber
+    lock.unlock()  // `begin` runs user code, which may call this object
     let replacement = try begin()
     lock.lock()
     // relaxed: ordered by the lock
-    let isNewest = numberOfCurrent < number && !disposed.load(ordering: .relaxed)  // SD4: no later call has set it
-    let loser = isNewest ? setCurrent(replacement, number) : replacement  // the one of the two that is not held
+    // SD4: no later call has set a disposable
+    let isNewest = numberOfCurrent < number && !disposed.load(ordering: .relaxed)
+    let loser = isNewest ? setCurrent(replacement, number) : replacement  // the disposable that is not held
     lock.unlock()
     loser?.dispose()
   }
@@ -111,13 +113,13 @@ public final class SerialDisposable: DisposalNode {
       replacement?.dispose()
       return nil
     }
-    last += 1
-    let old = setCurrent(replacement, last)
+    lastNumber += 1  // a replace that began earlier will not overwrite this disposable
+    let old = setCurrent(replacement, lastNumber)
     lock.unlock()
     return old
   }
 
-  /// Sets `replacement` as the held disposable, by the call with `number`, and returns the old disposable. Requires: the lock is held.
+  /// Sets `replacement` for the call with `number`. Returns the old disposable, to dispose it outside the lock. Requires: the lock is held.
   private func setCurrent(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement
@@ -134,10 +136,11 @@ public final class SerialDisposable: DisposalNode {
     if let old = detach() { walk.push(old) }
   }
 
-  /// Marks this as disposed. Returns the held disposable, which the caller must dispose.
+  /// Marks this as disposed. Returns the held disposable, which the caller must dispose; nil if there is none.
   private func detach() -> (any Disposable)? {
     lock.lock()
-    disposed.store(true, ordering: .releasing)  // SD3: release; pairs with isDisposed
+    // SD3: release, so a thread that reads true sees earlier writes; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)
     let old = current.take()
     lock.unlock()
     return old

@@ -54,13 +54,14 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    word.load(ordering: .acquiring) & Self.disposed != 0  // SA4: acquire; pairs with detach
+    // SA4: acquire, so the caller sees all that came before the disposal; pairs with detach
+    word.load(ordering: .acquiring) & Self.disposed != 0
   }
 
   /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``; setting nil does nothing.
   public var disposable: (any Disposable)? {
     get { currentChild() }
-    set { if let newValue { setDisposable(newValue) } }
+    set { if let newValue { setDisposable(newValue) } }  // nil is no set: a disposable can still be set later
   }
 
   /// Returns the child, or nil if it is not set or disposed. Takes a hold, so that no other thread empties `child` during the read.
@@ -69,11 +70,12 @@ public final class SingleAssignmentDisposable: DisposalNode {
     while true {
       guard old & (Self.published | Self.disposed) == Self.published else { return nil }
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: old + Self.hold, ordering: .acquiring)  // SA2: acquire; pairs with setDisposable
+        // SA2: acquire, to see the words of `child`; pairs with setDisposable
+        expected: old, desired: old + Self.hold, ordering: .acquiring)
       if won { break }
       old = seen
     }
-    let found = child.child
+    let found = child.child  // a copy: the hold keeps other threads from emptying the field
     endHold()
     return found
   }
@@ -86,18 +88,20 @@ public final class SingleAssignmentDisposable: DisposalNode {
   /// - Parameter disposable: the disposable to set.
   // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again (126 instructions).
   @inline(__always) public func setDisposable(_ disposable: any Disposable) {
-    let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue  // SA1: one set
+    // SA1: only one set finds the bit clear; relaxed, it publishes nothing
+    let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue
     if old & Self.claimed != 0 {
       misuse(
         "SingleAssignmentDisposable.setDisposable(_:) was called a second time",
         "set it once, or use SerialDisposable or CompositeDisposable.")
     }
-    if old & Self.disposed != 0 { return disposable.dispose() }  // SA3: exactly once
+    // SA3: detach came first and found no child, so this call disposes it
+    if old & Self.disposed != 0 { return disposable.dispose() }
 
-    child.set(disposable)
-    let before = word.wrappingAdd(
+    child.set(disposable)  // SA2: until PUBLISHED, no other thread accesses `child`
+    let before = word.wrappingAdd(  // sets PUBLISHED, whose bit is clear, and adds the container's hold
       Self.published | Self.hold, ordering: .releasing
-    ).oldValue  // SA2, SA3: release; pairs with detach and currentChild; publishes `child`
+    ).oldValue  // SA2, SA3: release, so a thread that sees PUBLISHED sees `child`; pairs with detach and currentChild
     guard before & Self.disposed != 0 else { return }
     // SA3: the disposal came first. Its detach saw no child, and no reader can start, so this call disposes the child.
     child.take().dispose()
@@ -117,26 +121,28 @@ public final class SingleAssignmentDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
-      // Below two holds there is only the container's: without readers, this exchange also ends that hold.
+      // Less than two holds: only the container's. Then no reader needs `child`, and this exchange ends the container's hold too.
       let hasNoReader = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (hasNoReader ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
-        expected: old, desired: new, ordering: .acquiringAndReleasing)  // SA2, SA3, SA4: pairs with setDisposable
+        // SA2: acquire, to see `child`; SA4: release; SA3: pairs with setDisposable
+        expected: old, desired: new, ordering: .acquiringAndReleasing)
       if won { break }
       old = seen
     }
-    if old & Self.published == 0 { return nil }
-    if old < 2 * Self.hold { return child.take() }
-    let found = child.child
-    endHold()
+    if old & Self.published == 0 { return nil }  // a later set finds DISPOSED, and disposes its child itself
+    if old < 2 * Self.hold { return child.take() }  // no hold remains, and no reader can start one
+    let found = child.child  // a copy: readers still use the field
+    endHold()  // the container's
     return found
   }
 
-  /// Ends a hold. The end of the final hold empties `child`. The caller has its own reference to the child, so the child is not destroyed here.
+  /// Ends a hold. The end of the final hold empties `child`. The caller has a copy of the child, so the child is not destroyed here.
   private func endHold() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-    ).oldValue  // SA2: release and acquire; pairs with endHold of other readers, whose reads end before
+        // SA2: release and acquire; pairs with endHold of other readers, whose reads end before `take` empties the field
+    ).oldValue
     if old < 2 * Self.hold { _ = child.take() }
   }
 }

@@ -16,7 +16,7 @@ extension LoopScheduler {
   ///
   /// Signals that arrive while the task is busy become one element, the sum of their counts.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
-    stream(ElementBuffer(capacity: 1) { $0 += $1 }) { buffer in  // adds a new count to the unread one
+    stream(ElementBuffer(capacity: 1) { $0 += $1 }) { buffer in  // a full buffer adds the new count to the unread one
       onSignal(signal, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
     }
   }
@@ -49,7 +49,7 @@ extension LoopScheduler {
         of: process,
         {
           buffer.put($0)
-          buffer.end()
+          buffer.end()  // the stream ends when this element has been read
         }, onDrop: { buffer.end(throwing: $0) })
     }
   }
@@ -60,7 +60,7 @@ extension LoopScheduler {
     _ buffer: ElementBuffer<Event>, _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {
     let reader = ElementReader(buffer)  // the stream retains it; its release ends the sequence
-    buffer.follow(begin(buffer))  // the end of the sequence disposes the source
+    buffer.follow(begin(buffer))  // the end of the sequence disposes the source that `begin` returns
     return AsyncThrowingStream { try await reader.buffer.next() }
   }
 }
@@ -79,20 +79,21 @@ private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendab
 
   func next() async throws -> Void? { try await next(isolation: nil) }
 
+  /// Suspends the task until the descriptor is ready. Returns nil if the task is cancelled; throws the error that ended the source.
   func next(isolation: isolated (any Actor)?) async throws -> Void? {
     do {
       try await scheduler.awaiting(isolation: isolation) { (action: AwaitedAction<Void>) in
         let token = SingleAssignmentDisposable()
         let isReady: @Sendable () -> Void = {
-          action.run {}
-          token.dispose()  // the source has served this call
+          action.run {}  // ends the wait of `awaiting`
+          token.dispose()  // the source has served this call of `next`
         }
         let onDrop: @Sendable (SchedulerError) -> Void = { error in action.run { throw error } }
         token.setDisposable(
           isReading
             ? scheduler.onReadable(descriptor, isReady, onDrop: onDrop)
             : scheduler.onWritable(descriptor, isReady, onDrop: onDrop))
-        return token  // a cancellation of the task disposes it
+        return token  // `awaiting` disposes it if the task is cancelled
       }
     } catch is CancellationError {
       return nil  // ends the iteration without an error

@@ -41,11 +41,12 @@ extension LoopScheduler {
 
   /// Calls `body` as an action, and waits until it has returned. Returns nil, or the reason why `body` was not called.
   private func call(_ body: () -> Void) -> SchedulerError? {
-    if core.isCallerIsolated { return .deadlock }  // the caller runs on the scheduler's thread
+    // the caller is on the scheduler's thread, so the wait would never end
+    if core.isCallerIsolated { return .deadlock }
     // Uses a queue with one action, because `sync` of a queue detects threads and queues that wait for each other.
     let queue = SerialCore(name: core.name, on: core)
     queue.publish(self)  // so that `Schedulers.current` in `body` is this scheduler
-    // Only trySync's own errors are caught: `body` does not throw.
+    // `body` does not throw, so each error is one of `trySync`.
     do { try SerialScheduler(core: queue).trySync(body) } catch { return error as? SchedulerError ?? .stopped }
     return nil
   }

@@ -1,13 +1,13 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
-// States, under the lock: `isOver`: the source has ended, final; `handler`, `onDrop`: nil when over; `runs`: calls of the handler and of `end` in
-//   progress on the loop's thread.
+// States, under the lock: `isOver` (final): the source has ended or was disposed, and `handler` and `onDrop` are nil. `runs`: calls of the handler
+//   and of `end` in progress on the loop's thread.
 // Invariants
 //   LS1  A handler call starts only if the source is not over, checked under the lock. A disposal sets `isOver` under the lock. So no handler call
 //        starts after a disposal has returned, on any thread.
 //   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread calls `silence`, which unregisters the source from
 //        the system, so another loop can use its descriptor. It then submits an action that removes the source; a closed loop has already removed it.
-//   LS3  The loop retains the LoopSource from its addition to its removal.
+//   LS3  The loop retains the LoopSource from the addition of the C source to its removal, because the C source's `context` does not.
 //   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
 //        and their captures. The caller sees the effects of both.
 //   LS5  A source ends once: one end or disposal releases the handler, `onDrop` and the use of the scheduler. `onDrop` reports an end at most
@@ -35,7 +35,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let state: Protected<State>
   private let runEnded = UnfairLock.Condition()  // signalled when `runs` decreases
-  // marker: makes the scheduler the current one, if several share the core
+  // `marker`: if several schedulers share the core, makes the source's scheduler the current one
   private let core: TargetCore, marker: TargetCore?
   /// Whether the loop has registered the source. Accessed on the loop's thread only.
   @exclusivity(unchecked) private final var isAdded = false
@@ -49,7 +49,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop. Returns 0, or the C core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
-  /// Unregisters the source from the system at once, on any thread. `remove` must follow on the loop's thread.
+  /// Unregisters the source from the system at once, so that it reports no more events. Any thread. `remove` must follow on the loop's thread.
   func silence(in loop: OpaquePointer) {}
 
   /// Removes the source from the loop, if it is still registered there. On the loop's thread.
@@ -59,9 +59,9 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Adds the source to the loop: at once if the caller is on the loop's thread, otherwise in an action.
   final func begin() {
-    core.use()  // keeps the scheduler's thread running until the source ends
+    core.use()  // keeps the scheduler's thread running; the end or the disposal of the source calls `letGo`
     let isReported = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
-    guard csched_loop_is_on_thread(loop) else {  // a stopped scheduler refuses or drops the action
+    guard csched_loop_is_on_thread(loop) else {  // `onDrop`: a stopped scheduler refuses or drops the action
       _ = core.scheduler.schedule({ _ = self.addOnLoop() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
       return
     }
@@ -70,7 +70,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Adds the source to the loop, on the loop's thread, unless it was disposed. Returns nil, or the error, which has ended the source.
   private final func addOnLoop() -> SchedulerError? {
-    guard !isDisposed else { return nil }
+    guard !isDisposed else { return nil }  // disposed before this action ran
     let error = add(to: loop)
     guard error == 0 else {
       let error = schedulerError(error)
@@ -78,15 +78,16 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
       return error
     }
     isAdded = true
-    _ = Unmanaged.passRetained(self)  // LS3: until the removal
+    _ = Unmanaged.passRetained(self)  // LS3: `removeOnLoop` or `handleRemovalByCore` releases this reference
     return nil
   }
 
   // MARK: Called by the C core, on the loop's thread
 
   /// Calls the handler, unless the source is over.
-  final func tell(_ event: Event) {  // LS1: no handler call after a disposal
-    if callHandler(event) { endRun() }  // after the handler's reference was released
+  final func tell(_ event: Event) {
+    // LS4: `callHandler` has released its reference to the handler, so waiters may wake
+    if callHandler(event) { endRun() }
   }
 
   /// Ends one run, a call of the handler or of `end`. If the source is over, wakes the threads in `disposeAndWait`, which wait until `runs` is 0.
@@ -102,29 +103,29 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// to the closure is released before `endRun` wakes the threads in `disposeAndWait`.
   @inline(never)
   private final func callHandler(_ event: Event) -> Bool {
-    let handler = state.withLock { state -> Handler? in
+    let handler = state.withLock { state -> Handler? in  // LS1: nil after a disposal
       if state.handler != nil { state.runs += 1 }
       return state.handler
     }
     guard let handler else { return false }
-    if let marker { marker.run { handler(event) } } else { handler(event) }  // marker: sets `Schedulers.current`
+    if let marker { marker.run { handler(event) } } else { handler(event) }  // `marker.run` sets `Schedulers.current`
     return true
   }
 
   /// Ends the source, after the C core has removed it from the loop. `error`: the cause; nil if the source has served its purpose (a process ended).
-  final func removedByCore(_ error: Int32?) {  // LS3: releases the loop's reference
+  final func handleRemovalByCore(_ error: Int32?) {
     guard isAdded else { return }  // false: the handler has just disposed the source
     isAdded = false
     end(error.map(schedulerError))
-    Unmanaged.passUnretained(self).release()
+    Unmanaged.passUnretained(self).release()  // LS3: ends the loop's reference, which may be the last one
   }
 
-  /// Removes the source from the loop, on the loop's thread, unless it was removed before.
+  /// Removes the source from the loop, unless it was never added, or was removed before. On the loop's thread.
   private final func removeOnLoop() {
     guard isAdded else { return }
     isAdded = false
     remove(from: loop)
-    Unmanaged.passUnretained(self).release()  // LS3: the loop's reference
+    Unmanaged.passUnretained(self).release()  // LS3: ends the loop's reference, which may be the last one
   }
 
   // MARK: End
@@ -133,7 +134,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// `isRun`: counts the caller in `runs`, so that `disposeAndWait` waits until the caller calls `endRun`.
   private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
     state.withLock { state in
-      guard !state.isOver else { return nil }  // LS5: first end wins
+      guard !state.isOver else { return nil }  // LS5: only the first end gets the closures, to release and report once
       state.isOver = true
       if isRun { state.runs += 1 }
       return (state.handler.take(), state.onDrop.take())
@@ -145,7 +146,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private final func end(_ error: SchedulerError?) {
     // Elsewhere the call is not counted as a run: a `disposeAndWait` in `onDrop`, or in the release of a capture, would wait for itself.
     let isOnLoop = csched_loop_is_on_thread(loop)
-    if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: wake waiters after the release
+    if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: waiters wake after the closures' release
   }
 
   /// Ends the source, and reports `error`. Returns false if the source was over already. Not inlined, so that its references to the closures are
@@ -153,7 +154,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   @inline(never)
   private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
     guard let closures = close(isRun: isRun) else { return false }
-    let onDrop = closures.1
+    let onDrop = closures.1  // may be called; the handler is only released
     core.letGo()  // ends the `use` of `begin`
     guard let error else { return true }
     if let onDrop {
@@ -169,13 +170,14 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   final var isDisposed: Bool { state.withLock { $0.isOver } }
 
+  /// Ends the source without a call of `onDrop`. On another thread, the removal from the loop follows later, as an action.
   final func dispose() {
-    guard close() != nil else { return }
+    guard close() != nil else { return }  // releases the closures here, outside the lock
     if csched_loop_is_on_thread(loop) {
       removeOnLoop()
     } else if !core.isOrphaned {  // orphaned: a fork child lacks the loop's thread
       silence(in: loop)
-      core.submitInternal { self.removeOnLoop() }  // LS2: removal on the loop's thread
+      core.submitInternal { self.removeOnLoop() }  // LS2: only the loop's thread may change the loop's structure
     }
     core.letGo()  // ends the `use` of `begin`
   }
@@ -184,7 +186,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     dispose()
     // On the loop's thread the caller may be the handler itself. In a fork child no handler runs.
     if csched_loop_is_on_thread(loop) || core.isOrphaned { return }
-    csched_pool_blocking_begin()  // lets the pool replace this thread, if it is the pool's
+    csched_pool_blocking_begin()  // if this is a pool thread, the pool replaces it during the wait
     state.withLock(on: runEnded, when: { $0.runs == 0 }) { _ in }
     csched_pool_blocking_end()
   }

@@ -17,9 +17,9 @@ extension MergingEvent {
       ending = EndOfValues(wakeups)
     let event = MergingEvent(on: ImmediateScheduler.instance, rule) { more in
       value.withLock { $0 = rule.merged($0, with: more) }
-      ending.wakeups.put(())  // wakes the task; this closure alone retains `ending`, whose release ends the sequence
+      ending.wakeups.put(())  // wakes the task. Only this closure retains `ending`, whose release ends the sequence.
     }
-    // the end of the sequence disposes the event
+    // The end of the sequence disposes the event. Weak, to avoid a cycle: the event retains `wakeups`.
     wakeups.follow(AnonymousDisposable { [weak event] in event?.dispose() })
     return (event, MergedValues(wakeups: ElementReader(wakeups), value: value))
   }
@@ -40,7 +40,7 @@ private struct MergedValues: AsyncSequence, Sendable {
 
     /// Suspends the task until a value was merged. Returns the values merged since the previous call, never 0, or `nil` at the end.
     mutating func next() async -> UInt64? {
-      while (try? await wakeups.buffer.next()) != nil {
+      while (try? await wakeups.buffer.next()) != nil {  // `try?` hides no error: `wakeups` ends without one
         let taken = value.withLock { value in
           defer { value = 0 }
           return value

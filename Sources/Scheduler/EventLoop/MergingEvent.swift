@@ -29,7 +29,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     var handler: (@Sendable (UInt64) -> Void)?
     var value: UInt64 = 0  // merged, and not delivered yet
     var isQueued = false  // an action that calls `deliver` waits or runs
-    /// `isSubmitting`: `deliver` is resubmitting itself. `runsAgain`: the scheduler ran that submission at once, so the outer `deliver` must loop.
+    /// `isSubmitting`: `deliver` is resubmitting itself. `runsAgain`: that action ran before `submit` returned, so the outer `deliver` must loop.
     var isSubmitting = false, runsAgain = false
   }
 
@@ -57,7 +57,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     let submits = state.withLock { state in
       guard state.handler != nil, value != 0 else { return false }
       state.value = rule.merged(state.value, with: value)
-      defer { state.isQueued = true }
+      defer { state.isQueued = true }  // runs after the return value was read
       return !state.isQueued  // a queued action delivers this value too
     }
     if submits { submit() }
@@ -70,10 +70,10 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       onDrop: { _ in self.state.withLock { ($0.value, $0.isQueued) = (0, false) } })
   }
 
-  /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs the
-  /// resubmission at once, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
+  /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs that action before `submit`
+  /// returns, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
   private func deliver() {
-    let isInner = state.withLock { state in  // true: called inside the outer call's `submit`
+    let isInner = state.withLock { state in  // true: another call of `deliver` has not returned from its `submit`
       if state.isSubmitting { state.runsAgain = true }
       return state.isSubmitting
     }
@@ -82,11 +82,11 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
         defer { state.value = 0 }
         return (state.handler, state.value)
       }
-      if value != 0 { handler?(value) }
+      if value != 0 { handler?(value) }  // 0: the event was disposed meanwhile
       let hasMore = state.withLock { state in
         state.isQueued = state.value != 0  // values were merged during the call
         state.isSubmitting = state.isQueued
-        state.runsAgain = false
+        state.runsAgain = false  // an inner call may set it during `submit` below
         return state.isQueued
       }
       guard hasMore else { return }
@@ -106,6 +106,6 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       state.value = 0
       return state.handler.take()
     }
-    _ = handler  // released outside the lock
+    _ = handler  // released outside the lock, because the release may run user code
   }
 }

@@ -1,10 +1,10 @@
 internal import CScheduler
 
-// Each subclass owns a C source, and overrides `add`, `silence` and `remove`. Their contracts are in LoopSource.swift.
+// Each subclass owns a C source, which its `init` initialises and `begin()` adds to the loop. LoopSource.swift has the contracts of the overrides.
 
 extension LoopSource {
-  /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object:
-  /// LoopSource does, from the addition of the C source to its removal (LS3).
+  /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object: the loop's reference
+  /// does, from the addition of the C source to its removal (LS3).
   fileprivate static func from(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }
@@ -12,7 +12,7 @@ extension LoopSource {
 
 /// A source that waits for a descriptor.
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
-  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
   // descriptor: the caller's, even if the C source waits for a copy of it. events: what to wait for
   private let descriptor: Int32, events: csched_fd_events
@@ -30,7 +30,7 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
     source.pointee.dropped = { source, error in  // the loop was closed, or the descriptor was
       let ended = DescriptorSource.from(source!.pointee.context)
       csched_swift_close_fd_copy_(source, ended.descriptor)  // closes its copy, if it has one: `remove` is not called
-      ended.removedByCore(error)
+      ended.handleRemovalByCore(error)
     }
   }
 
@@ -48,7 +48,7 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
 
 /// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
   private let signal: Int32
 
@@ -58,7 +58,7 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
     csched_signal_source_init(
       source, signal, { source, count in SignalSource.from(source!.pointee.context).tell(Int(count)) },
       Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in SignalSource.from(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in SignalSource.from(source!.pointee.context).handleRemovalByCore(error) }
   }
 
   deinit { source.deallocate() }
@@ -72,7 +72,7 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
 
 /// A source that waits for the end of a process.
 final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
-  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_child_source>.allocate(capacity: 1)
   private let process: Int32
 
@@ -88,16 +88,16 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
         case CSCHED_CHILD_SIGNALED: ended.tell(.terminated(signal: status))
         default: ended.tell(.reapedElsewhere)
         }
-        ended.removedByCore(nil)  // the C core has already removed the source
+        ended.handleRemovalByCore(nil)  // the C core has already removed the source
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in ChildSource.from(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in ChildSource.from(source!.pointee.context).handleRemovalByCore(error) }
   }
 
   deinit { source.deallocate() }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_child(loop, source) }
 
-  // fd: the inner source
+  // `fd`: the descriptor source inside the C source, by which the system reports its events
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
@@ -105,7 +105,7 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
 
 /// A source that waits for changes of a file.
 final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
-  // Unchecked, because of `source`, which the loop's thread uses; on another thread, `silence` alone.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
   private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds  // path: a C string for the C source
 
@@ -113,8 +113,8 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
     _ path: String, _ changes: FileChange.Kinds, on scheduler: SchedulerTarget, onDrop: OnDrop?,
     _ handler: @escaping Handler
   ) {
-    self.path = .allocate(capacity: path.utf8.count + 1)  // with the final zero
-    _ = self.path.initialize(from: path.utf8CString)
+    self.path = .allocate(capacity: path.utf8.count + 1)  // + 1: the final zero
+    _ = self.path.initialize(from: path.utf8CString)  // discards the count: all bytes fit
     self.changes = changes
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_file_source_init(
@@ -123,7 +123,7 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
         FileSource.from(source!.pointee.context).tell(
           FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
       }, Unmanaged.passUnretained(self).toOpaque())
-    source.pointee.dropped = { source, error in FileSource.from(source!.pointee.context).removedByCore(error) }
+    source.pointee.dropped = { source, error in FileSource.from(source!.pointee.context).handleRemovalByCore(error) }
   }
 
   deinit {
@@ -133,7 +133,7 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_file(loop, source) }
 
-  // fd: the inner source
+  // `fd`: the descriptor source inside the C source, by which the system reports its events
   override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
@@ -153,9 +153,9 @@ final class HookSource: LoopSource<Void>, @unchecked Sendable {
   deinit { hook.deallocate() }
 
   override func add(to loop: OpaquePointer) -> Int32 {
-    hook.initialize(to: csched_loop_hook())
+    hook.initialize(to: csched_loop_hook())  // here, because a hook has no init function in C
     hook.pointee.context = Unmanaged.passUnretained(self).toOpaque()
-    hook.pointee.dropped = { HookSource.from($0!.pointee.context).removedByCore($1) }
+    hook.pointee.dropped = { HookSource.from($0!.pointee.context).handleRemovalByCore($1) }
     let callHandler: @convention(c) (UnsafeMutablePointer<csched_loop_hook>?) -> Void = {
       HookSource.from($0!.pointee.context).tell(())
     }

@@ -12,7 +12,7 @@ package enum Counted {
     #endif
   }
 
-  /// Adds `change` to the number of jobs: submitted actions and jobs of tasks that wait or run.
+  /// Adds `change` to the number of jobs: submitted actions and jobs of tasks, until the C core releases them.
   @inline(__always) static func jobs(_ change: Int) { count(CSCHED_COUNTED_JOBS_, change) }
 
   /// Adds `change` to the number of user closures that objects hold.

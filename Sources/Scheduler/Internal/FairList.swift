@@ -1,7 +1,7 @@
 /// A first-in, first-out list whose elements can also be removed by their keys. Operations take amortised constant time.
 struct FairList<Element> {
   private var elements: [Int: Element] = [:]  // by key; keys increase in the order of `append`
-  private var first = 0  // no key in use is smaller
+  private var first = 0  // no element has a smaller key: `popFirst` starts here
   private var next = 0  // the key of the next element
 
   /// Appends `element`, and returns its key for `remove`.

@@ -3,7 +3,7 @@ public import CScheduler
 public import Synchronization
 
 /// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
-/// `Atomic` is only storage here: its address never changes, as the lock requires.
+/// `Atomic` is only storage here, because its address never changes, as the lock requires. Only the C core reads and writes it.
 /// Its functions are inlined for benchmark row MN2, `Protected.withLock`. Figures: Documentation/Internals/Lock.md, "Swift over the lock".
 @frozen
 @usableFromInline

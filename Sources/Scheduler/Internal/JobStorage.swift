@@ -1,8 +1,8 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here: its address never changes, as the C core
-/// requires. The storage consists of 8-byte words, because a larger alignment would make the object's allocation slower.
+/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here, because its address never changes, as the C
+/// core requires. The storage consists of 8-byte words, because a larger alignment would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
@@ -17,7 +17,7 @@ struct JobStorage: ~Copyable {
   }
 }
 
-/// Room for a `csched_job`.
+/// Storage of the size of a `csched_job`.
 private struct FourWords: ~Copyable {
   let a = Atomic<UInt64>(0), b = Atomic<UInt64>(0), c = Atomic<UInt64>(0), d = Atomic<UInt64>(0)
 }
@@ -32,7 +32,7 @@ struct JobType: @unchecked Sendable {
   ///   - closure: where a job stores the user's closure, as a byte offset, so that dumps and traces can name it; `nil` if a job has none.
   init(_ type: csched_job_type, closureAt closure: Int? = nil) {
     pointer = constantTable(type)
-    if let closure { csched_swift_observe_(pointer, closure) }
+    if let closure { csched_swift_observe_(pointer, closure) }  // registers the offset with the observers of jobs
   }
 }
 

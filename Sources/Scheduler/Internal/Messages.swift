@@ -28,7 +28,7 @@ package func misuse(_ function: String, of name: String = "", _ advice: String) 
 package func reportLine(_ subject: String, of name: String = "", _ text: String) {
   var line = Array("Scheduler: \(subject): \(name.isEmpty ? "" : "\"\(name)\": ")\(text)\n".utf8)[...]
   while !line.isEmpty, case let count = line.withUnsafeBytes({ write(2, $0.baseAddress, $0.count) }), count > 0 {
-    line = line.dropFirst(count)
+    line = line.dropFirst(count)  // `write` may have written a part only
   }
 }
 
@@ -55,13 +55,13 @@ func withoutRefusalLine<Result>(_ submit: () throws -> Result) rethrows -> Resul
 func withRefusalLine<Result>(_ action: () throws -> Result) rethrows -> Result {
   #if DEBUG
     guard csched_swift_are_refusals_silenced_() else { return try action() }
-    _ = csched_swift_silence_refusals_(false)
+    _ = csched_swift_silence_refusals_(false)  // the discarded result is the previous value: true
     defer { _ = csched_swift_silence_refusals_(true) }
   #endif
   return try action()
 }
 
-/// Returns `number` as a `UInt32`. If it is not in 0 to 2^31 - 1, stops the process with a message that names `function` and the unit, `what`.
+/// Returns `number` as a `UInt32`. If it is not in 0 to 2^31 - 1, stops the process with a message that names `function`. `what`: what is counted.
 func checked(_ number: Int, _ function: String, _ what: String) -> UInt32 {
   guard let fitting = UInt32(exactly: number), fitting <= Int32.max else {
     misuse(function, "\(number) \(what) cannot be. Give 0 up to 2147483647.")

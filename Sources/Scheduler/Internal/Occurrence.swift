@@ -16,7 +16,7 @@ struct Occurrence: ~Copyable {
   private let count = Atomic<UInt32>(0)
 
   /// The number of events so far. Requires: the caller holds the owner's lock.
-  // OC1: the caller holds the lock, so a later change increments the count after this
+  // OC1: relaxed is enough: the caller holds the lock, so a later change of the condition increments the count after this load
   var mark: UInt32 { count.load(ordering: .relaxed) }
 
   /// Sleeps until an event follows the events that `mark` counts. May return early: the caller checks its condition again.
@@ -24,12 +24,13 @@ struct Occurrence: ~Copyable {
 
   /// Counts an event, and wakes all waiters. Requires: the caller has changed the waiters' condition, under the owner's lock.
   func happen() {
-    count.add(1, ordering: .relaxed)  // OC1: the caller has changed the condition under the lock before
-    wake(count)
+    // OC1: after the change of the condition, so a waiter with this count sees the change
+    count.add(1, ordering: .relaxed)
+    wake(count)  // after the add: a waiter that falls asleep now finds another count, and returns
   }
 }
 
-/// Sleeps while `word` is `value`, until `wake(word)`. May return early. While a pool thread sleeps, another thread replaces it in the pool.
+/// Sleeps while `word` is `value`, until a call of `wake` with `word`. May return early. During the sleep another thread replaces a pool thread.
 func sleep(while value: UInt32, in word: borrowing Atomic<UInt32>) {
   csched_pool_blocking_begin()
   defer { csched_pool_blocking_end() }
@@ -39,6 +40,7 @@ func sleep(while value: UInt32, in word: borrowing Atomic<UInt32>) {
 /// Wakes all threads that sleep on `word`.
 func wake(_ word: borrowing Atomic<UInt32>) { csched_swift_wake_(address(of: word)) }
 
+/// Returns the futex word for the C core. `Atomic` never moves.
 private func address(of word: borrowing Atomic<UInt32>) -> UnsafeMutablePointer<UInt32> {
   withUnsafePointer(to: word) { UnsafeMutableRawPointer(mutating: $0).assumingMemoryBound(to: UInt32.self) }
 }

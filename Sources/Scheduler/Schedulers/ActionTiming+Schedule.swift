@@ -30,7 +30,7 @@ extension ActionTiming {
     }
   }
 
-  /// Submits `action` to `scheduler` at an instant of `clock`: this module's thread for the boot clock and the wall clock calls `scheduler.schedule`.
+  /// Makes this module's thread for the boot and the wall clock call `scheduler.schedule(action)` at an instant of `clock`. Does not block.
   private func wait<Scheduler: SchedulerType>(
     until nanoseconds: UInt64, on clock: csched_clock, then action: @escaping @Sendable () -> Void,
     on scheduler: Scheduler

@@ -39,7 +39,7 @@ extension ConcurrentScheduler {
   /// The context of the C callback that runs one range of numbers.
   private struct Numbers {
     let body: @Sendable (Int) -> Void
-    let target: UnsafeMutablePointer<csched_target>  // current during each call of `body`
+    let target: UnsafeMutablePointer<csched_target>  // entered for each call of `body`: determines `Schedulers.current`
 
     /// The callback of csched_apply: calls `body` with the numbers `from..<to`.
     static let perform: @convention(c) (UnsafeMutableRawPointer?, Int, Int) -> Void = { context, from, to in
@@ -52,6 +52,6 @@ extension ConcurrentScheduler {
   private var threadsToPerform: Int {
     let limit = core as? LimitCore
     let workers = ((limit?.base ?? core) as? PoolCore)?.workers ?? 1  // 1: in virtual time
-    return limit.map { min($0.most, workers - 1) + 1 } ?? workers
+    return limit.map { min($0.most, workers - 1) + 1 } ?? workers  // + 1: the caller, which the limit does not count
   }
 }

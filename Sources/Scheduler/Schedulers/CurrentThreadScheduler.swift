@@ -26,6 +26,7 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// Whether the next action on the calling thread runs at once, because no action of this scheduler is running there.
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
 
+  // Runs `action` at once; or, inside an action of this scheduler on this thread, after that action and those that wait already.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Self.isScheduleRequired {
@@ -48,13 +49,14 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   ) -> any Disposable {
     if Self.isScheduleRequired {
       let returned = core.run {
-        _ = csched_trampoline_enter()
+        _ = csched_trampoline_enter()  // returns true, as above
         defer { csched_trampoline_leave() }  // runs the actions that were scheduled meanwhile
         return action(state)
       }
       return EndedAction.leading(to: returned)
     }
     let waiting = ReturningAction()
+    // `settle` stores the returned disposable
     waiting.task = ClosureTask({ waiting.settle(action(state)) }, for: core, of: waiting)
     waiting.task.submitToTrampoline()
     return waiting

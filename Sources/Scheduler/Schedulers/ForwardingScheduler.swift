@@ -54,7 +54,7 @@ extension SchedulerType {
   }
 }
 
-/// Forwards each action to a base scheduler. The closure `admit` may wrap the action before.
+/// Forwards each action to a base scheduler. Before that, the closure `admit` may wrap the action.
 final class ForwardingScheduler: SchedulerType {
   /// The type of `admit`. Calls `submit` once, with a closure that runs `action`, and returns the result of `submit`. `submit` schedules this closure
   /// on the base scheduler, which calls it many times if `repeats`.
@@ -66,7 +66,7 @@ final class ForwardingScheduler: SchedulerType {
 
   fileprivate let base: any SchedulerType  // runs the actions
   private let admit: Admission
-  private let counted = CountedClosure()  // counts `admit` in the diagnostic number of closures
+  private let counted = CountedClosure()  // for the diagnostic count of closures: counts `admit`
 
   init(to base: any SchedulerType, admit: @escaping Admission) {
     self.base = base

@@ -19,7 +19,7 @@ public final class ImmediateScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     core.run(action)
-    return NopDisposable()
+    return NopDisposable()  // the action has run: nothing remains to dispose
   }
 
   @discardableResult
@@ -38,17 +38,17 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. A delayed action of the pool wakes the caller. So a change of the
-  /// wall clock during the wait is respected.
+  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. Waits for a delayed action on the shared pool, because the pool's
+  /// timers notice a change of the wall clock, which a sleep does not.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
-    while csched_clock_now(clock) < nanoseconds {  // again if the action was dropped, and so woke the caller early
+    while csched_clock_now(clock) < nanoseconds {  // again if the action was dropped, which wakes the caller early
       let sleep = ClockSleep()
-      let waking = withoutRefusalLine {
-        PoolCore.shared(.high).submit(
+      let waking = withoutRefusalLine {  // a refusal is reported below
+        PoolCore.shared(.high).submit(  // high: a thread waits for this action
           { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
           tolerance: tolerance, inside: nil)
       }
-      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {  // the pool has refused the action
+      if waking.isDisposed, csched_clock_now(clock) < nanoseconds {  // too early: the pool has refused the action
         misuse(
           "ImmediateScheduler.schedule(.at)",
           "the system has no thread or descriptor to keep that clock with. Raise its limits, or use a delay.")
@@ -58,20 +58,20 @@ public final class ImmediateScheduler: SchedulerType {
   }
 }
 
-/// The state of one sleep of a thread, which `Alarm` ends.
+/// One sleep of a thread. `Alarm` ends it.
 private final class ClockSleep: Sendable {
   private let isOver = Protected(false)
   private let endEvent = Occurrence()  // wakes the sleeping thread
 
   /// Blocks the caller until ``end()``.
   func wait() {
-    // The mark is read under the lock of `isOver`, so that an `end` after it is noticed.
+    // The mark counts the events so far. It is read in the critical section that checks `isOver`: so an `end` after the check ends the wait.
     while let mark = isOver.withLock({ $0 ? nil : endEvent.mark }) { endEvent.wait(since: mark) }
   }
 
   func end() {
-    isOver.write(true)
-    endEvent.happen()  // counts the event, and wakes the thread in `wait`
+    isOver.write(true)  // before the event, after which `wait` checks this value
+    endEvent.happen()  // counts an event, and wakes the thread in `wait`
   }
 }
 

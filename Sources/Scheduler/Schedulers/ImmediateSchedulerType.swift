@@ -16,8 +16,8 @@ public protocol ImmediateSchedulerType: Sendable {
 }
 
 extension ImmediateSchedulerType {
-  /// This scheduler, if it is a ``SchedulerTarget``; otherwise nil. Not a dynamic cast, which would allocate, and take a quarter of the time of a
-  /// submission. Unmanaged, because weak references make a retain of a scheduler slow. Requires: the caller retains the scheduler.
+  /// This scheduler, if it is a ``SchedulerTarget``; otherwise nil. A bit cast, because a dynamic cast would allocate, and take a quarter of the time
+  /// of a submission. Unmanaged, because weak references make a retain of a scheduler slow. Requires: the caller retains the scheduler.
   @inline(__always)
   package var target: Unmanaged<SchedulerTarget>? {
     Self.self is SchedulerTarget.Type ? unsafeBitCast(self, to: Unmanaged<SchedulerTarget>.self) : nil

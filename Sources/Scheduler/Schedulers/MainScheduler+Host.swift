@@ -17,7 +17,7 @@ extension MainScheduler {
   ///   has the same number. A host that keeps its set in the kernel (epoll) must add it again in the child.
   /// - Throws: ``SchedulerError/system(_:)`` if the system provides no descriptors; then nothing has changed. On the main thread only.
   public static func hostedDescriptor() throws(SchedulerError) -> Int32 {
-    MainCore.shared.requireMain("hostedDescriptor")
+    MainCore.shared.requireMainThread("hostedDescriptor")
     if csched_main_loop_is_hosted_() {
       misuse(
         "MainScheduler.hostedDescriptor", "Dispatch's main queue runs the main scheduler already. Give it to one host.")
@@ -32,12 +32,12 @@ extension MainScheduler {
   ///
   /// - Returns: whether the host continues its loop. False once for a ``stop()`` that no nested ``run()`` consumed; false after a shutdown.
   public static func runReady() -> Bool {
-    MainCore.shared.requireMain("runReady")
+    MainCore.shared.requireMainThread("runReady")
     let loop = MainCore.shared.loop
     csched_loop_run_ready(loop, 256)
-    // A run with a past deadline runs nothing. It returns ENDED, and consumes the request, if `stop` was called; TIMED_OUT if not.
+    // After that call, a run with a past deadline runs nothing. If `stop` was called, it consumes the request and returns ENDED, otherwise TIMED_OUT.
     let result = csched_loop_run_until(loop, 0)
-    // late jobs of the closed loop may now run on the pool
+    // after a shutdown: late jobs (of Swift tasks) of the closed loop may now run on the pool
     if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }
     return result == CSCHED_RUN_TIMED_OUT
   }

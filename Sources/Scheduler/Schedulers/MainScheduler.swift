@@ -42,7 +42,8 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// For the module with RxSwift's names: runs an action at once if none of this scheduler's own actions waits or runs. Other work does not count.
   package convenience init(countsOwnWork: Void) {
-    _ = MainScheduler.instance  // first, so that `Schedulers.current` returns it: the first scheduler created on a core
+    // `Schedulers.current` returns the first scheduler that is created on a core. This instance must not be the first.
+    _ = MainScheduler.instance
     self.init(marker: nil, ownWork: OwnWork())
   }
 
@@ -50,17 +51,17 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let entry = ownWork?.enter()  // counts the action until it has run or was dropped
+    let entry = ownWork?.enter()  // counts the action while the entry exists; nil: not counted
     guard runsAtOnce(entry) else {
       guard let entry else { return super.schedule(action) }  // queues the action
-      return super.schedule { withExtendedLifetime(entry, action) }
+      return super.schedule { withExtendedLifetime(entry, action) }  // `entry` lives until the run or the drop
     }
     withExtendedLifetime(entry) { core.run(action) }
-    return NopDisposable()
+    return NopDisposable()  // the action has run
   }
 
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    let entry = ownWork?.enter()  // counts the action until it has run or was dropped
+    let entry = ownWork?.enter()  // as in `schedule` above
     if runsAtOnce(entry) {
       withExtendedLifetime(entry) { core.run(work) }
     } else if let entry {
@@ -72,8 +73,8 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Whether an action that is scheduled now runs at once, on this thread. `entry`: the action's entry in `ownWork`.
   private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
-    if let entry { return entry.isFirst && MainCore.isHere }
-    return marker == nil && MainCore.isFree  // `asyncInstance` has a marker
+    if let entry { return entry.isFirst && MainCore.isHere }  // isHere: this is the main thread
+    return marker == nil && MainCore.isFree  // `asyncInstance` has a marker; isFree: no work waits or runs
   }
 
   // MARK: running
@@ -83,7 +84,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Runs actions until ``stop()``. On the main thread only. Calls may be nested.
   public static func run() {
-    MainCore.shared.requireMain("run")
+    MainCore.shared.requireMainThread("run")
     csched_loop_run(MainCore.shared.loop)
     MainCore.endExclusionIfClosed()  // late jobs of a closed loop may now run on the pool
   }
@@ -91,16 +92,16 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
   @discardableResult
   public static func run(until instant: MonotonicTime) -> Bool {
-    MainCore.shared.requireMain("run(until:)")
+    MainCore.shared.requireMainThread("run(until:)")
     let result = csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds)
-    if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }
+    if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }  // as in `run()`
     return result == CSCHED_RUN_ENDED
   }
 
   /// Runs ready actions, and actions that these make ready, without waiting. Returns how many actions ran.
   @discardableResult
   public static func runUntilIdle() -> Int {
-    MainCore.shared.requireMain("runUntilIdle")
+    MainCore.shared.requireMainThread("runUntilIdle")
     var count = 0
     // Each call runs at most 1 024 actions; repeated until no action is ready.
     while case let more = csched_loop_run_ready(MainCore.shared.loop, 1_024), more > 0 { count += more }
@@ -121,7 +122,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// For `SchedulerMainLoop`: returns a descriptor, and 0 or an errno value. When it is readable, call ``runDueInHost()``. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
-    MainCore.shared.withLoopAttached {
+    MainCore.shared.withLoopAttached {  // csched_loop_fd may be called on the loop's thread only
       var descriptor: Int32 = -1
       let error = csched_loop_fd($0, &descriptor)
       return (descriptor, error)
@@ -132,7 +133,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   package static func runDueInHost() { MainCore.shared.runDueTimers() }
 }
 
-/// Counts the actions of one scheduler that wait or run.
+/// Counts the actions of one scheduler that wait or run: one `Entry` exists for each.
 private final class OwnWork: Sendable {
   private let count = Protected(0)
 

@@ -11,12 +11,12 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   /// Identifies this scheduler in `Schedulers.current` if several schedulers share the core; otherwise nil.
   let marker: TargetCore?
 
-  /// The value of `actorExecutor`; nil before its first use. Set under the core's lock. A job enqueued through the executor reads it without a lock.
+  /// The value of `actorExecutor`; nil before its first use. Set once, under the core's lock. Jobs of the executor read it later, without the lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
 
   /// The executor for actors on this scheduler, created at first use.
   final var actorExecutor: ActorExecutor {
-    core.lock.withLock {
+    core.lock.withLock {  // so that all callers get the same one
       if let executorOfActors { return executorOfActors }
       let made = ActorExecutor(self)
       executorOfActors = made
@@ -27,14 +27,14 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   /// The C core's function tables for jobs of tasks and actors on this scheduler.
   final let jobTypes = JobTypes()
 
-  /// Creates a scheduler on `core`. Makes it the value of `Schedulers.current` in its actions, unless the core has a scheduler already.
+  /// Creates a scheduler on `core`. In its actions `Schedulers.current` returns it, unless the core (or `marker`, if given) has a scheduler already.
   init(core: TargetCore, marker: TargetCore? = nil) {
     self.core = core
     self.marker = marker
     (marker ?? core).publish(self)
   }
 
-  public var now: MonotonicTime { core.timeline?.now ?? .now }
+  public var now: MonotonicTime { core.timeline?.now ?? .now }  // timeline: nil outside of virtual time
 
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
@@ -67,16 +67,16 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
 /// A target that receives no work. It identifies the current scheduler if several schedulers share a core, or if actions run on the caller's stack.
 final class SchedulerMarker: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// Makes a scheduler that the given marker identifies.
+  /// Returns a scheduler that the given marker identifies.
   typealias Maker = @Sendable (SchedulerMarker) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
-  /// Creates a marker. If an action reads `Schedulers.current` after its scheduler's release, `make` makes a new one; nil: it outlives its actions.
+  /// Creates a marker. `make` makes a new scheduler if an action reads `Schedulers.current` after its scheduler's release; nil: no action does.
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
     target.initialize(to: csched_target(type: markerType, owner: nil, waits_for: nil))
-    super.init(target)
+    super.init(target)  // sets `owner`
   }
 
   deinit { target.deallocate() }
@@ -87,7 +87,6 @@ final class SchedulerMarker: TargetCore, @unchecked Sendable {
 /// A scheduler marker for schedulers in other modules of this package, which run closures inside it.
 package struct CurrentScope: Sendable {
   private let marker = SchedulerMarker()
-
   package init() {}
 
   /// Makes `scheduler` the value of ``Schedulers/current`` in closures that ``run(_:)`` calls.
@@ -108,5 +107,5 @@ package enum SharedPool {
   static var replacement: SchedulerTarget? { findReplacement.read()?() }
 }
 
-/// The C core's function table of a marker. All entries are NULL, because no job is submitted to a marker.
+/// The C core's function table for markers. All entries are NULL, because no job is submitted to a marker.
 private nonisolated(unsafe) let markerType = constantTable(csched_target_type())

@@ -62,15 +62,15 @@ extension ImmediateSchedulerType {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
     let token = submit(action!)
-    // Only this frame has a reference to the object if the scheduler has released it: the action was refused, or has run.
+    // True if the scheduler has released its references to the object already: the action was refused, or has run.
     if isKnownUniquelyReferenced(&action) {
-      // Drops that `onDrop` causes on this thread are deferred until `…_end_outermost_`, as inside a drop.
+      // Between these two calls, drops that `onDrop` causes on this thread are deferred, as inside a drop of the C core.
       let isOutermost = csched_swift_discards_begin_if_outermost_()
       action = nil  // calls `onDrop` if the action was refused
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {
-      outcome.endSubmission()  // now a drop counts as a stop, not as a refusal
-      action = nil
+      outcome.endSubmission()  // from now on a drop counts as a stop, not as a refusal
+      action = nil  // from now on only the scheduler retains the object, so its release means: run, or dropped
     }
     return ReportingDisposable(token, outcome)
   }

@@ -13,7 +13,7 @@ extension Schedulers {
   /// 1. Queued and due actions of the shared pool and of the main scheduler are handled as `policy` says. Delayed actions that are not due are
   ///    dropped. Actions that running actions schedule there are refused. A serial queue's actions beyond its batch (64 actions) are refused
   ///    too. Wait first for work that must be done.
-  /// 2. It returns when the pool's threads have ended.
+  /// 2. The call returns when the pool's threads have ended.
   /// 3. Afterwards ``MainScheduler``, and schedulers whose target is the old pool, refuse actions. A refused action is released at once, and its
   ///    disposable reports that it is disposed. Schedulers made afterwards, and awaited tasks, start a new pool, which needs another call of this
   ///    function. A task or actor on an old scheduler continues on a new pool, isolated as before.
@@ -25,6 +25,7 @@ extension Schedulers {
   ///
   /// - Parameter policy: how to treat actions of the pool and of the main scheduler that have not started.
   public static func shutdown(_ policy: Schedulers.StopPolicy = .runOutstanding) {
+    // Inside an action one of these is false. The third: inside an action of `CurrentThreadScheduler`.
     guard csched_target_current() == nil, csched_loop_current() == nil, csched_trampoline_is_required() else {
       misuse(
         "Schedulers.shutdown",

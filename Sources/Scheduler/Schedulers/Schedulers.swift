@@ -29,8 +29,8 @@ public enum Schedulers {
   public static var enclosing: (any SchedulerType & AnyObject)? {
     var next = csched_swift_innermost_frame_()  // walks this thread's context frames, from the innermost one outwards
     while let frame = next {
-      let found = frame.pointee.target?.pointee.owner.map { scheduler(of: $0) }
-      // `CurrentThreadScheduler` is no `SchedulerType`.
+      let found = frame.pointee.target?.pointee.owner.map { scheduler(of: $0) }  // nil: not a Swift scheduler's frame
+      // Skips both schedulers without a queue: `CurrentThreadScheduler` is no `SchedulerType`.
       if let found = found as? any SchedulerType & AnyObject, !(found is ImmediateScheduler) { return found }
       next = frame.pointee.outer
     }

@@ -29,12 +29,12 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
   ) {
-    // in virtual time, its target replaces the shared pool
+    // replacement: the target in virtual time; nil outside of it
     let base: TargetCore, target = target ?? SharedPool.replacement
     if let target, priority == nil || !(target.core is PoolCore) {
       base = target.core
-    } else {
-      base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)  // of a pool
+    } else {  // on a pool, each priority has its own core: that of the target's pool, or of the shared pool
+      base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
     }
     // Queued actions must not retain a virtual-time scheduler, which drops them when it is released. So this object retains it.
     let isVirtual = base.timeline != nil
@@ -49,7 +49,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   }
 
   deinit {
-    // Ends all suspensions, so that queued actions run.
+    // Ends all suspensions, so that queued actions run. relaxed: no other thread uses this object any more
     for _ in 0..<suspensions.load(ordering: .relaxed) { csched_serial_resume(queue.serial) }
   }
 
@@ -58,7 +58,7 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: waiting
 
-  /// Why `perform` did not call a closure.
+  /// Why the queue did not call a closure that a thread waits for.
   private enum Refusal {
     case deadlock, stopped
 
@@ -88,11 +88,11 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
     var inside = InlineEntry()
     let result = withUnsafeMutablePointer(to: &inside) { inside in
-      guard tryEnter(inside) else { return nil as Result<Value, Failure>? }  // the queue is busy, or on another thread
+      guard tryEnter(inside) else { return nil as Result<Value, Failure>? }  // busy, stopped, or on another thread
       defer { leave(inside) }
       do throws(Failure) { return .success(try body()) } catch { return .failure(error) }
     }
-    return try (result ?? callInTurn(body)).get()
+    return try (result ?? callInTurn(body)).get()  // nil: `body` was not called
   }
 
   /// The slow path of `sync`: waits until the queue has called `body`. If the queue refuses the call, stops the process with a message.
@@ -142,7 +142,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Waits until the queue has called `body`. Returns nil, or why `body` was not called.
   private func perform(_ body: () -> Void) -> Refusal? {
-    let code = withoutActuallyEscaping(body) { body in  // 0, or an errno value: EDEADLK or ECANCELED
+    // Not escaping: csched_serial_sync calls the closure only before it returns. It returns 0, EDEADLK or ECANCELED.
+    let code = withoutActuallyEscaping(body) { body in
       var call = body
       return withUnsafeMutablePointer(to: &call) { call in  // the C core calls the closure through this pointer
         csched_serial_sync(queue.serial, { $0!.assumingMemoryBound(to: (() -> Void).self).pointee() }, call)

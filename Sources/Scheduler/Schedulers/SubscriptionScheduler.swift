@@ -38,13 +38,13 @@ public final class SubscriptionScheduler: SchedulerType {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Schedulers.hasCurrent {
-      action()
+      action()  // the caller has chosen that scheduler
     } else if MainCore.isHere {
       MainCore.shared.run(action)  // with MainScheduler.instance as the current scheduler
     } else {
       return background.schedule(action)
     }
-    return NopDisposable()
+    return NopDisposable()  // the action has run
   }
 
   @discardableResult

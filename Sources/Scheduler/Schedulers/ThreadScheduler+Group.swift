@@ -54,21 +54,21 @@ extension ThreadScheduler {
     private static func name(_ name: String, _ number: Int) -> String {
       if name.isEmpty { return "" }
       var kept = name[...]
-      while kept.utf8.count + "-\(number)".utf8.count > 15 { kept = kept.dropLast() }
+      while kept.utf8.count + "-\(number)".utf8.count > 15 { kept = kept.dropLast() }  // whole characters
       return "\(kept)-\(number)"
     }
 
     /// Returns the next scheduler, in round-robin order. Thread: any.
     public func next() -> ThreadScheduler {
       let count = nextIndex.wrappingAdd(1, ordering: .relaxed).oldValue  // relaxed: only the number matters
-      return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]
+      return schedulers[Int(UInt(bitPattern: count) % UInt(schedulers.count))]  // UInt: `count` may be negative
     }
 
     /// Returns the scheduler of `key`. Equal keys have the same scheduler. Thread: any.
     ///
     /// - Parameter key: only its hash is used, which Swift seeds differently in each process.
     public func scheduler(for key: some Hashable) -> ThreadScheduler {
-      schedulers[Int(UInt(bitPattern: key.hashValue) % UInt(schedulers.count))]
+      schedulers[Int(UInt(bitPattern: key.hashValue) % UInt(schedulers.count))]  // UInt: a hash may be negative
     }
 
     /// Stops the threads after the outstanding actions have been handled as `policy` says. Does not wait.
@@ -83,7 +83,7 @@ extension ThreadScheduler {
     /// - Parameter policy: how to treat actions that have not started.
     @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
     public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) {
-      stop(policy)
+      stop(policy)  // first all of them, so that they end at the same time
       for scheduler in schedulers { scheduler.join() }
     }
 
@@ -91,7 +91,7 @@ extension ThreadScheduler {
     ///
     /// - Parameter policy: how to treat actions that have not started.
     public func stopAndJoin(_ policy: Schedulers.StopPolicy = .runOutstanding) async {
-      stop(policy)
+      stop(policy)  // first all of them; the second stop, below, changes nothing
       for scheduler in schedulers { await scheduler.stopAndJoin(policy) }
     }
 

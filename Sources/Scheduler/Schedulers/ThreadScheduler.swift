@@ -43,7 +43,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
     super.init(core: core)
   }
 
-  deinit { thread.letGo() }  // without users (schedulers, delayed actions) the thread stops
+  deinit { thread.letGo() }  // ends the `use`; without users (schedulers, delayed actions) the thread stops
 
   // MARK: scheduling
 
@@ -55,7 +55,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
     // `isReported`: the thrown error reports a refusal, so a debug build prints no line about it.
     let (action, isAccepted) = core.submit(action, isReported: true)
     guard isAccepted else { throw SchedulerError.stopped }
-    return action
+    return action  // the task, whose disposal cancels the closure
   }
 
   // MARK: the thread

@@ -6,9 +6,9 @@
 /// ```
 ///
 /// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
-/// reading copies the value out of the lock. This is a separate type, because a property wrapper cannot be limited to some value types. It is
-/// `Synchronization.Mutex` as a class. The rules for code under the lock are those of ``Protected``.
-@_fixed_layout  // lets callers specialise the initialiser, also with library evolution
+/// reading copies the value out of the lock. This is a separate type, because a property wrapper cannot be limited to some value types. A `Guarded`
+/// is like `Synchronization.Mutex`, but a class. The rules for code under the lock are those of ``Protected``.
+@_fixed_layout  // lets other modules specialise the initialiser, also with library evolution
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()  // guards `value`
 
@@ -58,5 +58,5 @@ public final class Guarded<Value: ~Copyable> {
   }
 }
 
-// Unchecked: the compiler cannot see that `lock` guards `value`. For every `Value`: it is passed in, and results are passed out, as `sending`.
+// Unchecked: the compiler cannot see that `lock` guards `value`. `Value` need not be Sendable, because all values enter and leave as `sending`.
 extension Guarded: @unchecked Sendable where Value: ~Copyable {}

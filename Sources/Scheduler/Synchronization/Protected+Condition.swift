@@ -59,7 +59,7 @@ extension Protected {
     lock.lock()
     defer { lock.unlock() }
     while !isReady(value) {
-      if deadline != csched_time.max, csched_now() >= deadline { return nil }
+      if deadline != csched_time.max, csched_now() >= deadline { return nil }  // a ready value wins over the deadline
       // Discarded: whether a signal woke the thread. The loop checks the value and the time again.
       _ = condition.wait(with: lock.pointer, until: deadline)
     }

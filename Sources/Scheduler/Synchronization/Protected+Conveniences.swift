@@ -1,5 +1,5 @@
 extension Protected {
-  /// Changes the value to `new` if `isAllowed` returns true, and returns whether the value was changed: one step of a state machine.
+  /// Makes one step of a state machine: changes the value to `new` if `isAllowed` returns true. Returns whether the value was changed.
   ///
   /// The check and the change are one critical section. The old value is released outside the lock.
   ///
@@ -30,7 +30,7 @@ extension Protected where Value: RangeReplaceableCollection {
   /// Appends `elements`, in one critical section. The sequence is iterated before the lock is acquired.
   @inlinable
   public func append(contentsOf elements: some Sequence<Value.Element>) {
-    let elements = Array(elements)
+    let elements = Array(elements)  // iterating runs user code, so it comes before the lock
     withLock { $0.append(contentsOf: elements) }
   }
 }

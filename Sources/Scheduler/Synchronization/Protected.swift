@@ -26,7 +26,7 @@
 /// The value and its lock share one allocation. The idea and the names are from Alamofire's `Protected`.
 @propertyWrapper
 @dynamicMemberLookup
-@_fixed_layout  // lets callers specialise the initialiser, also with library evolution
+@_fixed_layout  // lets other modules specialise the initialiser, also with library evolution
 public final class Protected<Value> {
   @usableFromInline let lock = InlineLock()  // guards `value`
 
@@ -132,7 +132,7 @@ public final class Protected<Value> {
     return other
   }
 
-  /// A property of the value, through `$x.name`. Reading uses a copy. Setting it, or changing it in place, is one critical section.
+  /// A property of the value, through `$x.name`. It is read on a copy. Setting it, or changing it in place, is one critical section.
   ///
   /// The value that setting replaces is released outside the lock.
   ///
@@ -140,8 +140,8 @@ public final class Protected<Value> {
   @inlinable
   public subscript<Member>(dynamicMember path: WritableKeyPath<Value, Member>) -> Member {
     get { read()[keyPath: path] }
-    set { exchange(newValue, at: path) }
-    _modify {
+    set { exchange(newValue, at: path) }  // `exchange` returns the old member, released here, outside the lock
+    _modify {  // the caller changes the member in place, under the lock
       lock.lock()
       defer { lock.unlock() }
       yield &value[keyPath: path]
@@ -188,5 +188,5 @@ extension Protected where Value: AnyObject {
   }
 }
 
-// Unchecked: the compiler cannot see that `lock` guards `value`. Conditional, because `read()` copies the value to other threads.
+// Unchecked: the compiler cannot see that `lock` guards `value`. Only for Sendable values, because `read()` copies the value to other threads.
 extension Protected: @unchecked Sendable where Value: Sendable {}

@@ -8,14 +8,14 @@ internal import CScheduler
 /// lock.withWriteLock { table[key] = value }
 /// ```
 ///
-/// A waiting writer blocks new readers, so writers are not starved. Readers that arrive meanwhile wait until the writer has finished.
+/// A waiting writer blocks new readers, so writers are not starved. Readers that arrive during its wait continue after the writer's unlock.
 ///
-/// These errors stop the process with a message: locking again on the writer's thread; a wait for the thread's own read lock, if that is the read
-/// lock that the thread acquired most recently; unlocking a lock that no thread owns, or that another thread owns for writing.
+/// These errors stop the process with a message: locking again on the writer's thread; a wait for the end of the thread's own read lock, if the
+/// thread has read-locked no other lock since; unlocking a lock that no thread owns, or that another thread owns for writing.
 ///
 /// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {
-  private let inline = InlineStruct<csched_rwlock, UInt64>()  // the C struct, all zero, stored in this object
+  private let inline = InlineStruct<csched_rwlock, UInt64>()  // the C lock, stored in this object; all zero: unlocked
 
   /// Creates an unlocked lock.
   public init() {}

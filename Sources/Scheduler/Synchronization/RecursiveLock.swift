@@ -6,7 +6,7 @@ internal import CScheduler
 /// stops the process with a message. A ``UnfairLock/Condition`` cannot wait with it. If no method that locks calls another method that locks, use
 /// ``Protected`` or ``UnfairLock``: they are faster, and report a second lock on the same thread.
 public final class RecursiveLock: Sendable {
-  private let inline = InlineStruct<csched_rlock, UInt64>()  // the C struct, all zero, stored in this object
+  private let inline = InlineStruct<csched_rlock, UInt64>()  // the C lock, stored in this object; all zero: unlocked
 
   /// Creates an unlocked lock.
   public init() {}

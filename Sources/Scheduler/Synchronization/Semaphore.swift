@@ -12,10 +12,10 @@ internal import CScheduler
 /// before the signal. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the
 /// main thread, the wait blocks the scheduler: another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
 ///
-/// A number of units outside 0 to 2^31 - 1, or more free units, stops the process with a message. In a child of fork, the free units stay, and there
-/// are no waiters.
+/// An argument outside 0 to 2^31 - 1, and a signal that would make more units free than that, stop the process with a message. In a child of fork,
+/// the free units stay, and there are no waiters.
 public final class Semaphore: Sendable {
-  private let inline = InlineStruct<csched_semaphore, UInt32>()  // the C struct, all zero, stored in this object
+  private let inline = InlineStruct<csched_semaphore, UInt32>()  // the C struct, stored in this object; `init` sets it
 
   /// Creates a semaphore with `units` free units.
   ///

@@ -29,7 +29,7 @@ extension UnfairLock {
   ///
   /// In a child of fork, the condition has no waiters.
   public final class Condition: Sendable {
-    private let inline = InlineStruct<csched_cond, UInt>()  // the C struct, all zero, stored in this object
+    private let inline = InlineStruct<csched_cond, UInt>()  // the C struct, stored in this object; all zero: no waiters
 
     /// Creates a condition without waiters.
     public init() {}
@@ -44,7 +44,7 @@ extension UnfairLock {
     ///
     /// - Parameters:
     ///   - lock: as in ``wait(with:)``.
-    ///   - timeout: the longest wait. If it is not positive, the lock is released once.
+    ///   - timeout: the longest wait. If it is not positive, the lock is released once, so that other threads can change the state.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
     public func wait(with lock: UnfairLock, for timeout: Duration) -> Bool {
       wait(with: lock.inline.pointer, until: timeout.deadline)
@@ -54,7 +54,7 @@ extension UnfairLock {
     ///
     /// - Parameters:
     ///   - lock: as in ``wait(with:)``.
-    ///   - deadline: the end of the wait. If it has passed, the lock is released once.
+    ///   - deadline: the end of the wait. If it has passed, the lock is released once, so that other threads can change the state.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
     public func wait(with lock: UnfairLock, until deadline: MonotonicTime) -> Bool {
       wait(with: lock.inline.pointer, until: deadline.nanoseconds)

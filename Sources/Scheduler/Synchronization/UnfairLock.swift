@@ -11,7 +11,7 @@ internal import CScheduler
 /// lock.withLock { total += 1 }
 /// ```
 public final class UnfairLock: Sendable {
-  @usableFromInline let inline = InlineLock()  // stored in this object; its calls are inlined
+  @usableFromInline let inline = InlineLock()  // the C lock, stored in this object; its calls are inlined
 
   /// Creates an unlocked lock.
   public init() {}

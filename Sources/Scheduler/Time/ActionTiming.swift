@@ -52,15 +52,15 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
     /// Returns when the next tick is due, or nil: see ``ActionTiming/next(after:begunAt:endedAt:)``. All times are in the same unit, nanoseconds or
     /// virtual ticks. `step` is the period in this unit.
     func next(after last: UInt64, begunAt begin: UInt64, endedAt end: UInt64, step: UInt64) -> UInt64? {
-      if last == .max { return nil }  // the end of the clock
+      if last == .max { return nil }  // the end of the clock. Below, csched_timing_next uses only `period` and `pace`.
       var timing = csched_timing(first: last, period: step, leeway: 0, pace: pace.core, jitter: 0)
       return csched_timing_next(&timing, last, begin, end)
     }
 
-    /// The period in nanoseconds.
+    /// The period in nanoseconds; 0 if it is negative.
     var step: UInt64 { UInt64(max(0, period.saturatedNanoseconds)) }
 
-    /// Returns `due` plus a random time up to `jitter`. The address `ticks` identifies the action, so actions with the same `due` get different ones.
+    /// Returns `due` plus a random time up to `jitter`. `ticks`: the action's address. Actions with the same `due` get different times by it.
     func jittered(_ due: UInt64, of ticks: UnsafeRawPointer?) -> UInt64 {
       jitter <= .zero ? due : csched_jittered_(due, csched_time(jitter.saturatedNanoseconds), ticks)
     }
@@ -94,7 +94,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Once, at an instant of the wall clock. The action follows changes of the clock: if the clock is set back, the action waits longer; if it is set
-  /// past the instant, the action runs at once. For virtual time, lack of threads and stopped schedulers see ``at(continuous:tolerance:)``.
+  /// past the instant, the action runs at once. What ``at(continuous:tolerance:)`` says about virtual time and drops also holds here.
   ///
   /// - Parameters:
   ///   - instant: when to run. With an instant in the past, the action is submitted at once.
@@ -161,7 +161,7 @@ public struct ActionTiming: Hashable, Sendable, CustomStringConvertible {
   /// Returns when the action, or its first tick, is due on the scheduler's clock, if it is submitted at `now`.
   func first(from now: MonotonicTime) -> MonotonicTime {
     if case .at(let instant) = start { return instant }
-    return now.advanced(by: max(.zero, delay(from: now)))
+    return now.advanced(by: max(.zero, delay(from: now)))  // not before `now`
   }
 
   public var description: String {

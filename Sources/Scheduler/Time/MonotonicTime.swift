@@ -24,8 +24,7 @@ public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
   public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-// Operators for instants and durations, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
-
+// Operators of both types of instants, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
 extension MonotonicTime {
   public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
   public static func - (instant: Self, duration: Duration) -> Self { instant.advanced(by: .zero - duration) }

@@ -3,13 +3,13 @@ internal import CScheduler
 extension Duration {
   /// This duration in nanoseconds, rounded up so that no timer is early, and clamped to the range of `Int64`.
   package var saturatedNanoseconds: Int64 {
-    // Divides by one instruction. Rejected: `components`, because it costs several 128-bit divisions (22 of 280 ns for a timer and its cancellation).
-    let size = attoseconds.magnitude  // UInt128, as two words
+    // One division instruction. Rejected: `components`, because it costs several 128-bit divisions (22 of 280 ns for a timer and its cancellation).
+    let size = attoseconds.magnitude  // UInt128, split into two words below
     let high = UInt64(truncatingIfNeeded: size >> 64), low = UInt64(truncatingIfNeeded: size)
     let perNanosecond: UInt64 = 1_000_000_000  // attoseconds
-    guard high < perNanosecond / 2 else { return self < .zero ? .min : .max }  // then the quotient fits Int64
+    guard high < perNanosecond / 2 else { return self < .zero ? .min : .max }  // the quotient would not fit in Int64
     let (whole, part) = perNanosecond.dividingFullWidth((high, low))  // quotient and remainder
-    if self < .zero { return -Int64(clamping: whole) }
+    if self < .zero { return -Int64(clamping: whole) }  // without the remainder: for a negative number this rounds up
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
@@ -24,7 +24,7 @@ extension Duration {
     return .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// The instant that is this duration after now, on the C core's monotonic clock. Now if negative; `csched_time.max`, never reached, on overflow.
+  /// The instant that is this duration after now, on the C core's monotonic clock: now if negative; on overflow `csched_time.max`, which never comes.
   var deadline: csched_time {
     let span = saturatedNanoseconds
     return span == .max ? csched_time.max : csched_time_after(csched_now(), span)
@@ -36,7 +36,7 @@ extension UInt64 {
   /// the limit of `Int64`, means "never": the result is then the end of the clock (`.max`), or its start for a negative one.
   func nanoseconds(advancedBy duration: Duration) -> UInt64 {
     let span = duration.saturatedNanoseconds
-    if span == .max || span == .min { return span == .max ? .max : .min }
+    if span == .max || span == .min { return span == .max ? .max : .min }  // "never", which the sum below could miss
     let (sum, overflow) =
       span >= 0 ? addingReportingOverflow(span.magnitude) : subtractingReportingOverflow(span.magnitude)
     return overflow ? (span >= 0 ? .max : .min) : sum

@@ -1,12 +1,12 @@
 internal import CScheduler
 
 // Converts instants of Swift's clocks. `ContinuousClock` is the C core's boot clock, which advances while the system sleeps. `SuspendingClock` is the
-// clock of `MonotonicTime`, which does not. Instants of Swift's clocks have another origin, and a resolution of an attosecond.
+// clock of `MonotonicTime`, which stands still meanwhile. Instants of Swift's clocks count from another origin, in attoseconds.
 
 extension ContinuousClock.Instant {
   /// This instant on the C core's boot clock, rounded up to nanoseconds and clamped to the range of that clock.
   package var nanoseconds: UInt64 {
-    UInt64(0).nanoseconds(advancedBy: ContinuousClock.epoch.duration(to: self))
+    UInt64(0).nanoseconds(advancedBy: ContinuousClock.epoch.duration(to: self))  // 0: the epoch on the C core's clock
   }
 }
 
@@ -37,7 +37,7 @@ extension SuspendingClock.Instant {
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// `epoch`: the start of each clock. Before Swift 6.3 there is no `systemEpoch`: `epoch` is measured once, and late by the time of one clock read.
+// `epoch`: when the C core's clock was 0. Before Swift 6.3, without `systemEpoch`, it is measured once, by two reads: it is late by the time of one.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }

@@ -21,10 +21,10 @@ public struct WallTime: InstantProtocol, Hashable, Sendable {
   /// - Parameter seconds: the time since the beginning of 1970, UTC.
   public init(secondsSince1970 seconds: Double) {
     let whole = seconds.rounded(.down)
-    let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)  // the fraction; may be 1e9
+    let nanoseconds = ((seconds - whole) * 1e9).rounded(.up)  // of the fraction; may be 1e9
     if seconds < 0 {
       nanosecondsSince1970 = 0
-    } else if whole < 18_446_744_073 {  // UInt64.max nanoseconds, in seconds; false for a NaN
+    } else if whole < 18_446_744_073 {  // the seconds in UInt64.max nanoseconds: the sum fits; false for NaN
       nanosecondsSince1970 = UInt64(whole) * 1_000_000_000 + UInt64(nanoseconds)
     } else {
       nanosecondsSince1970 = .max

@@ -1,10 +1,10 @@
 internal import CScheduler
 
 /// A virtual clock that converts instants of the type `Time` to the ticks of its superclass, and back.
-/// One tick may represent several instants. So it also stores the exact present instant, and the exact goal of the advance in progress.
+/// One tick may represent several instants. So this class also stores the exact present instant, and the exact goal of the advance in progress.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// An exact instant and its tick. `version`: how often `replace` has changed this variable.
+  /// An exact instant and its tick. `version`: how often `replace` has changed the variable, so that it notices another thread's change.
   private struct ExactInstant {
     var tick: csched_time
     var time: Time
@@ -16,10 +16,10 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   private let goal: Protected<ExactInstant>  // the goal of the advance in progress, or of the previous one
 
   init(start: Time, scale: any VirtualTimeScale<Time>, actionLimit: Int) {
-    let known = ExactInstant(tick: scale.tick(of: start), time: start)  // both the present and the goal
+    let first = ExactInstant(tick: scale.tick(of: start), time: start)  // both the present and the goal
     self.scale = scale
-    (present, goal) = (Protected(known), Protected(known))
-    super.init(start: known.tick, actionLimit: actionLimit)
+    (present, goal) = (Protected(first), Protected(first))
+    super.init(start: first.tick, actionLimit: actionLimit)
   }
 
   /// The present instant: the exact one if the clock is at the time of an action or at a goal, otherwise the first instant of its tick.
@@ -27,7 +27,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     let tick = tick, present = present.read()
     if present.tick == tick { return present.time }
     let goal = goal.read()
-    return goal.tick == tick ? goal.time : scale.instant(at: tick)
+    return goal.tick == tick ? goal.time : scale.instant(at: tick)  // goal: not stored as the present yet
   }
 
   /// The present as real time, which `SchedulerType.now` reports.
@@ -35,7 +35,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   func tick(of time: Time) -> csched_time { scale.tick(of: time) }
 
-  /// Returns the tick of `time`, and a closure that stores `time` as the present when the clock reaches the tick.
+  /// Returns the tick of `time`, and a closure to call when the clock reaches the tick: it stores `time` as the present. nil: the tick is exact.
   func instant(of time: Time) -> Instant {
     let tick = tick(of: time)
     if scale.isExact { return (tick, nil) }  // the tick is the instant: nothing to store
@@ -45,7 +45,7 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
   /// Returns the instant `delay` after the present; the present if `delay` is not positive.
   override func instant(after delay: Duration) -> Instant {
     guard delay > .zero else { return (tick, nil) }
-    if delay.saturatedNanoseconds == .max { return (.max, nil) }  // never reached
+    if delay.saturatedNanoseconds == .max { return (.max, nil) }  // beyond every clock's range: the end of time
     return instant(of: time(after: delay))
   }
 
@@ -59,12 +59,12 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     let from = scale.instant(at: tick), next = scale.instant(period, after: from)
     guard from < next else { return 0 }  // `period` is below the resolution of `Time`, or `from` is its end
     let end = self.tick(of: next)
-    return end > tick ? end - tick : 1
+    return end > tick ? end - tick : 1  // 1: the period is shorter than a tick, but must advance the clock
   }
 
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Called before the clock moves to `time`. Stores `time` as the goal, and returns its tick; if `time` has passed, only returns 0, a past tick.
+  /// Called before the clock moves to `time`. Stores `time` as the goal, and returns its tick. If `time` has passed, only returns 0, a past tick.
   func setGoal(_ time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
@@ -72,11 +72,11 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return tick
   }
 
-  /// Called when the clock may have reached `tick`, the tick of `time`. If it has, stores `time` as the present, unless a later instant is stored.
+  /// Called when the clock may have reached `tick`, that of `time`. If it has, stores `time` as the present, unless a later instant is stored.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Replaces the instant in `known` (`present` or `goal`) if `time` is later. Compares and releases instants outside the lock, because both run user
-  /// code. So it repeats if `version` shows that another thread has replaced the instant meanwhile.
+  /// Replaces the instant in `known` (`present` or `goal`) by `time`, with its `tick`, if `time` is later. Compares and releases instants outside the
+  /// lock, because both run user code. If `version` shows that another thread has replaced the instant meanwhile, compares again.
   private func replace(_ known: Protected<ExactInstant>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()

@@ -32,7 +32,7 @@ struct MonotonicScale: VirtualTimeScale {
   func realTime(of instant: MonotonicTime) -> MonotonicTime { instant }
 }
 
-/// Counts ticks in nanoseconds from `start`, whose tick is 2⁶³, so that earlier instants have ticks, too. Uses the instants' own arithmetic.
+/// Counts ticks in nanoseconds. The tick of `start` is 2⁶³, so that earlier instants have ticks, too. Uses the instants' own arithmetic.
 struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   let start: Instant
   /// The instant that the scheduler's `now` shows as 0.
@@ -43,7 +43,7 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   var isExact: Bool { false }
 
   func tick(of instant: Instant) -> UInt64 {
-    if let end, instant >= end { return .max }
+    if let end, instant >= end { return .max }  // the end of time
     return .tick(afterStart: start.duration(to: instant))
   }
 
@@ -62,8 +62,8 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
 }
 
 extension UInt64 {
-  /// Returns the tick that is `span` after the start's tick, 2⁶³; at most `.max - 1`, before the end of time. `^ 1 << 63` adds 2⁶³ to the signed
-  /// span.
+  /// Returns the tick that is `span` after the start's tick, 2⁶³; at most `.max - 1`, because `.max` is the end of time. `^ 1 << 63` flips the sign
+  /// bit of the signed span, which adds 2⁶³.
   package static func tick(afterStart span: Duration) -> UInt64 {
     Swift.min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
   }

@@ -18,16 +18,16 @@ extension VirtualTimeScheduler {
   ///
   /// - Parameter time: the new time. A time in the past means the present: the clock does not move, and due actions run.
   public func advance(to time: Instant) {
-    let tick = timeline.setGoal(time)
+    let tick = timeline.setGoal(time)  // 0 if `time` has passed
     drive(CSCHED_VIRTUAL_ADVANCE, tick, "advance")
-    timeline.arrive(at: time, tick)  // nothing, if `stop` ended the drive before `time`
+    timeline.arrive(at: time, tick)  // does nothing if the clock is not there, for example after a `stop`
   }
 
   /// Runs the due actions in order, and actions that they schedule for the same instant. The clock does not move.
   public func advance() { advance(to: virtualTime) }
 
-  /// Runs all actions, and moves the clock to the time of each. Returns when only work at the end of time, and periodic actions that have ticked,
-  /// remain.
+  /// Runs all actions, and moves the clock to the time of each. Returns when no other work remains than periodic actions that have ticked, and work
+  /// at the end of time.
   ///
   /// Periodic actions tick while other work remains; after their first tick they do not prolong the run, because it would never end. Sleeping tasks
   /// are woken. They continue on their own threads, and the run does not wait for them.
@@ -50,7 +50,7 @@ extension VirtualTimeScheduler {
     if count > 0 { drive(CSCHED_VIRTUAL_STEP, csched_time(count), "step") }
   }
 
-  /// Ends the `advance`, `run` or `step` in progress after the running action, with all calls that extended it. Does nothing if none is in progress.
+  /// Ends the `advance`, `run` or `step` in progress, and all calls that extended it, after the running action. Does nothing if none is in progress.
   ///
   /// The clock stays at that action, and the remaining actions stay scheduled. Later calls work as usual, also calls by the same action.
   public func stop() { csched_virtual_end_run(timeline.pointer) }
@@ -60,7 +60,7 @@ extension VirtualTimeScheduler {
   /// - Parameter time: the new time. A time in the past does nothing.
   public func sleep(to time: Instant) {
     let tick = timeline.setGoal(time)
-    csched_virtual_skip_to(timeline.pointer, tick)
+    csched_virtual_skip_to(timeline.pointer, tick)  // moves no clock back: a past tick changes nothing
     timeline.arrive(at: time, tick)
   }
 
@@ -71,13 +71,13 @@ extension VirtualTimeScheduler {
     sleep(to: timeline.time(after: interval))
   }
 
-  /// Closes the scheduler: drops all waiting work, and refuses work from now on.
+  /// Closes the scheduler: drops all waiting work, and refuses work from now on. Thread: any.
   package func close() { csched_virtual_close(timeline.pointer) }
 
-  /// Runs actions as `request` says; if a call is in progress, extends it instead. `amount`: the goal's tick (ADVANCE), the number of actions (STEP),
-  /// or 0. More than `actionLimit` actions stop the process, with a message that names `function`.
+  /// Runs actions as `request` says. If a call is in progress, only extends that call. `amount`: the goal's tick (ADVANCE), the number of actions
+  /// (STEP), or 0. More than `actionLimit` actions stop the process, with a message that names `function`.
   private func drive(_ request: csched_virtual_request, _ amount: csched_time, _ function: String) {
-    var scope = csched_scope()
+    var scope = csched_scope()  // the C function stores its context frame there
     if csched_virtual_drive_(timeline.pointer, request, amount, &scope) { return }  // false: the limit was exceeded
     misuse(
       "VirtualTimeScheduler.\(function)",

@@ -10,7 +10,7 @@ extension VirtualTimeScheduler {
   ) async throws {
     try Task.checkCancellation()
     guard virtualTime < deadline else { return }
-    // suspends the task until `wake`, an action at `deadline`, has run
+    // Suspends the task until `wake` has run as an action at `deadline`. `isDue`: another thread may move the clock past `deadline` meanwhile.
     try await asleep(isolation: isolation, isDue: { virtualTime >= deadline }) { wake in
       schedule(at: deadline, wake)
     }
@@ -42,9 +42,9 @@ extension VirtualTimeScheduler {
     let outcome = try? await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) { sleepers.watch(resumption, until: count) }
     } onCancel: {
-      resumption.finish(.success(false))  // before `unwatch`, so that `watch` does not add it afterwards
+      resumption.finish(.success(false))  // before `unwatch`: from now on `watch` does not add this resumption
       sleepers.unwatch(resumption)
     }
-    return outcome ?? false
+    return outcome ?? false  // never nil: each outcome is a success
   }
 }

@@ -23,7 +23,7 @@ internal import CScheduler
 /// 10. *Periodic actions* run as on every other scheduler: at a fixed rate unless their ``ActionTiming`` says otherwise. If `sleep(to:)` moved the
 ///    clock past a tick, that tick is late.
 /// 11. *Queues.* It can be the target of a ``SerialScheduler``, whose delayed and periodic actions then run in virtual time. While a `sync` on a busy
-///     queue waits, it runs due actions as soon as they are submitted, unless another call is moving the clock.
+///     queue waits, its thread runs due actions as soon as they are submitted, unless another call is moving the clock.
 ///
 /// ```swift
 /// let scheduler = TestScheduler()
@@ -58,11 +58,11 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   package init(initialClock: Instant, scale: any VirtualTimeScale<Instant>, actionLimit: Int) {
     self.actionLimit = max(1, actionLimit)
     timeline = InstantTimeline(start: initialClock, scale: scale, actionLimit: self.actionLimit)
-    // No `makeScheduler` for `Schedulers.current`: actions run only in calls on this scheduler, so it exists then. No marker: one scheduler per core.
+    // No `makeScheduler`: actions run only in calls on this scheduler, so `Schedulers.current` finds it. No marker: the core has only one scheduler.
     super.init(core: TargetCore(csched_virtual_target(timeline.pointer), timeline: timeline))
   }
 
-  deinit { csched_virtual_close(timeline.pointer) }  // drops waiting actions; queues may still retain the timeline
+  deinit { csched_virtual_close(timeline.pointer) }  // drops waiting actions now: queues may retain the timeline longer
 
   // MARK: state
 
@@ -75,21 +75,19 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
   /// How many tasks sleep on this scheduler. Constant time.
   public var sleeperCount: Int { sleepers.count }
 
-  // MARK: scheduling now
+  // MARK: scheduling
 
   @discardableResult
   public override func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     schedule(after: .zero, action)
   }
 
-  /// Schedules `work` for the present. It stores the disposable that it returns in `returning`.
+  /// Schedules `work` for the present. `returning` receives the disposable that the action returns.
   package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
     core.submit(work, after: .zero, inside: marker, of: returning)
   }
 
-  // MARK: scheduling for a time
-
-  /// Schedules `work` for `time`. It stores the disposable that it returns in `returning`.
+  /// Schedules `work` for `time`. `returning` receives the disposable that the action returns.
   package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
     core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
   }

@@ -35,7 +35,7 @@
     private let core: CommandCore<Output, Failure>  // the state, shared with the running executions
     /// Returns a publisher that calls the user's closure at each subscription.
     private let work: (Input) -> OperatorPublisher<Output, Failure>
-    private let enabling: AnyCancellable  // the subscription to `enabledIf`
+    private let enabling: AnyCancellable  // the subscription to `enabledIf`; ends with this object
 
     /// Creates a command that is enabled as `enabling` says.
     ///
@@ -52,7 +52,8 @@
       let core = CommandCore<Output, Failure>(scheduler, allowsConcurrentExecution)
       self.core = core
       self.work = { input in OperatorPublisher { work(input).subscribe($0) } }
-      self.enabling = enabling.sink { isAllowed in core.change { $0.isAllowed = isAllowed } }  // publishes `isEnabled`
+      // The closure retains the core, not this object, so that deinit can run. `change` also publishes `isEnabled`.
+      self.enabling = enabling.sink { isAllowed in core.change { $0.isAllowed = isAllowed } }
     }
 
     /// Creates a command that is enabled whenever an execution may start.
@@ -76,17 +77,18 @@
     @discardableResult
     public func execute(_ input: Input) -> SharedPublisher<Output, CommandError<Failure>> {
       let execution = SharedPublisher(apply(input), deliveringOn: core.place)
-      execution.connect()  // starts the execution without a subscriber
+      execution.connect()  // starts the execution now, without a subscriber
       return execution
     }
 
     /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the work, and cancelling the
     /// subscription ends the execution.
     public func apply(_ input: Input) -> OperatorPublisher<Output, CommandError<Failure>> {
-      OperatorPublisher { [core, work] downstream in  // place: the command's scheduler
-        guard core.begin() else {
+      OperatorPublisher { [core, work] downstream in  // core.place: the command's scheduler
+        guard core.begin() else {  // true: the execution is counted, until `Execution.ended`
           return Fail(error: .notEnabled).receive(on: core.place).receive(subscriber: downstream)
         }
+        // The work starts on the scheduler, which also delivers each event.
         work(input).mapError(CommandError.failed).subscribe(on: core.place).receive(on: core.place)
           .subscribe(Execution(downstream, of: core))
       }
@@ -99,17 +101,13 @@
     }
 
     // MARK: observing
-
+    // `core.place`: the command's scheduler, which delivers all events.
     /// Whether an execution may start: publishes the current value, then each change.
-    // place: the scheduler
     public var isEnabled: OperatorPublisher<Bool, Never> { core.isEnabled.receive(on: core.place) }
-
     /// Whether an execution is running: publishes the current value, then each change.
     public var isExecuting: OperatorPublisher<Bool, Never> { core.isExecuting.receive(on: core.place) }
-
     /// The values of all executions.
     public var values: OperatorPublisher<Output, Never> { core.values.receive(on: core.place) }
-
     /// The failures of all executions, without ``CommandError/notEnabled``.
     public var errors: OperatorPublisher<Failure, Never> { core.errors.receive(on: core.place) }
   }
@@ -138,17 +136,17 @@
     override func receive(_ input: Output) -> Subscribers.Demand {
       core.values.send(input)
       send(input)
-      return .none  // the subscriber's demand is requested separately
+      return .none  // `wanted` of the superclass requests the subscriber's demand
     }
 
-    override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {  // the upstream has ended
-      if case .failure(.failed(let error)) = completion { core.errors.send(error) }  // not for `.notEnabled`
+    override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {  // the work has ended
+      if case .failure(.failed(let error)) = completion { core.errors.send(error) }  // before the subscriber gets it
       super.completed(completion)
     }
 
-    override func ended() {  // at the completion or a cancel, without the lock
+    override func ended() {  // called once, at the completion or a cancel, without the lock
       super.ended()
-      core.change { $0.executing -= 1 }  // the next execution may start now
+      core.change { $0.executing -= 1 }  // ends the count of `begin`: the next execution may start
     }
   }
 #endif

@@ -17,7 +17,7 @@
 
       var isEnabled: Bool { isAllowed && (executing == 0 || allowsConcurrentExecution) }
       var isExecuting: Bool { executing > 0 }
-      var isOver: Bool { isReleased && !isExecuting }  // no execution can start any more: the four publishers complete
+      var isOver: Bool { isReleased && !isExecuting }  // then the four publishers complete
     }
 
     /// The scheduler that starts the work and delivers all events.
@@ -33,11 +33,11 @@
     init(_ place: CombineScheduler, _ allowsConcurrentExecution: Bool) {
       self.place = place
       state = State(allowsConcurrentExecution: allowsConcurrentExecution)
-      isEnabled.send(true)
+      isEnabled.send(true)  // the current values for the first subscribers
       isExecuting.send(false)
     }
 
-    /// Counts a new execution if one may start, and returns whether it may.
+    /// Counts a new execution if one may start, and returns whether it may. One step, so that two calls at the same time cannot both be the first.
     func begin() -> Bool {
       change { state in
         let mayBegin = state.isEnabled
@@ -46,25 +46,24 @@
       }
     }
 
-    /// Changes the state by `body`, publishes `isExecuting` and `isEnabled` if they changed, and returns the result of `body`. Concurrent changes are
-    /// published in their order.
+    /// Changes the state by `body`, and returns the result of `body`. Publishes `isExecuting` and `isEnabled` if they changed, in the order of the
+    /// changes. Completes the publishers when the command is released and no execution runs.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()
       let old = state, result = body(&state), new = state
-      // Under the lock, `line(up:)` appends the new value to the subscribers' queues, so that the values keep the order of the changes.
+      // `line(up:)` appends the value to the subscribers' queues, but calls no subscriber. Under the lock, so that values keep the order of changes.
       let lines = [
         new.isExecuting == old.isExecuting ? nil : isExecuting.line(up: new.isExecuting),
         new.isEnabled == old.isEnabled ? nil : isEnabled.line(up: new.isEnabled),
       ]
       lock.unlock()
       for line in lines { line?.deliver() }  // calls the subscribers, without the lock
-      if new.isOver, !old.isOver { end() }
+      if new.isOver, !old.isOver { completePublishers() }  // without the lock: calls the subscribers
       return result
     }
 
-    /// Completes the four publishers.
-    private func end() {
+    private func completePublishers() {
       isExecuting.send(completion: .finished)
       isEnabled.send(completion: .finished)
       values.send(completion: .finished)

@@ -42,7 +42,7 @@
   /// demand.
   private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
     // Unchecked, because values are not Sendable: the lock guards the two sides.
-    /// The state of one of the two upstreams, under the lock.
+    /// What one of the two upstreams has sent, and what it has been asked for. Under the lock.
     private struct Side<Value> {
       var latest: Value?  // nil: it has sent no value
       var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
@@ -61,7 +61,7 @@
     func attach(
       _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
     ) {
-      start()
+      start()  // the subscriber may request or cancel in this call
       left(Inlet(leftUpstream, onValue: { self.receiveValue($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
       guard lock.withLock({ isLive }) else { return }  // ended: by a cancel, or because `left` failed or was empty
       right(
@@ -72,34 +72,34 @@
     private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest
-      self[keyPath: side].latest = isLive ? value : nil
+      self[keyPath: side].latest = isLive ? value : nil  // nil: after the end nothing may keep a value alive
       self[keyPath: side].outstanding -= 1
       let pair = left.latest.flatMap { left in right.latest.map { (left, $0) } }
       if let pair { append(pair) }  // under the same lock, so that pairs are queued in the order of the changes
       lock.unlock()
-      withExtendedLifetime(old) {}  // released outside the lock
-      guard pair != nil else { return }  // no request: see `requestMissing`
+      withExtendedLifetime(old) {}  // released outside the lock, because a value's deinit is user code
+      guard pair != nil else { return }  // requests nothing before the first pair: see `requestMissing`
       deliver()
       requestMissing()
     }
 
-    /// Records that one side has ended, and ends the operator if no pair can follow, or at a failure.
+    /// Records that the upstream of `side` has ended. Ends the operator at a failure, and when no pair can follow.
     private func end<Value>(
       _ completion: Subscribers.Completion<Failure>, of side: ReferenceWritableKeyPath<Latest, Side<Value>>
     ) {
       let isOver = lock.withLock {
         self[keyPath: side].hasEnded = true
+        // no pair can follow: this side has never sent a value, or neither side sends more
         return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)
       }
       if case .failure = completion { finish(completion) } else if isOver { finish(.finished) }
     }
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
-
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that arrives before the first pair. Such a
-    /// value satisfies no demand. If it were requested again, one upstream would be drained before the other has sent a value.
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that makes no pair. Such a value
+    /// satisfies no demand: to request another one for it would drain one upstream before the other has sent a value.
     private func requestMissing() {
-      let wanted = lock.withLock {
+      let wanted = lock.withLock {  // one critical section, so that two threads do not request the same values
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))
         left.outstanding += wanted.0
         right.outstanding += wanted.1

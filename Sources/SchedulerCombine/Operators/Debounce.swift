@@ -54,7 +54,8 @@
       super.init(downstream, on: place, options)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
+    /// Delays a value from upstream, or queues it at once if `predicate` returns false. Returns no demand: the request was unlimited.
+    override func receive(_ input: Input) -> Subscribers.Demand {
       if let predicate = lock.withLock({ predicate }), !predicate(input) {  // false: `input` is not delayed
         replaceLatest(nil) { append(input) }  // drops the delayed value, and queues `input`
         scheduleDelivery()
@@ -62,14 +63,14 @@
       }
       let due = place.now.advanced(by: dueTime)  // by the scheduler's clock
       replaceLatest((input, due))
-      wake(at: due)  // arms the timer, unless it is armed for an older value
+      wake(at: due)  // does nothing if the timer is armed for an older value: `due` then arms it for this one
       return .none
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`
-      // Append in the same critical section, because other events may arrive at the same time. `next`: when to wake again. `old`: values to release.
+    override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the delayed value if it is due
+      // One critical section takes and queues the value, so that no other event comes in between. next: when to wake again. old: values to release.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
-        guard let latest else { return (nil, nil) }
+        guard let latest else { return (nil, nil) }  // dropped, or delivered at the completion
         if latest.due > instant { return (latest.due, nil) }  // a newer value, which is due later
         self.latest = nil
         // debounce: replaces a due value that waits for demand. throttle(valuesPassing:): appends to the due values.
@@ -78,12 +79,12 @@
         return (nil, (latest.value, nil))
       }
       if let next { return wake(at: next) }
-      withExtendedLifetime(old) {}  // values are released outside the lock
+      withExtendedLifetime(old) {}  // released outside the lock
       deliverOnThisThread()
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
-      replaceLatest(nil) {
+      replaceLatest(nil) {  // nil: no value is delayed any more
         if case .finished = completion, predicate != nil, let latest { append(latest.value) }  // debounce drops it
         appendEnd(completion)
       }
@@ -92,17 +93,17 @@
 
     override func ended() {  // at the completion or a cancel, without the lock
       super.ended()
-      let predicate = lock.withLock { self.predicate.take() }
-      replaceLatest(nil)
+      let predicate = lock.withLock { self.predicate.take() }  // no value arrives any more: its captures are released
+      replaceLatest(nil)  // releases the delayed value
       withExtendedLifetime(predicate) {}  // released outside the lock
     }
 
-    /// Replaces `latest` by `new`, after `change` has edited the queue in the same critical section.
+    /// Replaces the delayed value by `new`. Before that, and in the same critical section, calls `change`, which may edit the queue.
     private func replaceLatest(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
       lock.lock()
       change()
       let old = latest
-      latest = isLive ? new : nil
+      latest = isLive ? new : nil  // nil: after the end no value is kept
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock
     }

@@ -48,16 +48,16 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       enqueue(.value(input))
-      return .none
+      return .none  // `wanted` of the superclass sends the subscriber's requests upstream
     }
 
     override func completed(_ completion: Subscribers.Completion<Failure>) { enqueue(.end(completion)) }
 
     /// Stores `event` until `interval` from now, and arms the timer.
     private func enqueue(_ event: Event) {
-      let due = place.now.advanced(by: interval)
+      let due = place.now.advanced(by: interval)  // by the clock of the scheduler, `place`
       lock.lock()
-      if isLive { delayed.append((due, event)) }
+      if isLive { delayed.append((due, event)) }  // after the end, nothing may be kept
       lock.unlock()
       wakeForFirst()
     }
@@ -67,8 +67,8 @@
       if let first = lock.withLock({ delayed.first?.due }) { wake(at: first, tolerance: tolerance) }
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`
-      // Moves each due event to the queue of the subscriber, without calling the subscriber.
+    override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the events that are due
+      // First moves each due event to the subscriber's queue, without calling the subscriber: then one batch delivers them.
       while let event = lock.withLock({
         delayed.first.map { $0.due <= instant } == true ? delayed.popFirst()?.event : nil
       }) {
@@ -78,7 +78,7 @@
         }
       }
       deliverOnThisThread()
-      wakeForFirst()
+      wakeForFirst()  // the events that are not due yet need the timer again
     }
 
     override func ended() {  // at the completion or a cancel, without the lock

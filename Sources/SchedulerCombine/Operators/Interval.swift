@@ -24,7 +24,7 @@
       return OperatorPublisher { downstream in
         let ticks = Ticks(downstream)
         ticks.start()  // sends the subscription; the subscriber may request and cancel in this call
-        ticks.begin { target(options).schedule(timing) { ticks.tick() } }
+        ticks.startTicking { target(options).schedule(timing) { ticks.tick() } }
       }
     }
   }
@@ -35,14 +35,14 @@
     private let token = SerialDisposable()  // holds the disposable of the periodic action
     private var count = 0  // ticks so far; under the lock
 
-    /// Starts the periodic action, unless the subscription was cancelled.
-    func begin(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
+    /// Starts the periodic action by `schedule`, unless the subscriber has cancelled inside `start`. `ended` disposes the action.
+    func startTicking(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
 
     /// Sends the next number if there is demand. Counts the tick in either case.
     func tick() {
       let number = lock.withLock { () -> Int? in
         defer { count += 1 }
-        return demand > waiting ? count : nil  // nil: no demand, so this tick is dropped
+        return demand > waiting ? count : nil  // waiting: queued numbers; nil: this tick is dropped
       }
       if let number { send(number) }
     }

@@ -78,18 +78,20 @@
 
     /// Sends the subscriber its subscription, then subscribes to all sources, until the merge ends.
     func attach(_ sources: [(any Subscriber<Output, Failure>) -> Void]) {
-      start()
-      for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {
+      start()  // the subscriber may request or cancel in this call
+      for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {  // until a cancel or a failure
         source(Inlet(upstreams[index], onValue: { self.receiveValue($0, from: index) }, onEnd: receiveCompletion))
       }
       if sources.isEmpty { finish(.finished) }  // there is no upstream to complete the merge
     }
 
     private func receiveValue(_ value: Output, from index: Int) {
-      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }  // `delivered` reads `origins`
+      // Both queues change together, so that the first origin belongs to the first value: `delivered` requests this upstream's next value.
+      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }
       deliver()
     }
 
+    /// Counts the end of one upstream. Ends the merge at the last one, and at each failure.
     private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let isLast = lock.withLock {
         liveCount -= 1
@@ -98,7 +100,8 @@
       if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
+    /// At a subscriber's request: requests a value from each upstream that owes none, or everything if the request is unlimited.
+    override func wanted(_ demand: Subscribers.Demand) {
       let requested = lock.withLock { () -> [Int] in  // the upstreams from which to request
         if isUnlimited { return [] }  // all upstreams send without limit already
         isUnlimited = demand == .unlimited
@@ -109,10 +112,11 @@
       for index in requested { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
     }
 
-    override func delivered() {  // after each value that the subscriber received
-      let next = lock.withLock { () -> Int? in  // the value's upstream, if there is more demand
-        guard !isUnlimited, let index = origins.popFirst() else { return nil }
-        hasRequest[index] = demand > waiting  // more demand than queued values
+    /// Called after each value that the subscriber has received. Requests the next value of the same upstream, if there is demand for it.
+    override func delivered() {
+      let next = lock.withLock { () -> Int? in  // the value's upstream; nil: no request
+        guard !isUnlimited, let index = origins.popFirst() else { return nil }  // all is requested already
+        hasRequest[index] = demand > waiting  // the queued values do not meet the demand
         return hasRequest[index] ? index : nil
       }
       if let next { upstreams[next].request(.max(1)) }

@@ -30,8 +30,8 @@
   class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      if push(input) { scheduleDelivery() }  // false: the stage has ended
-      return .none  // the subscriber's requests are sent upstream separately
+      if push(input) { scheduleDelivery() }  // false: the stage has ended, so the value is dropped
+      return .none  // `wanted` of the superclass sends the subscriber's requests upstream
     }
   }
 #endif

@@ -33,7 +33,7 @@
       return Backoff { attempt in
         var seconds = min(start, longest), further = factor > 1 ? attempt - 1 : 0  // further: multiplications to do
         while further > 0, seconds < longest { (seconds, further) = (min(seconds * factor, longest), further - 1) }
-        return .seconds(seconds * (1 - share * Double.random(in: 0...1)))
+        return .seconds(seconds * (1 - share * Double.random(in: 0...1)))  // shortened by a random part of `share`
       }
     }
 
@@ -56,8 +56,8 @@
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
         let repeating = Repeating(attempts, backoff, downstream, on: scheduler, options) { subscribe($0) }
-        repeating.start()  // sends the subscriber its subscription
-        repeating.attempt()
+        repeating.start()  // sends the subscriber its subscription, before any value
+        repeating.subscribeToSource()
       }
     }
 
@@ -74,9 +74,9 @@
       _ times: Int = .max, scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
-        let repeating = Repeating(times, nil, downstream, on: scheduler, options) { subscribe($0) }  // nil: `repeat`
-        repeating.start()  // sends the subscriber its subscription
-        repeating.attempt()
+        let repeating = Repeating(times, nil, downstream, on: scheduler, options) { subscribe($0) }  // nil: no backoff
+        repeating.start()  // sends the subscriber its subscription, before any value
+        repeating.subscribeToSource()
       }
     }
   }
@@ -88,30 +88,30 @@
 
     private let attempts: Int  // the largest number of repetitions
     private let backoff: Backoff?  // nil: repeats after a completion
-    private let place: CombineScheduler  // the scheduler of the pauses
-    private let activation: Activation  // the action that calls `attempt`
+    private let scheduler: CombineScheduler  // its clock times the pauses
+    private let activation: Activation  // the action that subscribes again
     // Under the lock:
     private var source: Source?  // subscribes to the source; nil after the end
     private var count = 0  // repetitions so far
-    private var upstream = Upstream()  // of the present attempt
+    private var upstream = Upstream()  // the connection to the source of the present attempt
     private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
       _ attempts: Int, _ backoff: Backoff?, _ downstream: any Subscriber<Output, Failure>, on place: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?, _ source: @escaping Source
     ) {
-      (self.source, self.attempts, self.backoff, self.place) = (source, attempts, backoff, place)
+      (self.source, self.attempts, self.backoff, self.scheduler) = (source, attempts, backoff, place)
       activation = Activation(place, options)
       super.init(downstream)
     }
 
-    /// Subscribes to the source, and requests the demand that is not met.
-    func attempt() {
+    /// Starts an attempt: subscribes to the source, and requests the demand that is not met.
+    func subscribeToSource() {
       let next = Upstream()
       lock.lock()
-      let source = isLive ? source : nil  // nil: the subscriber has cancelled
+      let source = isLive ? source : nil  // a copy, to call without the lock; nil: the subscriber has cancelled
       upstream = next
-      outstanding = .none
+      outstanding = .none  // nothing has been requested from the new attempt
       lock.unlock()
       guard let source else { return }
       requestMissing()  // `next` stores the request until its subscription arrives
@@ -123,7 +123,7 @@
       send(value)
     }
 
-    /// Subscribes again after a pause, or sends the subscriber the completion.
+    /// At the end of an attempt: submits the action that subscribes again, or sends the subscriber the completion.
     private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let hasFailed = if case .failure = completion { true } else { false }
       let number = lock.withLock { () -> Int? in
@@ -132,14 +132,14 @@
         count += 1
         return count
       }
-      guard let number else { return finish(completion) }
+      guard let number else { return finish(completion) }  // number: of this repetition, from 1 on
+      // nil: no pause, the scheduler subscribes as soon as it can
       let pause = backoff.map { CombineScheduler.SchedulerTimeType.Stride($0.delay(beforeAttempt: number)) }
-      activation.arm(at: pause.map { place.now.advanced(by: $0) }) { [self] _ in attempt() }  // no pause: at once
+      activation.arm(at: pause.map { scheduler.now.advanced(by: $0) }) { [self] _ in subscribeToSource() }
     }
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
-
-    /// Requests the demand that the present attempt has not been asked for.
+    /// Requests from the present attempt the part of the demand that it has not been asked for.
     private func requestMissing() {
       let (upstream, lacking) = lock.withLock {
         let lacking = self.lacking(beyond: outstanding)

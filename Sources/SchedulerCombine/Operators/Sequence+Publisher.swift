@@ -18,7 +18,7 @@
       OperatorPublisher { downstream in
         var iterator = makeIterator()
         let iteration = Iteration(downstream, on: scheduler, options) { iterator.next() }
-        iteration.start()  // sends the subscription; a request in this call starts no step
+        iteration.start()  // sends the subscription; a request in this call submits no step, because `open` comes later
         iteration.open()
       }
     }
@@ -27,7 +27,7 @@
   /// One iteration of the sequence, for one subscriber. Each element is delivered by a step in an action of the scheduler.
   private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    /// The iterator and the fetched element. A running step moves it out of `progress`, so only one step uses it.
+    /// The iterator and the fetched element. A running step takes this struct out of `progress`, so that only one step uses the iterator.
     private struct Progress {
       let next: () -> Element?
       var fetched: Element?
@@ -50,13 +50,13 @@
     /// Submits the first step, and lets later requests submit steps. Called after the subscriber has received its subscription.
     func open() {
       lock.withLock { isOpen = true }
-      begin()  // also without demand: an empty sequence completes
+      submitStep()  // also without demand: an empty sequence completes
     }
 
     /// Submits a step, unless one waits already.
-    private func begin() { activation.arm { [self] _ in step() } }
+    private func submitStep() { activation.arm { [self] _ in step() } }
 
-    override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { begin() } }  // at a request
+    override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { submitStep() } }
 
     /// Called after a request. Does nothing: a step delivers. A delivery by the requesting thread could overlap with the next fetch.
     override func deliverRequested() {}
@@ -64,7 +64,7 @@
     /// Delivers one element, fetches the next, and submits another step if there is demand.
     private func step() {
       guard var progress = lock.withLock({ progress.take() }) else { return }  // nil: the iteration has ended
-      if !progress.hasBegun {
+      if !progress.hasBegun {  // the first step: no element is fetched yet
         progress.hasBegun = true
         fetchNext(&progress)
       }
@@ -73,15 +73,15 @@
         fetchNext(&progress)
       }
       let isWanted = lock.withLock {
-        if isLive { self.progress = progress }
+        if isLive { self.progress = progress }  // for the next step; after the end nothing may keep the iterator
         return isLive && demand > .none && progress.fetched != nil
       }
-      if isWanted { begin() }
+      if isWanted { submitStep() }  // a new action, so that the scheduler can run other work in between
     }
 
-    /// Fetches the next element, without the lock. Completes at the end of the sequence.
+    /// Fetches the next element, without the lock, because the iterator is user code. At the end of the sequence sends the completion.
     private func fetchNext(_ progress: inout Progress) {
-      guard lock.withLock({ isLive }) else { return }
+      guard lock.withLock({ isLive }) else { return }  // the subscriber has cancelled
       progress.fetched = progress.next()
       if progress.fetched == nil { finish(.finished) }
     }

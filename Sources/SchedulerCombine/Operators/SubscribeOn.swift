@@ -17,7 +17,7 @@
       OperatorPublisher { downstream in
         let stage = SubscribeOn(downstream, on: scheduler, options)
         stage.start()  // sends the subscriber its subscription at once
-        stage.begin { subscribe(stage) }
+        stage.submitSubscription { subscribe(stage) }
       }
     }
   }
@@ -25,33 +25,34 @@
   /// Sends the subscription and the requests upstream in actions of the scheduler. Events are delivered on the thread that sends them.
   private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    private let place: CombineScheduler  // the scheduler of the actions
+    private let scheduler: CombineScheduler  // runs the two actions
     private let subscription: Activation  // the action that subscribes
     private let requests: Activation  // the action that requests `pendingDemand`
     private var pendingDemand: Subscribers.Demand = .none  // for the action of `requests`; under the lock
 
     init(
-      _ downstream: any Subscriber<Input, Failure>, on place: CombineScheduler,
+      _ downstream: any Subscriber<Input, Failure>, on scheduler: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?
     ) {
-      self.place = place
-      subscription = Activation(place, options)
-      requests = Activation(place, options)
+      self.scheduler = scheduler
+      subscription = Activation(scheduler, options)
+      requests = Activation(scheduler, options)
       super.init(downstream)
     }
 
-    /// Submits the action that subscribes upstream, unless the subscriber cancels before.
-    func begin(_ subscribe: @escaping () -> Void) {
-      nonisolated(unsafe) let subscribe = subscribe  // called once, in the action
+    /// Submits the action that calls `subscribe`, unless the subscriber cancels before the action runs.
+    func submitSubscription(_ subscribe: @escaping () -> Void) {
+      nonisolated(unsafe) let subscribe = subscribe  // not Sendable, but called once, in the action
       subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
-    /// Sends the stored requests upstream. Not `super`: the subscriber has its subscription already.
+    /// Called with the upstream's subscription: sends it the stored requests. Not `super`, which would send the subscriber a second subscription.
     override func subscribed() { upstream.requestStored() }
 
-    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
-      // Without an upstream subscription, `request` only stores the demand. In an action of the scheduler no other action is needed.
-      if !upstream.isAccepted || place.isCurrent { return upstream.request(demand) }
+    /// At a subscriber's request: requests upstream, in an action of the scheduler.
+    override func wanted(_ demand: Subscribers.Demand) {
+      // No action is needed if the caller runs in one, nor before the upstream's subscription: `request` then only stores the demand.
+      if !upstream.isAccepted || scheduler.isCurrent { return upstream.request(demand) }
       lock.withLock { pendingDemand += demand }
       requests.arm { [self] _ in  // one action requests the sum of several requests
         upstream.request(
@@ -64,7 +65,7 @@
 
     override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
       send(input)
-      return .none
+      return .none  // `wanted` requests the subscriber's demand
     }
 
     override func ended() {  // at the completion or a cancel, without the lock

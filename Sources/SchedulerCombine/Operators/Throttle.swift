@@ -39,35 +39,36 @@
     ) {
       self.interval = interval
       isLatest = latest
-      super.init(downstream, on: place, nil)
+      super.init(downstream, on: place, nil)  // nil: the scheduler's default options
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
+    /// Stores a value from upstream; drops it if a value is stored already and `isLatest` is false. Returns no demand: the request was unlimited.
+    override func receive(_ input: Input) -> Subscribers.Demand {
       lock.lock()
-      let old = pending, lastDelivery = lastDelivery
+      let old = pending, lastDelivery = lastDelivery  // old: a replaced value is released after the unlock
       if isLive, old == nil || isLatest { pending = input }
       lock.unlock()
-      if old == nil { wake(at: next(after: lastDelivery)) }  // otherwise the timer is armed already
+      if old == nil { wake(at: nextDue(after: lastDelivery)) }  // otherwise the timer is armed already
       return .none
     }
 
-    /// Returns when the next value may be delivered, if the most recent delivery was at `last`; nil: there was none.
-    private func next(after last: Instant?) -> Instant {
+    /// Returns when the next value may be delivered, if the most recent delivery was at `last` (nil: there was none). Never a past time.
+    private func nextDue(after last: Instant?) -> Instant {
       let now = place.now  // the scheduler's time
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`
-      // Append the value in the same critical section, because a completion may arrive at the same time.
+    override func due(_ instant: Instant) {  // at the timer's instant: delivers what is stored
+      // One critical section takes the value and queues it: a completion that arrives at the same time must not overtake it.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
-        defer { if let end = pendingEnd.take() { appendEnd(end) } }  // after the value
+        defer { if let end = pendingEnd.take() { appendEnd(end) } }  // runs last: the completion follows the value
         guard let value = pending.take() else { return nil }
         lastDelivery = instant
         if isLatest { return (value, replaceQueue(value)) }  // replaces a value that waits for demand
         if waiting == 0 { append(value) }  // otherwise a value waits for demand, and the new value is dropped
         return (value, nil)
       }
-      withExtendedLifetime(old) {}  // values are released outside the lock
+      withExtendedLifetime(old) {}  // replaced and dropped values are released here, outside the lock
       deliverOnThisThread()
     }
 
@@ -76,7 +77,7 @@
         if pending != nil { pendingEnd = completion } else { appendEnd(completion) }
         return pending != nil
       }
-      if !waitsForValue { scheduleDelivery() }
+      if !waitsForValue { scheduleDelivery() }  // otherwise `due` delivers the value, then the completion
     }
 
     override func ended() {  // at the completion or a cancel, without the lock

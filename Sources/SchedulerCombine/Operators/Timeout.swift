@@ -46,7 +46,7 @@
 
     override func subscribed() {  // the upstream has sent its subscription
       super.subscribed()
-      wake(at: extendDeadline())  // arms the timer
+      wake(at: extendDeadline())  // arms the timer; from now on `due` arms it again
     }
 
     override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
@@ -54,28 +54,28 @@
         defer { hasRequested = true }
         return !hasRequested
       }
-      if isFirst { extendDeadline() }
+      if isFirst { extendDeadline() }  // the first request counts like a value, later ones do not
       super.wanted(demand)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
+    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream, delivered on the scheduler
       extendDeadline()
       return super.receive(input)
     }
 
-    /// Moves the timeout to an interval from now, and returns it. The armed timer is not moved: `due` arms it again.
+    /// Moves the timeout to one interval from now, and returns that time. Does not move the armed timer, which `due` arms again: this is cheaper.
     @discardableResult
     private func extendDeadline() -> Instant {
-      let new = place.now.advanced(by: interval)
+      let new = place.now.advanced(by: interval)  // by the scheduler's clock
       lock.withLock { timeoutTime = new }
       return new
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`
+    override func due(_ instant: Instant) {  // the timer has reached `instant`: times out, or waits again
       if let later = lock.withLock({ timeoutTime }), later > instant { return wake(at: later) }
-      upstream.cancel()
+      upstream.cancel()  // the source must send no more
       let makeError = lock.withLock { self.makeError.take() }
-      pushEnd(makeError.map { .failure($0()) } ?? .finished)
+      pushEnd(makeError.map { .failure($0()) } ?? .finished)  // behind the values that arrived in time
       deliverOnThisThread()
     }
 

@@ -44,7 +44,6 @@
       public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
       // MARK: units
-
       public static func seconds(_ s: Int) -> Self { Self(s, 1_000_000_000) }
       public static func milliseconds(_ ms: Int) -> Self { Self(ms, 1_000_000) }
       public static func microseconds(_ us: Int) -> Self { Self(us, 1_000) }
@@ -52,9 +51,9 @@
 
       /// Returns `s` seconds, rounded up to nanoseconds. NaN gives the longest length, which never ends.
       public static func seconds(_ s: Double) -> Self {
-        let nanoseconds = (s * 1e9).rounded(.up)  // from -2^63 to below 2^63, Int64 can hold it
+        let nanoseconds = (s * 1e9).rounded(.up)  // Int64 holds -2^63 to below 2^63
         if nanoseconds < -0x1p63 { return Self(nanoseconds: .min) }
-        return Self(nanoseconds: nanoseconds < 0x1p63 ? Int64(nanoseconds) : .max)
+        return Self(nanoseconds: nanoseconds < 0x1p63 ? Int64(nanoseconds) : .max)  // NaN: both comparisons are false
       }
 
       /// Creates a length of `count` units of `unit` nanoseconds, clamped.
@@ -71,12 +70,14 @@
 
     /// Creates a stride of `seconds` seconds, or nil if that is beyond 292 years.
     public init?<Seconds: BinaryInteger>(exactly seconds: Seconds) {
+      // The bound: the nanoseconds must fit in Int64.
       guard let seconds = Int(exactly: seconds), abs(seconds.clamped) < .max / 1_000_000_000 else { return nil }
       self = .seconds(seconds)
     }
 
-    public var magnitude: Self { Self(nanoseconds: nanoseconds == .min ? .max : abs(nanoseconds)) }
+    public var magnitude: Self { Self(nanoseconds: nanoseconds == .min ? .max : abs(nanoseconds)) }  // abs(.min) traps
 
+    // A sum or difference that overflows is clamped. The sign of `right` tells at which end.
     public static func + (left: Self, right: Self) -> Self {
       let (sum, hasOverflowed) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
       return Self(nanoseconds: hasOverflowed ? (right.nanoseconds < 0 ? .min : .max) : sum)
@@ -87,10 +88,10 @@
       return Self(nanoseconds: hasOverflowed ? (right.nanoseconds < 0 ? .max : .min) : difference)
     }
 
-    /// Returns the product of the two lengths in seconds.
+    /// Returns the product of the two lengths as numbers of seconds: 2 s times 3 s is 6 s.
     public static func * (left: Self, right: Self) -> Self {
       let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
-      // Divides the 128-bit product by the unit. If the high word is below half the unit, the quotient fits in Int64.
+      // Square nanoseconds, 128 bits, divided by the unit. The quotient fits in Int64 if the product is below unit * 2^63, so `high` below unit / 2.
       guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
       return Self(nanoseconds: unit.dividingFullWidth(product).quotient)
     }
@@ -101,7 +102,7 @@
   extension FixedWidthInteger where Self: SignedInteger {
     /// This number, or `.min + 1` for `.min`, for which `abs` would trap.
     fileprivate var clamped: Self { Swift.max(self, .min + 1) }
-    /// Returns the product with `factor`, which is positive, clamped.
+    /// Returns the product with `factor`, clamped to the range of `Self`. Requires: `factor` is positive.
     fileprivate func times(_ factor: Self) -> Self {
       let (product, hasOverflowed) = multipliedReportingOverflow(by: factor)
       return hasOverflowed ? (self < 0 ? .min : .max) : product

@@ -28,7 +28,6 @@
   public struct CombineScheduler: Scheduler, Sendable {
     /// The scheduler that runs the actions.
     public let base: any SchedulerType
-
     init(base: any SchedulerType) { self.base = base }
 
     /// Options for running an action.
@@ -73,7 +72,7 @@
       options: SchedulerOptions?, _ action: @escaping () -> Void
     ) -> any Cancellable {
       nonisolated(unsafe) let action = action  // Combine's contract, as above
-      let timing = ActionTiming.every(
+      let timing = ActionTiming.every(  // `ActionTiming` counts the first tick from now
         interval.duration, after: now.distance(to: date).duration, tolerance: tolerance.duration)
       return DisposingCancellable(disposable: target(options).schedule(timing) { action() })
     }
@@ -93,7 +92,7 @@
       target(options).schedule(.at(date.time, tolerance: tolerance.duration), action)
     }
 
-    /// Whether the caller runs in an action of the scheduler, which may be wrapped in a ``WaitingScheduler``.
+    /// Whether the caller runs in an action of `base`. A ``WaitingScheduler`` is never current itself: then compares the scheduler that it wraps.
     var isCurrent: Bool {
       guard let current = Schedulers.current else { return false }
       if let waiting = base as? WaitingScheduler { return waiting.base as AnyObject === current }
@@ -103,7 +102,7 @@
     /// Returns the scheduler that runs actions with `options`: `base`, or a view of it with the given priority.
     func target(_ options: SchedulerOptions?) -> any SchedulerType {
       guard let priority = options?.priority else { return base }
-      return (base as? ConcurrentScheduler)?.prioritized(priority) ?? base
+      return (base as? ConcurrentScheduler)?.prioritized(priority) ?? base  // other schedulers ignore the priority
     }
   }
 
@@ -120,9 +119,7 @@
   /// Adds delays to a scheduler without timers: the caller sleeps until the action is due, and then submits it.
   final class WaitingScheduler: SchedulerType {
     let base: any ImmediateSchedulerType
-
     init(base: any ImmediateSchedulerType) { self.base = base }
-
     var now: MonotonicTime { .now }
 
     @discardableResult
@@ -130,7 +127,7 @@
 
     @discardableResult
     func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-      // blocks the caller; stops the process if periodic
+      // blocks the caller until the action is due; stops the process if the action is periodic
       SchedulerCombine.ImmediateScheduler.instance.schedule(timing) {}
       return base.schedule(action)
     }

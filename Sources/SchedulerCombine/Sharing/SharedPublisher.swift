@@ -66,38 +66,38 @@
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
     private let replay = ReplaySubject<Output, Failure>()  // buffers all values for later subscribers
     private let upstream = Upstream()  // the one subscription to the source
-    private let place: CombineScheduler?  // the scheduler that delivers; nil: the threads that send or request
+    private let scheduler: CombineScheduler?  // delivers all events; nil: the threads that send or request do
     private let lock = UnfairLock()
-    // subscribes to the source; nil once it was called or cancelled; under the lock
-    private var begin: ((Inlet<Output, Failure>) -> Void)?
+    // Subscribes its argument to the source; nil once it was called or cancelled. Under the lock.
+    private var subscribeToSource: ((Inlet<Output, Failure>) -> Void)?
 
-    /// Creates a publisher that shares `source`. If `place` is given, that scheduler delivers all events.
-    init(_ source: OperatorPublisher<Output, Failure>, deliveringOn place: CombineScheduler? = nil) {
-      self.place = place
-      begin = { source.subscribe($0) }
+    /// Creates a publisher that shares `source`. If `scheduler` is given, it delivers all events.
+    init(_ source: OperatorPublisher<Output, Failure>, deliveringOn scheduler: CombineScheduler? = nil) {
+      self.scheduler = scheduler
+      subscribeToSource = { source.subscribe($0) }
     }
 
-    deinit { replay.forget() }  // no new subscriber can arrive
+    deinit { replay.forget() }  // no new subscriber can arrive; present ones keep the values that wait for them
 
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Failure {
-      if let place { replay.receive(on: place).subscribe(subscriber) } else { replay.subscribe(subscriber) }
-      connect()  // at the first subscriber
+      if let scheduler { replay.receive(on: scheduler).subscribe(subscriber) } else { replay.subscribe(subscriber) }
+      connect()  // only the first subscriber causes the subscription to the source
     }
 
     /// Subscribes to the source, unless it has subscribed or was cancelled before.
     func connect() {
-      guard let begin = lock.withLock({ self.begin.take() }) else { return }
-      upstream.request(.unlimited)  // stored until the subscription arrives
-      begin(
+      guard let subscribe = lock.withLock({ self.subscribeToSource.take() }) else { return }
+      upstream.request(.unlimited)  // stored until the source sends its subscription
+      subscribe(  // the closures retain `replay`, not this object, so that deinit can run
         Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
     }
 
     /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay available. On any thread.
     public func cancel() {
-      let begin = lock.withLock { self.begin.take() }
+      let source = lock.withLock { self.subscribeToSource.take() }  // nil from now on: `connect` does nothing
       upstream.cancel()
-      withExtendedLifetime(begin) {}  // released outside the lock
+      withExtendedLifetime(source) {}  // released outside the lock, because it retains the user's closures
     }
   }
 

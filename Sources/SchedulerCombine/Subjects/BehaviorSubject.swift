@@ -11,7 +11,7 @@
   /// 2. A value without demand waits for the subscriber, and is not dropped.
   /// 3. After the completion a new subscriber gets only the completion. ``value`` stays the final value.
   public final class BehaviorSubject<Output, Failure: Error>: Subject {
-    // forgetsAtEnd: a subscriber after the completion gets no value. The buffer always holds one value.
+    // forgetsAtEnd: a subscriber after the completion gets no value. The buffer always holds one value, from `init` on.
     private let replay = ReplaySubject<Output, Failure>(capacity: 1, forgetsAtEnd: true)
 
     /// Creates a subject whose current value is `value`.

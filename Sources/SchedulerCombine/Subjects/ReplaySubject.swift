@@ -21,7 +21,7 @@
     }
 
     private let forgetsAtEnd: Bool  // subscribers after the completion get no values
-    private let lock = UnfairLock()
+    private let lock = UnfairLock()  // held while a subscription's lock is acquired, never the other way round
     private var state: State
 
     /// Creates a subject that buffers the most recent `capacity` values; by default all.
@@ -36,23 +36,22 @@
     /// The values that a new subscriber would get first.
     public var values: [Output] { lock.withLock { state.buffer.all } }
 
-    /// The result of `line(up:)`: the subscribers whose queues got the value, and the oldest value, if it was removed from the buffer.
+    /// The result of `line(up:)`. The caller calls `deliver()` on it, and releases it, outside all locks.
     struct Line {
-      fileprivate var reached: [Replay<Output, Failure>] = []
-      fileprivate var old: Output?  // released with the line, outside the lock
-
+      fileprivate var reached: [Replay<Output, Failure>] = []  // the subscribers whose queues got the value
+      fileprivate var old: Output?  // the oldest value, if the buffer was full; released with this result
       /// Delivers as much as each subscriber has requested. Call it outside all locks.
       func deliver() { for subscription in reached { subscription.deliver() } }
     }
 
     public func send(_ value: Output) { line(up: value).deliver() }
 
-    /// Appends `value` to the queue of each subscriber, without a delivery. The caller must call `deliver()` on the result, outside all locks. If
-    /// several threads call this under a common lock, the values keep the order of these calls.
+    /// Appends `value` to the buffer and to the queue of each subscriber, but calls no subscriber, so the caller may hold a lock. If several threads
+    /// call this under a common lock, the values keep the order of the calls. The caller must call `deliver()` on the result, outside all locks.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
-      if state.end == nil {
+      if state.end == nil {  // a value after the completion is dropped
         state.buffer.append(value)
         if state.buffer.count > state.capacity { line.old = state.buffer.popFirst() }
         line.reached = state.subscriptions
@@ -75,7 +74,7 @@
     public func send(completion: Subscribers.Completion<Failure>) {
       lock.lock()
       var reached: [Replay<Output, Failure>] = []  // the subscribers at this time
-      if state.end == nil {
+      if state.end == nil {  // only the first completion counts
         state.end = completion
         reached = state.subscriptions
         state.subscriptions = []
@@ -92,16 +91,16 @@
     where Downstream.Input == Output, Downstream.Failure == Failure {
       let replay = Replay(subscriber, of: self)
       lock.lock()
-      // Under the lock, so that each later value follows the buffered ones.
+      // One critical section queues the buffered values and adds the subscription. So no value is lost in between, and later ones follow.
       if state.end == nil || !forgetsAtEnd { for value in state.buffer.all { replay.push(value) } }
       if let end = state.end { replay.pushEnd(end) } else { state.subscriptions.append(replay) }
       lock.unlock()
       replay.start()  // calls the subscriber, so without the lock
     }
 
-    /// Removes a subscription that was cancelled.
+    /// Removes a subscription that has ended.
     fileprivate func remove(_ replay: Replay<Output, Failure>) {
-      lock.withLock { state.subscriptions.removeAll { $0 === replay } }  // not released here: the caller retains it
+      lock.withLock { state.subscriptions.removeAll { $0 === replay } }  // frees nothing here: the caller retains it
     }
   }
 

@@ -6,8 +6,8 @@
   #endif
   internal import Scheduler
 
-  /// An action that an operator submits repeatedly, each time with a closure, a step. One step runs at a time, even on a concurrent scheduler. The
-  /// stack does not grow, even on a scheduler that runs actions at once.
+  /// An action that an operator submits repeatedly. Each submission has its own closure, the step. One step runs at a time, even on a concurrent
+  /// scheduler. A step may submit the next one: the stack does not grow, even on a scheduler that runs actions at once.
   final class Activation: @unchecked Sendable {
     // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
@@ -19,18 +19,18 @@
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)?
     }
 
-    private let place: CombineScheduler  // the scheduler of the actions
+    private let scheduler: CombineScheduler  // runs the steps
     private let options: CombineScheduler.SchedulerOptions?
     private let lock = UnfairLock()
     private var state = State()
     private let token = SerialDisposable()  // cancels the submitted step
 
-    init(_ place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?) {
-      self.place = place
+    init(_ scheduler: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?) {
+      self.scheduler = scheduler
       self.options = options
     }
 
-    /// Whether a step is waiting to start. That step sees all writes made before this check, so no other step is needed.
+    /// Whether a step is waiting to start. If so, the caller need not submit another one: the waiting step sees all writes made before this check.
     var isArmed: Bool {
       lock.lock()
       defer { lock.unlock() }
@@ -46,10 +46,10 @@
       let wasArmed = state.isArmed
       state.isArmed = true
       lock.unlock()
-      guard !wasArmed, !token.isDisposed else { return }
+      guard !wasArmed, !token.isDisposed else { return }  // disposed: `dispose` was called
       token.replace {  // if the step runs inside `submit` and arms a newer step, `token` keeps the newer one
-        guard let due else { return place.submit(options) { [self] in runSteps(step, nil) } }
-        return place.submit(at: due, tolerance: tolerance, options) { [self] in runSteps(step, due) }
+        guard let due else { return scheduler.submit(options) { [self] in runSteps(step, nil) } }
+        return scheduler.submit(at: due, tolerance: tolerance, options) { [self] in runSteps(step, due) }
       }
     }
 
@@ -57,7 +57,7 @@
     func disarm() {
       token.replace { () -> (any Disposable)? in  // nil: only disposes the old step's disposable
         lock.lock()
-        state.isArmed = false
+        state.isArmed = false  // inside `replace`: so `token` keeps a step that is armed from now on
         lock.unlock()
         return nil
       }
@@ -67,17 +67,16 @@
     private func runSteps(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
       lock.lock()
       state.isArmed = false
-      guard !state.isRunning else {
-        state.next = (step, due)
+      guard !state.isRunning else {  // another thread runs a step, or this thread does, further out on its stack
+        state.next = (step, due)  // may replace an older step, whose work this newer one does too
         return lock.unlock()
       }
       state.isRunning = true
       lock.unlock()
       var next: (step: Step, due: CombineScheduler.SchedulerTimeType?)? = (step, due)
       while let present = next {
-        // A scheduler that runs delayed actions at once may still show a time before `due`.
-        let now = place.now
-        present.step(present.due.map { max($0, now) } ?? now)
+        let now = scheduler.now
+        present.step(present.due.map { max($0, now) } ?? now)  // max: the scheduler may run it before `due`
         lock.lock()
         next = state.next.take()
         state.isRunning = next != nil

@@ -1,5 +1,5 @@
 #if Combine
-  /// A first-in, first-out queue. Appending and removing take amortised constant time.
+  /// A first-in, first-out queue in an array. Appending and removing take amortised constant time.
   struct Fifo<Element> {
     private var elements: [Element?] = []
     private var head = 0  // the index of the first element; the slots before it are nil
@@ -7,7 +7,6 @@
     var isEmpty: Bool { head == elements.count }
     var count: Int { elements.count - head }
     var first: Element? { isEmpty ? nil : elements[head] }
-
     /// The elements, oldest first.
     var all: [Element] { elements[head...].map { $0! } }
 
@@ -17,12 +16,13 @@
     mutating func popFirst() -> Element? {
       guard head < elements.count else { return nil }
       defer { compact() }
-      let element = elements[head].take()
+      let element = elements[head].take()  // leaves nil, so the queue no longer retains the element
       head += 1
       return element
     }
 
-    /// Removes the empty slots, once all slots or more than half of over 64 are empty. Frees the memory if it had more than 64 slots.
+    /// Removes the empty slots if the queue is empty, or if they are more than 64 and more than half of all slots. So a removal takes amortised
+    /// constant time. An empty queue with more than 64 slots frees its memory.
     private mutating func compact() {
       if head == elements.count {
         elements.removeAll(keepingCapacity: elements.count <= 64)

@@ -46,23 +46,24 @@
     /// Under the lock: how many more values to request upstream to meet the demand, if `outstanding` requested ones have not arrived.
     final func lacking(beyond outstanding: Subscribers.Demand) -> Subscribers.Demand {
       guard isLive, outstanding != .unlimited, let wanted = state.demand.max else {  // max: nil if unlimited
-        return isLive && outstanding != .unlimited ? .unlimited : .none
+        return isLive && outstanding != .unlimited ? .unlimited : .none  // none: ended, or all is requested already
       }
+      // queued values will meet a part of the demand; max(0, …): more values may be queued or requested than the subscriber wants
       return .max(max(0, wanted - state.waiting.count - (outstanding.max ?? 0)))
     }
 
-    /// Under the lock: how many values wait in the queue, and the demand that is not met.
+    /// Under the lock: how many values wait in the queue, and how many more values the subscriber has requested than it has received.
     final var waiting: Int { state.waiting.count }
     final var demand: Subscribers.Demand { state.demand }
 
     /// Sends the subscriber its subscription. Then delivers a completion without values, if it arrived before.
     final func start() {
-      lock.withLock { state.downstream }?.receive(subscription: self)
+      lock.withLock { state.downstream }?.receive(subscription: self)  // nil: the outlet has ended
       let isReady = lock.withLock {
-        state.isStarted = true
+        state.isStarted = true  // after the call above, so that no completion arrives inside that call
         return isDeliverable
       }
-      if isReady { deliverRequested() }
+      if isReady { deliverRequested() }  // overridable: a subclass may deliver on its scheduler
     }
 
     /// Appends a value to the queue. Returns false if the outlet has ended or a completion is queued.
@@ -108,13 +109,13 @@
       return old
     }
 
-    /// Under the lock: whether a queued event may be delivered.
+    /// Under the lock: whether a queued event may be delivered. A value needs demand. A completion needs an empty queue and `isStarted`.
     final var isDeliverable: Bool {
       isLive && (state.waiting.isEmpty ? state.completion != nil && state.isStarted : state.demand > .none)
     }
 
-    /// Delivers queued events within the demand, at most `limit`. If another call is delivering, that call delivers them. Returns whether `limit` was
-    /// reached and more could be delivered.
+    /// Delivers queued events within the demand, at most `limit`. If another call is delivering, that call delivers them, and this one returns false.
+    /// Returns true if `limit` was reached and more events can be delivered: the caller must then call again.
     @discardableResult
     final func deliver(atMost limit: Int = .max) -> Bool {
       let isDeliverer = lock.withLock {
@@ -139,7 +140,7 @@
         state.demand -= 1
         lock.unlock()
         let more = downstream.receive(value)  // the further demand
-        if more > .none { request(more) }
+        if more > .none { request(more) }  // does not recurse: `deliver` returns at once while `isDelivering` is set
         delivered()
         return true
       }
@@ -147,13 +148,13 @@
         return endDelivery()
       }
       state.downstream = nil  // the outlet has ended
-      _ = endDelivery()  // unlocks
+      _ = endDelivery()  // unlocks; always returns false
       ended()
       downstream.receive(completion: completion)
       return false
     }
 
-    /// Lets other threads deliver, and unlocks. Returns false, as the result of `deliverNext`.
+    /// Requires the lock, which it unlocks. From then on another call may deliver. Returns false, which `deliverNext` returns.
     private final func endDelivery() -> Bool {
       state.isDelivering = false
       lock.unlock()
@@ -169,8 +170,8 @@
       if isLive { state.demand += demand }
       lock.unlock()
       guard isLive else { return }
-      wanted(demand)  // usually requests upstream
-      deliverRequested()  // delivers waiting values
+      wanted(demand)  // a subclass usually requests upstream
+      deliverRequested()  // delivers values that waited for demand
     }
 
     /// Called after each request. Delivers the waiting events, unless a subclass overrides it to deliver on another thread.
@@ -182,7 +183,7 @@
       state.waiting = Fifo()
       lock.unlock()
       if downstream != nil { ended() }
-      withExtendedLifetime((waiting, completion)) {}  // released outside the lock
+      withExtendedLifetime((waiting, completion)) {}  // released outside the lock: a release may run user code
     }
   }
 #endif

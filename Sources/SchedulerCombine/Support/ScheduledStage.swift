@@ -12,8 +12,8 @@
     typealias Instant = CombineScheduler.SchedulerTimeType
 
     final let place: CombineScheduler  // the scheduler that delivers
-    final let timer: Activation  // calls `due`
-    private final let delivery: Activation  // calls `deliverOnThisThread`
+    final let timer: Activation  // submits the action that calls `due`
+    private final let delivery: Activation  // submits the action that calls `deliverOnThisThread`
     private final let batch = 64  // how many events one action delivers, before other work of the scheduler may run
 
     init(
@@ -26,7 +26,7 @@
       super.init(downstream)
     }
 
-    /// Submits an action that delivers the queued events, unless it waits already or the demand allows no delivery.
+    /// Submits an action that delivers the queued events. Does nothing if such an action waits already, or if no event may be delivered now.
     final func scheduleDelivery() {
       if !delivery.isArmed, lock.withLock({ isDeliverable }) { delivery.arm { [self] _ in deliverOnThisThread() } }
     }
@@ -34,12 +34,12 @@
     /// Delivers queued events, at most a batch, and submits another action for the remaining events. Called in an action of the scheduler.
     final func deliverOnThisThread() { if deliver(atMost: batch) { scheduleDelivery() } }
 
-    /// Arms the timer to call ``due(_:)`` at `instant`. If the timer is armed already, does nothing: `due` must arm it again for later events.
+    /// Arms the timer to call ``due(_:)`` at `instant`. Does nothing if the timer is armed already: `due` must then arm it again for `instant`.
     final func wake(at instant: Instant, tolerance: Instant.Stride = .zero) {
       timer.arm(at: instant, tolerance: tolerance) { [self] in due($0) }
     }
 
-    /// Called in an action of the scheduler when the timer has reached `instant`.
+    /// Called in an action of the scheduler when the timer has reached `instant`. Subclasses with a timer override it.
     func due(_ instant: Instant) {}
 
     /// Delivers waiting events after a request: on the scheduler, not on the requesting thread.
@@ -51,13 +51,13 @@
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
-      timer.dispose()
+      super.ended()  // cancels the upstream
+      timer.dispose()  // cancels the waiting action, which retains this stage
       delivery.dispose()
     }
   }
 
-  /// A stage that requests without limit, and delivers only some of the values.
+  /// A stage that requests values without limit from upstream, and delivers only some of them.
   class SamplingStage<Input, Output, Failure: Error>: ScheduledStage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final override func subscribed() {
@@ -65,7 +65,7 @@
       upstream.request(.unlimited)
     }
 
-    /// Called at a request. Sends nothing upstream, which sends without limit already.
+    /// Called at the subscriber's request. Requests nothing: the upstream was asked for all values in `subscribed`.
     final override func wanted(_ demand: Subscribers.Demand) {}
   }
 #endif

@@ -6,13 +6,14 @@
   #endif
   internal import Scheduler
 
-  /// An operator with one upstream: sends demand upstream, and events to the subscriber. Subclasses override one or both.
+  /// An operator with one upstream: sends demand upstream, and events to the subscriber. Subclasses override `wanted` to request otherwise, and
+  /// `receive` and `completed` to change the events.
   class Stage<Input, Output, Failure: Error>: Outlet<Output, Failure>, Subscriber, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final let upstream = Upstream()
 
     final func receive(subscription: any Subscription) {
-      if upstream.accept(subscription) { subscribed() }
+      if upstream.accept(subscription) { subscribed() }  // false: not needed, and cancelled by `accept`
     }
 
     /// Called once the upstream's subscription is accepted. Sends the subscriber its subscription.
@@ -24,6 +25,7 @@
     /// Receives the upstream's completion.
     func completed(_ completion: Subscribers.Completion<Failure>) { finish(completion) }
 
+    // `complete` returns false after a cancel or an earlier completion: this one is then ignored
     final func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { completed(completion) } }
 
     override func wanted(_ demand: Subscribers.Demand) { upstream.request(demand) }  // at the subscriber's request
@@ -33,7 +35,8 @@
 
   /// A subscriber to one of several upstreams of an operator.
   ///
-  /// Its closures retain the operator, which retains only the ``Upstream``, and so the subscription. The end of the subscription breaks this cycle.
+  /// While the subscription exists there is a retain cycle: this inlet, its closures, the operator, the ``Upstream``, the subscription, this inlet.
+  /// The end of the subscription breaks the cycle, because the ``Upstream`` then releases the subscription.
   final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
     // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
     private let upstream: Upstream
@@ -53,7 +56,7 @@
 
     func receive(_ input: Input) -> Subscribers.Demand {
       onValue(input)
-      return .none
+      return .none  // the operator requests through `upstream` only
     }
 
     func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { onEnd(completion) } }

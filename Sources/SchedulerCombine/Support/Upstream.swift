@@ -11,18 +11,19 @@
     // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any thread.
     private struct State {
       var subscription: (any Subscription)?
-      var early: Subscribers.Demand = .none  // requested before the subscription arrived
+      var earlyDemand: Subscribers.Demand = .none  // requested before the subscription arrived
       var isOver = false  // completed or cancelled
     }
 
     private let lock = UnfairLock()
     private var state = State()
 
-    /// Stores the subscription. If there is one already, or the connection is over, cancels the new one and returns false.
+    /// Stores the subscription and returns true. If there is one already, or the connection is over, cancels the new one and returns false. Sends no
+    /// stored requests: see `requestStored`.
     func accept(_ subscription: any Subscription) -> Bool {
       lock.lock()
       guard !state.isOver, state.subscription == nil else {
-        lock.unlock()
+        lock.unlock()  // first: `cancel` may run user code
         subscription.cancel()
         return false
       }
@@ -31,16 +32,16 @@
       return true
     }
 
-    /// Whether a subscription was accepted, or the connection is over. From then on, `request` stores nothing.
+    /// Whether a subscription was accepted, or the connection is over. From then on, `request` stores no demand.
     var isAccepted: Bool { lock.withLock { state.subscription != nil || state.isOver } }
 
     /// Sends the requests made before the subscription arrived. Call it after `accept`.
     func requestStored() {
-      let early = lock.withLock {
-        defer { state.early = .none }
-        return state.early
+      let earlyDemand = lock.withLock {
+        defer { state.earlyDemand = .none }
+        return state.earlyDemand
       }
-      request(early)
+      request(earlyDemand)
     }
 
     /// Requests more values, now or when the subscription arrives.
@@ -48,22 +49,22 @@
       guard demand > .none else { return }
       lock.lock()
       let subscription = state.subscription
-      if subscription == nil, !state.isOver { state.early += demand }
+      if subscription == nil, !state.isOver { state.earlyDemand += demand }
       lock.unlock()
-      subscription?.request(demand)  // without the lock: it may send values at once
+      subscription?.request(demand)  // without the lock: the upstream may send values inside this call
     }
 
-    /// Records the completion. Returns false if the connection was over already.
+    /// Records the completion. Returns whether it is valid: false after an earlier completion or a cancel.
     func complete() -> Bool {
       lock.lock()
-      let wasOver = state.isOver, subscription = state.subscription.take()  // taken: released below
+      let wasOver = state.isOver, subscription = state.subscription.take()
       state.isOver = true
       lock.unlock()
-      withExtendedLifetime(subscription) {}  // released outside the lock
+      withExtendedLifetime(subscription) {}  // released outside the lock: a release may run user code
       return !wasOver
     }
 
-    /// Cancels the subscription, now or when it arrives.
+    /// Ends the connection: cancels the subscription now, or in `accept` if it arrives later.
     func cancel() {
       lock.lock()
       let subscription = state.subscription.take()

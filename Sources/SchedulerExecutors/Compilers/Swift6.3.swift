@@ -11,26 +11,27 @@
     static let mainExecutor: any MainExecutor = MainLoopExecutor()
     static let defaultExecutor: any TaskExecutor = PoolExecutor()
 
-    /// Replaces Swift's own executors, and makes the main loop run Dispatch's main queue. Stops the process if the system has no descriptor.
+    /// Replaces Swift's own executors, and makes the main loop run Dispatch's main queue. Stops the process if the system has no free descriptor.
     static func install() {
       _createExecutors(factory: Executors.self)
       let error = csched_executors_serve_main_queue_()
-      if error == 0 { return }
+      if error == 0 { return }  // otherwise an errno value
       misuse(
         "GlobalExecutors.install",
         "the system has no descriptor for Dispatch's main queue: error \(error). Raise the limit of open files, or close some."
       )
     }
 
-    /// Whether the process had not created a task before this call. Creates one, which runs before this returns, and checks its number.
+    /// Whether the process had not created a task before this call. Creates a task, which runs before this returns, and checks its number: 1 is the
+    /// number of the first task.
     static var noTaskWasMade: Bool {
       let numbering = Numbering()
       Task(executorPreference: numbering) {}
-      return numbering.text.read() == "ExecutorJob(id: 1)"
+      return numbering.text.read() == "ExecutorJob(id: 1)"  // the runtime's text for task 1
     }
   }
 
-  /// Runs a task inside `enqueue`, and stores the description of its job. The runtime numbers the tasks of a process from 1.
+  /// Runs a task inside `enqueue`, and stores the description of its job, which contains the task's number.
   private final class Numbering: TaskExecutor {
     let text = Protected("")
 
@@ -40,8 +41,8 @@
     }
   }
 
-  /// Runs the tasks and actors that have no executor of their own. It has no fields: an optimised build then allocates it statically, without
-  /// reference counting.
+  /// Runs the tasks and actors that have no executor of their own. Add no fields: without fields, an optimised build allocates the object statically,
+  /// and does not count its references.
   private final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
       let priority = job.priority.rawValue  // read first: the next line consumes `job`
@@ -52,7 +53,7 @@
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       let priority = job.priority.rawValue, job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
-      switch instant {
+      switch instant {  // Swift's two clocks have timers here; for another clock, a task sleeps
       case let instant as ContinuousClock.Instant:
         GlobalJobs.enqueue(job, priority: priority, continuous: instant.nanoseconds, tolerance: tolerance)
       case let instant as SuspendingClock.Instant:
@@ -74,7 +75,7 @@
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
       let job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
-      switch instant {
+      switch instant {  // Swift's two clocks, or another one: as in PoolExecutor
       case let instant as ContinuousClock.Instant:
         GlobalJobs.enqueueOnMain(job, continuous: instant.nanoseconds, tolerance: tolerance)
       case let instant as SuspendingClock.Instant:
@@ -87,16 +88,21 @@
       _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration?, clock: C
     ) { enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock) }
 
+    /// Stops the process if the caller is not isolated to the main actor.
     func checkIsolated() {
       if GlobalJobs.isOnMain { return }
-      if GlobalJobs.isHosted { dispatchPrecondition(condition: .onQueue(.main)) } else { GlobalJobs.requireMain() }
+      // hosted: Dispatch's main queue runs the main loop, perhaps on another thread than the main one
+      if GlobalJobs.isHosted {
+        dispatchPrecondition(condition: .onQueue(.main))
+      } else {
+        GlobalJobs.requireMainThread()
+      }
     }
 
-    /// Returns whether the caller is isolated to the main actor; nil: unknown, so the runtime calls `checkIsolated`. If Dispatch hosts the main loop,
-    /// its main queue may run on another thread than the main one.
+    /// Returns whether the caller is isolated to the main actor; nil: unknown, so the runtime calls `checkIsolated`.
     func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain ? true : GlobalJobs.isHosted ? nil : false }
 
-    // MARK: The loop of a program with an async main
+    // MARK: The loop of a program with an async main: the runtime calls these
 
     func run() throws {
       if GlobalJobs.isHosted { dispatchMain() }  // never returns; Dispatch's main queue runs the main loop
@@ -109,7 +115,7 @@
   }
 
   extension Executor {
-    /// Enqueues `job` after a sleep of `clock`: for a clock other than Swift's own, for which this library has no timers.
+    /// Enqueues `job` on this executor after a sleep on `clock`: for clocks other than Swift's two, for which this library has no timers.
     fileprivate func enqueue<C: Clock>(_ job: UnownedJob, afterSleepOf clock: C, until instant: C.Instant) {
       Task {
         try? await clock.sleep(until: instant, tolerance: nil)  // the job must run, also if the sleep fails

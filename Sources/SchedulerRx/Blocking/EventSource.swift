@@ -46,10 +46,10 @@ extension EventSource {
     BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
       subscribe { event in
         switch event {
-        // Discarded: whether the wait needs more elements. If not, it disposes the subscription.
+        // Discarded: whether the wait needs more elements. A wait that needs none disposes the subscription itself.
         case .next(let element): _ = next(element)
         case .error(let error): end(error)
-        case .completed: end(nil)
+        case .completed: end(nil)  // nil: no error
         }
       }
     }

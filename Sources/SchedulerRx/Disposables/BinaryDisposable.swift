@@ -14,7 +14,7 @@ internal import Synchronization
 
 final class BinaryDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  private let disposed = Atomic(false)
+  private let disposed = Atomic(false)  // set once; see States
   // Only init, deinit and the thread that set `disposed` access `first` and `second`.
   // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var first: (any Disposable)?
@@ -26,21 +26,22 @@ final class BinaryDisposable: DisposalNode {
   }
 
   deinit {
-    guard first != nil else { return }  // nil: was disposed
+    guard first != nil else { return }  // nil: the disposal took both children
     DisposalWalk.release(moveChildren)  // frees nested containers without recursion, undisposed
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // ND2: acquire; pairs with dispose and detachChildren
+    disposed.load(ordering: .acquiring)  // ND2: acquire, to see writes before the disposal; pairs with both exchanges
   }
 
   func dispose() {
+    // The exchange returns false only to the first call, which alone gets the children (ND1). It releases: readers of true see earlier writes (ND2).
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     if let first = first.take() { DisposalWalk.disposeChild(first) }
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
-  /// Marks this as disposed, and moves both children into `walk`, which is disposing a container of this object.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: moves both children into `walk`, which then disposes them.
   func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     moveChildren(to: &walk)

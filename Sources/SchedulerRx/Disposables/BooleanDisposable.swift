@@ -1,6 +1,6 @@
 // A flag that a disposal sets.
 // States of `disposed`: false; true, which is final.
-// Invariants: A3 of AnonymousDisposable.
+// Invariants: A3 of AnonymousDisposable: a thread that reads true sees all writes made before the disposal.
 // Checked by: "what was written before dispose is seen after isDisposed".
 // Models: swift/disposables/once.swift.
 
@@ -27,11 +27,11 @@ public final class BooleanDisposable: Disposable {
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose; carries what the disposer wrote
+    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with dispose; shows what the disposer wrote before
   }
 
   /// Sets `isDisposed` to true.
   public func dispose() {
-    disposed.store(true, ordering: .releasing)  // A3: release; pairs with isDisposed
+    disposed.store(true, ordering: .releasing)  // A3: release, to publish earlier writes; pairs with isDisposed
   }
 }

@@ -38,12 +38,8 @@ public enum Disposables {
   }
 
   /// Returns a disposable that disposes all of `disposables` in order.
-  public static func create(_ disposables: any Disposable...) -> any Disposable {
-    NaryDisposable(disposables)
-  }
+  public static func create(_ disposables: any Disposable...) -> any Disposable { NaryDisposable(disposables) }
 
   /// Returns a disposable that disposes all of `disposables` in order.
-  public static func create(_ disposables: [any Disposable]) -> any Disposable {
-    NaryDisposable(disposables)
-  }
+  public static func create(_ disposables: [any Disposable]) -> any Disposable { NaryDisposable(disposables) }
 }

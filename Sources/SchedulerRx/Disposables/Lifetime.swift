@@ -26,8 +26,8 @@ public import Scheduler
 public final class Lifetime: Sendable {
   /// A lifetime that has ended.
   public static let empty: Lifetime = {
-    defer { Counted.disposables(-1) }  // not a leak: `empty` is never released
-    return make().lifetime
+    defer { Counted.disposables(-1) }  // its composite is never released, and must not count as a leak
+    return make().lifetime  // the token is released here, which ends the lifetime
   }()
 
   private let observers: CompositeDisposable  // the registered disposables and closures; shared with the token
@@ -56,7 +56,7 @@ public final class Lifetime: Sendable {
   /// Returns a disposable that revokes the registration; nil after the end.
   @discardableResult
   public static func += (lifetime: Lifetime, disposable: (any Disposable)?) -> (any Disposable)? {
-    disposable.flatMap { lifetime.register($0) }
+    disposable.flatMap { lifetime.register($0) }  // flatMap: nil for a nil disposable
   }
 
   /// Adds `disposable`, or disposes it at once after the end. Returns a disposable that revokes the registration; nil after the end.
@@ -68,7 +68,7 @@ public final class Lifetime: Sendable {
 extension Lifetime {
   /// Ends a lifetime when it is released. Store it in the object whose lifetime it is.
   ///
-  /// It is also a disposable, to end the lifetime sooner or from another disposable. Allocates itself and one composite.
+  /// It is also a disposable: dispose it, or a container of it, to end the lifetime sooner. It allocates itself and one composite.
   public final class Token: DisposalNode {
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
     let observers = CompositeDisposable()  // disposed at the end of the lifetime
@@ -78,7 +78,7 @@ extension Lifetime {
 
     deinit {
       guard !observers.isDisposed else { return }  // the lifetime has ended already
-      DisposalWalk.disposeOnRelease { observers.detachChildren(into: &$0) }
+      DisposalWalk.disposeOnRelease { observers.detachChildren(into: &$0) }  // a walk: nested tokens need no recursion
     }
 
     /// Whether the lifetime has ended.
@@ -87,7 +87,7 @@ extension Lifetime {
     /// Ends the lifetime.
     public func dispose() { observers.dispose() }
 
-    /// Ends the lifetime for a disposal of a container: moves the observers into `walk`, which disposes them.
+    /// As `dispose`, called by a `walk` that disposes a container of the token: moves the observers into `walk`, which then disposes them.
     package func detachChildren(into walk: inout DisposalWalk) {
       observers.detachChildren(into: &walk)
     }

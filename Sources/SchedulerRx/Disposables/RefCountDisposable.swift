@@ -37,9 +37,9 @@ internal import Synchronization
 public final class RefCountDisposable: DisposalNode {
   fileprivate static let primary: UInt = 1  // the bit of `word` for the disposed primary
   fileprivate static let dependent: UInt = 2  // added to `word` for each dependent
-  /// What `retain` returns after the end.
+  /// What `retain` returns after the underlying disposal: a disposed disposable, the same for all callers.
   private static let ended: BooleanDisposable = {
-    defer { Counted.disposables(-1) }  // not a leak: it is never released
+    defer { Counted.disposables(-1) }  // this constant is never released, and must not count as a leak
     return BooleanDisposable(isDisposed: true)
   }()
 
@@ -54,7 +54,7 @@ public final class RefCountDisposable: DisposalNode {
   }
 
   deinit {
-    guard underlying != nil else { return }  // nil: was disposed
+    guard underlying != nil else { return }  // nil: the disposal took the underlying disposable
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let underlying = underlying.take() { walk.push(underlying) }
     }
@@ -62,7 +62,7 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    // final; RF4: acquire; pairs with disposePrimary and removeDependent
+    // primary alone: final. RF4: acquire, to see writes before the disposals; pairs with disposePrimary and removeDependent
     word.load(ordering: .acquiring) == Self.primary
   }
 
@@ -71,7 +71,7 @@ public final class RefCountDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while old != Self.primary {  // primary alone: final
       let (won, seen) = word.weakCompareExchange(
-        // RF2: only while not final; no data depends on it
+        // RF2: adds only while not final; relaxed, because a new dependent publishes no data
         expected: old, desired: old + Self.dependent, ordering: .relaxed)
       if won { return DependentDisposable(self) }
       old = seen
@@ -84,29 +84,30 @@ public final class RefCountDisposable: DisposalNode {
     if let underlying = disposePrimary() { DisposalWalk.disposeChild(underlying) }
   }
 
-  /// As `dispose`, for a container of this object: moves the underlying disposable into `walk`, which disposes it.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: moves the underlying disposable into `walk`, which then disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let underlying = disposePrimary() { walk.push(underlying) }
   }
 
   /// Marks the primary as disposed. Returns the underlying disposable if that makes the word final.
   private func disposePrimary() -> (any Disposable)? {
+    // RF1: only one call makes the word final. It acquires what the earlier disposals released, and gets the underlying disposable.
     let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call makes it final
     return old == 0 ? underlying.take() : nil  // 0: no dependents, and first disposal of the primary
   }
 
   /// Subtracts one dependent. Returns the underlying disposable if that makes the word final.
   fileprivate func removeDependent() -> (any Disposable)? {
-    // RF1: one call makes it final
+    // RF1: one call makes the word final, and acquires, as in disposePrimary
     let new = word.wrappingSubtract(Self.dependent, ordering: .acquiringAndReleasing).newValue
-    return new == Self.primary ? underlying.take() : nil
+    return new == Self.primary ? underlying.take() : nil  // primary: disposed, and no dependent remains
   }
 }
 
 /// The dependent that ``RefCountDisposable/retain()`` returns. Its disposal subtracts it from the parent's `word`, once.
 private final class DependentDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  private let disposed = Atomic(false)
+  private let disposed = Atomic(false)  // final once true
   // Only init, deinit and the thread that set `disposed` access `parent`.
   @exclusivity(unchecked) nonisolated(unsafe) private var parent: RefCountDisposable?
 
@@ -115,14 +116,14 @@ private final class DependentDisposable: DisposalNode {
   }
 
   deinit {
-    guard parent != nil else { return }  // nil: was disposed
+    guard parent != nil else { return }  // nil: the disposal took it; otherwise this dependent counts for ever
     DisposalWalk.release { walk in  // frees a chain of any length without recursion
       if let parent = parent.take() { walk.push(parent) }
     }
   }
 
   var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // RF4: acquire; pairs with detachChildren
+    disposed.load(ordering: .acquiring)  // RF4: acquire, to see writes before the disposal; pairs with detachChildren
   }
 
   func dispose() {
@@ -130,12 +131,12 @@ private final class DependentDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // RF3: only the first disposal subtracts; RF4: release, pairs with isDisposed
+    // RF3: only the first disposal subtracts, so no dependent counts twice; RF4: release, to publish earlier writes to isDisposed
     guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }
     if let underlying = parent.removeDependent() {
       walk.push(underlying)
     } else {
-      walk.push(released: parent)  // if no other reference remains, the walk releases the parent's contents
+      walk.push(released: parent)  // the walk releases it: if this was the last reference, without recursion
     }
   }
 }

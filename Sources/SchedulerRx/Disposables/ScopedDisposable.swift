@@ -1,6 +1,6 @@
 // Disposes its inner disposable at the first disposal, or when it is itself released.
-// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure; a
-// disposal does not release it. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure. A disposal does
+// not release the inner disposable. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
 // Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.
 
@@ -24,7 +24,7 @@ internal import Synchronization
 /// It is a class so that collections and other disposables can hold it. For several disposables see `DisposeBag`. The idea comes from ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  private let disposed = Atomic(false)
+  private let disposed = Atomic(false)  // final once true
   // Constant until deinit, which moves `held` into the walk, so that the release of nested objects needs no recursion.
   @exclusivity(unchecked) nonisolated(unsafe) private var held: Inner?
 
@@ -35,18 +35,18 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
 
   deinit {
     if isDisposed {
-      DisposalWalk.outsideOfRelease { held = nil }  // may run user code
+      DisposalWalk.outsideOfRelease { held = nil }  // its deinit may run user code, which must not join a walk
     } else {
-      DisposalWalk.disposeOnRelease { $0.push(held.take()!) }
+      DisposalWalk.disposeOnRelease { $0.push(held.take()!) }  // set until here, and only deinit empties it
     }
   }
 
   /// The inner disposable.
-  public var inner: Inner { held! }
+  public var inner: Inner { held! }  // set until deinit
 
   /// Whether it has been disposed.
   public var isDisposed: Bool {
-    disposed.load(ordering: .acquiring)  // A3: acquire; pairs with detach
+    disposed.load(ordering: .acquiring)  // A3: acquire, to see writes before the disposal; pairs with detach
   }
 
   /// Disposes the inner disposable now; the release then does nothing.
@@ -54,14 +54,14 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     if let inner = detach() { DisposalWalk.disposeChild(inner) }
   }
 
-  /// As `dispose`, for a container of this object: adds the inner disposable to `walk`, which disposes it.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: adds the inner disposable to `walk`, which then disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let inner = detach() { walk.push(inner) }
   }
 
-  /// Marks this as disposed. Returns the inner disposable if the caller must dispose it.
+  /// Marks this as disposed. The first call returns the inner disposable, which the caller must dispose; later calls return nil.
   private func detach() -> Inner? {
-    disposed.exchange(true, ordering: .releasing) ? nil : inner  // A1: one winner; A3: release
+    disposed.exchange(true, ordering: .releasing) ? nil : inner  // A1: only one call gets false; A3: release
   }
 }
 

@@ -35,7 +35,7 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
     left.converter.compareVirtualTime(left.time, right.time) == .equal
   }
 
-  /// Hashes nothing, so all instants have the same hash: a converter can compare times, and cannot hash them.
+  /// Hashes nothing, so all instants have the same hash. A converter can compare times but cannot hash them, and equal instants need equal hashes.
   public func hash(into hasher: inout Hasher) {}
 }
 
@@ -49,7 +49,7 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
     ConvertedTime(time, converter: converter)
   }
 
-  var isExact: Bool { false }  // a tick may stand for several instants
+  var isExact: Bool { false }  // a tick may represent several instants, so the clock also stores the instant
   func tick(of instant: ConvertedTime<Converter>) -> UInt64 { converter.tick(of: instant.time, from: start) }
   func instant(at tick: UInt64) -> ConvertedTime<Converter> { wrap(converter.virtualTime(at: tick, from: start)) }
   func instant(_ delay: Duration, after instant: ConvertedTime<Converter>) -> ConvertedTime<Converter> {
@@ -69,7 +69,7 @@ extension VirtualTimeScheduler {
   /// - Parameters:
   ///   - initialClock: the initial time of its clock.
   ///   - converter: converts between virtual and real time.
-  ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run.
+  ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run. More stop the process.
   public convenience init<Converter: VirtualTimeConverter>(
     initialClock: Converter.VirtualTimeUnit, converter: Converter, actionLimit: Int = 1 << 21
   ) where Instant == ConvertedTime<Converter> {
@@ -138,12 +138,12 @@ extension VirtualTimeScheduler {
   public func sleep<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
   where Instant == ConvertedTime<Converter> { sleep(to: virtualTime.offset(by: interval)) }
 
-  /// Suspends the task until the clock reaches `time`; returns at once if it has. Throws `CancellationError`.
+  /// Suspends the task until the clock reaches `time`; returns at once if it has. Throws `CancellationError` if the task is cancelled.
   public func sleep<Converter>(until time: Converter.VirtualTimeUnit, isolation: isolated (any Actor)? = #isolation)
     async throws where Instant == ConvertedTime<Converter>
   { try await sleep(until: instant(time)) }
 
-  /// Suspends the task for `interval` of virtual time. Throws `CancellationError`.
+  /// Suspends the task for `interval` of virtual time. Throws `CancellationError` if the task is cancelled.
   public func sleep<Converter>(
     for interval: Converter.VirtualTimeIntervalUnit, isolation: isolated (any Actor)? = #isolation
   ) async throws where Instant == ConvertedTime<Converter> { try await sleep(until: virtualTime.offset(by: interval)) }

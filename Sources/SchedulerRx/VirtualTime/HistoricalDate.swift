@@ -22,7 +22,7 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A duration of 2⁶³
   /// seconds or more, which often means "never", always gives the earliest or the latest date.
   public func advanced(by duration: Duration) -> HistoricalDate {
-    if duration >= .seconds(Int64.max) { return .distantFuture }
+    if duration >= .seconds(Int64.max) { return .distantFuture }  // before the sum, which could overflow
     if duration <= .seconds(Int64.min) { return .distantPast }
     return HistoricalDate(sinceEpoch: sinceEpoch + duration)
   }

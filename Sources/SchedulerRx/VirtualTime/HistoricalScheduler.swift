@@ -16,7 +16,7 @@ extension VirtualTimeScheduler where Instant == HistoricalDate {
   ///
   /// - Parameters:
   ///   - initialDate: the initial date of its clock; `now` counts nanoseconds from it.
-  ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run.
+  ///   - actionLimit: how many actions one call of `advance`, `run` or `step` may run. More stop the process.
   public convenience init(initialDate: HistoricalDate = .epoch, actionLimit: Int = 1 << 21) {
     self.init(initialClock: initialDate, end: .distantFuture, actionLimit: actionLimit)
   }
@@ -33,7 +33,7 @@ extension VirtualTimeScheduler {
   public func schedule<State: Sendable>(
     _ state: State, at time: Instant, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    let returning = ReturningAction()
+    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
     submit({ returning.settle(action(state)) }, at: time, of: returning)
     return returning
   }

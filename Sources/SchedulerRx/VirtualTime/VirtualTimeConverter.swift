@@ -66,7 +66,7 @@ public protocol VirtualTimeConverter: Sendable {
 extension VirtualTimeConverter {
   public var endOfVirtualTime: VirtualTimeUnit? { nil }
 
-  public func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64 {  // max: the end of time
+  public func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64 {  // .max: the end of time
     if let endOfVirtualTime, compareVirtualTime(virtualTime, endOfVirtualTime) != .lessThan { return .max }
     return .tick(afterStart: convertFromVirtualTime(start).duration(to: convertFromVirtualTime(virtualTime)))
   }

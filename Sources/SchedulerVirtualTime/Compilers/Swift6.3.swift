@@ -1,21 +1,22 @@
-// Replaces Swift's own executors. The only file that uses Swift 6.3's experimental interfaces for it; Portable.swift is for other compilers.
+// Replaces Swift's own executors. Only this file of the module uses Swift 6.3's experimental interfaces; Portable.swift is for other compilers.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
   enum VirtualExecutors: ExecutorFactory {
     static let areAvailable = true
+    // Both are created in `_createExecutors`, so each still finds the executor that it replaces.
     static let mainExecutor: any MainExecutor = RoutingMainExecutor(MainActor.executor)
     static let defaultExecutor: any TaskExecutor = RoutingExecutor(Task<Never, Never>.defaultExecutor)
 
-    /// Replaces the process's executors by routing executors, which forward to the replaced ones. Does nothing if that was done before.
+    /// Replaces the process's executors by routing executors, which forward to the replaced ones. Later calls do nothing.
     static func install() {
       if Task<Never, Never>.defaultExecutor is RoutingExecutor { return }
       _createExecutors(factory: Self.self)  // the runtime reads `mainExecutor` and `defaultExecutor`
     }
 
-    /// Enqueues a job, at once or after `delay` of real time, on Swift's own executor: the one that it would have without virtual time.
+    /// Enqueues a job, at once or after `delay` of real time, on the executor that the job would have without virtual time.
     static func enqueueOnSwiftExecutor(_ job: RoutedJob, after delay: Duration?) {
-      switch job.place {
+      switch job.place {  // as!: the two constants above have these types
       case .global: submit(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
       case .main: submit(job.job, to: (mainExecutor as! RoutingMainExecutor).original, after: delay)
       }
@@ -47,7 +48,7 @@
     final func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
-      // nil for a clock whose duration is of another type: then the delay runs in real time
+      // `delay` is nil for a clock with another type of duration: such a sleep stays in real time
       let job = UnownedJob(job), delay = clock.now.duration(to: instant) as? Duration
       if let delay, VirtualScope.routeToOwner(RoutedJob(job, place), after: delay) { return }
       (original as! any SchedulingExecutor).enqueue(ExecutorJob(job), at: instant, tolerance: tolerance, clock: clock)
@@ -58,11 +59,13 @@
     ) { enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock) }
   }
 
+  /// Replaces the global executor.
   private final class RoutingExecutor: Router, TaskExecutor, @unchecked Sendable {
     // Unchecked, as its superclass is.
     init(_ original: any TaskExecutor) { super.init(original, .global) }
   }
 
+  /// Replaces the main actor's executor. Forwards the loop and the isolation checks to the replaced one.
   private final class RoutingMainExecutor: Router, MainExecutor, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let main: any MainExecutor
@@ -73,13 +76,9 @@
     }
 
     func checkIsolated() { main.checkIsolated() }
-
     func isIsolatingCurrentContext() -> Bool? { main.isIsolatingCurrentContext() }
-
     func run() throws { try main.run() }
-
     func runUntil(_ condition: () -> Bool) throws { try main.runUntil(condition) }
-
     func stop() { main.stop() }
   }
 #endif

@@ -16,13 +16,13 @@ static csched_dump_slot *slot;
 
 static void takes(void *unused) {
   (void)unused;
-  slot = csched_dump_take_slot_(NUMBER, &tops[turn], NULL);
+  slot = csched_dump_add_thread_(NUMBER, &tops[turn], NULL);
 }
 
 // What a handler does, wherever it runs.
 static void sees(void *unused) {
   uint32_t thread;
-  csched_frame *const *seen = csched_dump_see_slot_(0, &thread);
+  csched_frame *const *seen = csched_dump_read_slot_(0, &thread);
   (void)unused;
   model_assert(seen == (thread == NUMBER ? &tops[turn] : NULL));
 }
@@ -32,7 +32,7 @@ static void table(void) {
   model_spawn(takes, NULL);
   model_spawn(sees, NULL);
 }
-static void give(void) { csched_dump_give_slot_(slot); }
+static void give(void) { csched_dump_remove_thread_(slot); }
 
 static csched_loop *loop;
 static csched_serial *queue;

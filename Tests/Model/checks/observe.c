@@ -81,7 +81,7 @@ static void ring_over(void) {
   model_assert(taken + said_lost == EVENTS && csched_trace_lost_(&observer) == said_lost);
   model_assert(taken >= 4); // none is lost before the ring is full
   csched_observed_ = 0;
-  csched_os_memory_give_(observer.ring, 0);
+  csched_os_memory_free_(observer.ring, 0);
 }
 
 const model_check observe_checks[] = {

@@ -268,8 +268,8 @@ void csched_os_pages_discard_(void *memory, size_t size) {
 }
 
 // A large request comes from code that is not modelled.
-void *csched_os_memory_take_(size_t size) { return size < 1 << 16 ? model_calloc(1, size) : NULL; }
-void csched_os_memory_give_(void *memory, size_t size) { (void)size, model_free(memory); }
+void *csched_os_memory_allocate_(size_t size) { return size < 1 << 16 ? model_calloc(1, size) : NULL; }
+void csched_os_memory_free_(void *memory, size_t size) { (void)size, model_free(memory); }
 
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
 
@@ -330,7 +330,7 @@ uint32_t csched_os_process_id_(void) { return 1; }
 int csched_os_handle_signal_(int signal, void (*handler)(int), csched_os_handler *before) {
   return (void)signal, (void)handler, (void)before, 0;
 }
-void csched_os_handle_signal_as_before_(int signal, const csched_os_handler *before) { (void)signal, (void)before; }
+void csched_os_restore_handler_(int signal, const csched_os_handler *before) { (void)signal, (void)before; }
 
 int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   *next = *poller;

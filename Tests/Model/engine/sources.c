@@ -4,10 +4,10 @@
 
 #include <errno.h>
 
-int csched_os_bell_open_(int *fd) { return *fd = -1, ENOTSUP; }
-void csched_os_bell_ring_(int fd) { (void)fd; }
-void csched_os_bell_quiet_(int fd) { (void)fd; }
-int csched_os_bell_renew_(int fd) { return (void)fd, ENOTSUP; }
+int csched_os_wake_fd_open_(int *fd) { return *fd = -1, ENOTSUP; }
+void csched_os_wake_fd_signal_(int fd) { (void)fd; }
+void csched_os_wake_fd_clear_(int fd) { (void)fd; }
+int csched_os_wake_fd_renew_(int fd) { return (void)fd, ENOTSUP; }
 int csched_os_signal_take_(int signal, void (*handler)(int)) { return (void)signal, (void)handler, ENOTSUP; }
 void csched_os_signal_give_back_(int signal, void (*handler)(int)) { (void)signal, (void)handler; }
 int csched_os_child_open_(int pid, int *fd) { return (void)pid, (void)fd, ENOTSUP; }

@@ -1,8 +1,7 @@
 // Atomic operations, each named by its memory order.
 // Depends on: base.h.
 //
-// This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public because lock.h's inline code uses
-// it.
+// This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public for lock.h's inline code.
 //
 // There is no sequentially consistent operation. One pattern needs more than acquire and release: two threads each publish their own state, then read
 // the other's (Dekker). It uses a pair of fences: csched_fence_light on the frequent side, csched_fence_heavy (membarrier) on the rare side.

@@ -32,14 +32,14 @@ struct csched_cancel_handler {
   struct {                            // libbsd's TAILQ_ENTRY
     csched_cancel_handler *tqe_next, **tqe_prev;
   } node_;
-  uint32_t state_, tree_, caller_; // waiting, running or over; number of its tree's lock; the calling thread's number
+  uint32_t state_, tree_, caller_; // new, waiting, running or over; its tree's lock; the thread inside `call`
 };
 
 /// A cancellation. The caller owns the memory; its fields are private.
 struct csched_cancellation {
   void (*gone_)(csched_cancellation *cancellation); // called once: see csched_cancellation_init
   csched_cancellation *parent_;
-  struct csched_cancel_caller *caller_; // the cancel that is about to call the handlers, or NULL
+  struct csched_cancel_caller *caller_; // the cancel that is going to call the handlers, or NULL
   struct {                              // libbsd's TAILQ_HEADs
     csched_cancel_handler *tqh_first, **tqh_last;
   } handlers_;
@@ -54,7 +54,7 @@ struct csched_cancellation {
 
 /// Does: initialises `cancellation` as a root (`parent` is NULL) or a child of `parent`. A cancel of `parent`, before or after this call, also
 /// cancels the child. `gone` (may be NULL) is called once, when the cancellation has ended and has no children: it is then gone, and the caller owns
-/// the memory. Requires: `parent` is not gone, or its memory stays valid until `cancellation` is gone. Returns: true if `parent` is NULL or not gone.
+/// the memory. Requires: `parent` is not gone, or stays in memory until `cancellation` is gone. Returns: whether `parent` is NULL or not gone.
 /// Thread: any.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *cancellation));

@@ -42,8 +42,7 @@ typedef struct csched_job_type {
   void (*release)(csched_job *job);
 } csched_job_type;
 
-/// A job. The caller owns the memory, valid while the job is in use: see above. Initialise it with csched_job_init. All fields but `context` are
-/// private.
+/// A job. The caller owns the memory, valid while the job is in use: see above. Initialise it with csched_job_init. Private: all but `context`.
 struct csched_job {
   csched_job *next; // the next job in the queue that this job waits in
   const csched_job_type *type;
@@ -98,19 +97,19 @@ bool csched_job_is_idle(const csched_job *job);
 
 /// One context frame: a job, a run of a loop, a sync … Private.
 typedef struct csched_frame {
-  uintptr_t address;            // a stack address; calls inside this context have lower addresses
-  csched_job *volatile job;     // its job, which the pop or unwind of the frame ends; a placeholder if it is no job
-  struct csched_target *target; // the current target inside this context
-  struct csched_frame *outer, *next; // the enclosing context; the next list entry (itself: not in the list)
+  uintptr_t address;                 // a stack address; calls inside this context have lower addresses
+  csched_job *volatile job;          // the job that ends with this frame; a placeholder or NULL if the frame has none
+  struct csched_target *target;      // the current target inside this context
+  struct csched_frame *outer, *next; // the enclosing frame; the next list entry (itself: the frame is on the stack)
 } csched_frame;
 
-/// The context frame that one call of an inline function pushes; it lives in the caller's stack frame. Private.
+/// The context frame that one call of an inline function begins. It is in the caller's stack frame. Private.
 typedef struct csched_scope {
-  csched_frame *frame; // what the call has pushed; NULL: nothing, or popped
+  csched_frame *frame; // the context frame that the call has begun; NULL: none, or it has ended
   csched_frame spare;  // `frame` points to it when allocation fails
 } csched_scope;
 
-/// Does: the clean-up of an inline call that an exception unwinds: ends `scope->frame`, and all context frames inside it. If it is NULL: nothing.
+/// Does: cleans up an inline call that an exception unwinds: ends `scope->frame`, and all context frames inside it. `frame` NULL: does nothing.
 void csched_scope_end_(csched_scope *scope);
 
 CSCHED_END_DECLS

@@ -5,8 +5,7 @@
 // deadlines run in the order of submission. A loop without work sleeps, with no wakeups.
 //
 // Timers, sources and jobs do not starve each other: the loop runs up to 16 due timers, then the handlers of up to 16 sources (loop_fd.h), then up to
-// 16 jobs, and repeats. So each kind runs again within 10 ms, if no timer, handler or job takes more than 200 us. Jobs of queues on the loop count as
-// its jobs.
+// 16 jobs, and repeats. So each kind runs again within 10 ms, if none of them takes more than 200 us. Jobs of queues on the loop count as its jobs.
 //
 // A run is a call of a csched_loop_run function. If the loop's thread ends inside a run (pthread_exit, cancellation), the library ends the current
 // job and closes the loop: outstanding work is dropped. If a C++ exception or longjmp unwinds a run, the run is over; job.h says when the library
@@ -72,8 +71,7 @@ CSCHED_INLINE csched_target *csched_loop_target(csched_loop *loop) {
 
 /// Does: moves a timer that waits in this loop to another deadline. This acts as a cancel and a new submission with the same leeway, without a
 /// `drop`, a `release`, or a wake for the old deadline. Returns: true if the timer was moved; false, with no change, if it does not wait in this
-/// loop: never submitted, due, running, or ended. Requires: the timer, and the target that it was submitted to, stay valid during the call. Thread:
-/// any.
+/// loop: never submitted, due, running, or ended. Requires: the timer, and its target, stay valid during the call. Thread: any.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline);
 
 // The run functions are inline, so that the caller's stack frame has a clean-up, csched_scope_end_, in case a job throws. After a normal return,
@@ -145,9 +143,8 @@ CSCHED_INLINE size_t csched_loop_run_ready(csched_loop *loop, size_t max) {
 /// a nested run returns for another reason at that moment, the call ends the enclosing run. To end one certain run, use an activation. Thread: any.
 void csched_loop_end_run(csched_loop *loop);
 
-/// Does: as csched_loop_run_ready, but runs submitted jobs only up to `last`, which was submitted before; NULL: only due timers and sources.
-/// `will_run_again`: the caller will call this again, so the host is not notified of remaining work. Returns: whether jobs remain. Thread: the loop's.
-/// Private.
+/// Does: as csched_loop_run_ready, but runs jobs only up to `last`, a submitted one; NULL: only due timers and sources. `will_run_again`: the caller
+/// will call this again, so the host is not notified of remaining work. Returns: whether jobs remain. Thread: the loop's. Private.
 bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool will_run_again);
 
 /// Returns: true if the caller may run its work at once, in place of a submission: it is on the loop's thread, no work is queued or due, no job of
@@ -156,9 +153,9 @@ bool csched_loop_run_through_(csched_loop *loop, const csched_job *last, bool wi
 bool csched_loop_is_free_(csched_loop *loop);
 
 /// Does: at the end of the process, counts the jobs that will never run. `*queued` gets the number of submitted jobs, up to 1000, without those of
-/// type `except`; `*delayed` gets the number of timers if the loop never ran, else 0. Returns: whether a number is not 0. Counts nothing, and returns
-/// false, after csched_loop_end_run or a close; for a loop that has run also in a run or job, on another thread, or if it has a host. Thread: any.
-/// Private.
+/// type `except`; `*delayed` gets the number of timers if the loop never ran, else 0. Returns: whether a number is not 0. It counts nothing after
+/// csched_loop_end_run or a close. If the loop has run, it also counts nothing inside a run or job, on a thread other than the loop's, or with a
+/// host. Thread: any. Private.
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed);
 
 /// Does: closes the loop: it refuses later work. Its current run, or else its next run, runs or drops outstanding work as `policy` says, and then

@@ -30,14 +30,14 @@ struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
   int fd;
-  unsigned events, ready;     // events to wait for; events that are ready and not yet passed to the handler
-  uint32_t serial, is_silent; // number of the addition, to detect stale events; 1 after csched_loop_silence_fd_
+  unsigned events, ready;     // `events`: to wait for; `ready`: those that are ready and not yet passed to the handler
+  uint32_t serial, is_silent; // `serial`: number of the addition, shows stale events; 1 after csched_loop_silence_fd_
   struct csched_fds *owner;   // while added: the list of the loop's sources; otherwise NULL
   struct {                    // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
   void (*dropped)(csched_fd_source *source, int error);
-  int (*renew)(csched_fd_source *source); // reopens the descriptor in a child of fork; may be NULL
+  int (*renew)(csched_fd_source *source); // reopens the descriptor in a child of fork; 0 or an errno value; may be NULL
 };
 
 /// Does: prepares `source` to be added. The loop calls `handler` with the ready events: READ, WRITE or both. Spurious calls are possible, so `fd`

@@ -34,8 +34,7 @@ struct csched_loop_hook {
 /// closed. Requires: `hook` stays valid until it is removed. Thread: the loop's, hooks included.
 int csched_loop_add_hook(csched_loop *loop, csched_loop_hook *hook);
 
-/// Does: removes the hook, which can then be freed, even inside its functions. Returns: 0; ENOENT if not added to this loop. Thread: the loop's,
-/// hooks included.
+/// Does: removes the hook, which can then be freed, even inside its functions. Returns: 0; ENOENT if not added to this loop. Thread: the loop's.
 int csched_loop_remove_hook(csched_loop *loop, csched_loop_hook *hook);
 
 CSCHED_END_DECLS

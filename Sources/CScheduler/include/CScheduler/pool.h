@@ -71,8 +71,7 @@ void csched_pool_blocking_end(void);
 
 /// Does: donates `priority` to `target`, because a thread of that priority waits for work submitted to `target`. Until csched_target_take_back, jobs
 /// of `priority` or a lower one overtake jobs of the target's own pool priority at most once in a row. csched_serial_sync does this itself. Returns:
-/// true if `target` is on a pool, at a priority lower than `priority`: csched_target_take_back must end the donation. False: nothing was donated.
-/// Thread: any.
+/// true if `target` is on a pool, at a lower priority than `priority`: csched_target_take_back must end the donation; else false. Thread: any.
 bool csched_target_lend(csched_target *target, csched_priority priority);
 
 /// Does: ends a donation by csched_target_lend. Requires: csched_target_lend returned true for these two arguments; the target is valid. Thread: any.

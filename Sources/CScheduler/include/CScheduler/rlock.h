@@ -21,8 +21,7 @@ CSCHED_STATIC_ASSERT(sizeof(csched_rlock) == 8, "a recursive lock is 8 bytes");
 #define CSCHED_RLOCK_INIT                                                                                              \
   { CSCHED_LOCK_INIT, 0 }
 
-/// Does: acquires the lock, waiting as long as necessary; if the caller owns it, adds 1 to the count. A count above 2^32 stops the process. Thread:
-/// any.
+/// Does: acquires the lock, waiting as long as necessary; for its owner adds 1 to the count. A count above 2^32 stops the process. Thread: any.
 void csched_rlock_lock(csched_rlock *rlock);
 
 /// Does: as csched_rlock_lock if the lock is free or the caller owns it. Returns: whether it was locked. Thread: any; it never waits.

@@ -49,8 +49,7 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock);
 /// Does: acquires the lock for writing, exclusively. Waits as long as necessary. Requires: as csched_rwlock_lock_read. Thread: any; it blocks.
 void csched_rwlock_lock_write(csched_rwlock *rwlock);
 
-/// Does: acquires the lock for writing, if it is free and no thread is acquiring it. Returns: whether the caller now holds it. Thread: any; it never
-/// waits.
+/// Does: acquires the lock for writing, if it is free and no thread is acquiring it. Returns: whether the caller holds it. Thread: any; never waits.
 bool csched_rwlock_trylock_write(csched_rwlock *rwlock);
 
 /// Does: as csched_rwlock_lock_write, but waits until `deadline` (nanoseconds of csched_now) at most. On a timeout, the readers that this wait has

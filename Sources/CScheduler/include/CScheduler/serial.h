@@ -26,8 +26,7 @@ int csched_serial_create(csched_serial **serial, csched_target *base);
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
 /// Does: registers `closed`. The queue calls it once, with the owner of csched_serial_own, when the queue's base accepts no more work. By then all
-/// its jobs were dropped, and none runs; later submissions are refused. Thread: any, before anything is submitted; `closed` is called on any thread.
-/// Private.
+/// its jobs were dropped, and none runs; later submissions are refused. Thread: any, before submissions; `closed` is called on any thread. Private.
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner));
 
 /// Does: releases the handle. Submitted jobs still run; a suspended queue is resumed for them. Requires: each timer that was submitted to the queue

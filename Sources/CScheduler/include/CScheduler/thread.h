@@ -31,8 +31,7 @@ typedef struct csched_thread_options {
   /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus the program's thread-locals, which are stored on
   /// the stack: enough for small jobs and all that the library calls on the thread.
   size_t stack_size;
-  const unsigned
-      *processors; ///< those that the thread may run on: numbers from 0, as in system tools; read during the start
+  const unsigned *processors;  ///< where the thread may run: numbers from 0, as in system tools; read during the start
   size_t processor_count;      ///< how many numbers; 0: the processors of the thread that starts it
   csched_thread_policy policy; ///< threads that it starts inherit a nice value above 0, but not real time
   int priority;                ///< its meaning depends on `policy`

@@ -14,12 +14,11 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Does: starts a trace to the file `path`. The file is created or emptied, readable by its owner only. A symbolic link, a file that is not regular,
-/// or another user's file is refused. Submitting and running never wait for the file: a thread of the library, "csched-trace", writes it. Each thread
-/// has a buffer of 16384 events. When a buffer is full, events are lost, and the file contains their number. If a submission is lost, the end of its
-/// job counts as lost, too. Jobs that already wait at the start are not recorded. Returns: 0, or an errno value: EBUSY when a trace is on; ELOOP for
-/// a link; EPERM when it is not a regular file of this user; ENOMEM, EAGAIN. In a child of fork the trace is off; the file is the parent's. Thread:
-/// any.
+/// Does: starts a trace to the file `path`. The file is created or emptied, readable by its owner only. Submitting and running never wait for the
+/// file: a thread of the library, "csched-trace", writes it. Each thread has a buffer of 16384 events. When a buffer is full, events are lost, and
+/// the file contains their number. If a submission is lost, the end of its job counts as lost, too. Jobs that already wait at the start are not
+/// recorded. Returns: 0, or an errno value: EBUSY when a trace is on; ELOOP for a link; EPERM when it is not a regular file of this user; ENOMEM,
+/// EAGAIN. In a child of fork the trace is off; the file is the parent's. Thread: any.
 int csched_trace_begin(const char *path);
 
 /// Does: ends the trace and closes the file. A job that is running is recorded up to this call. Returns: 0, also when no trace was on; otherwise the

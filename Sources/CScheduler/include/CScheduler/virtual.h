@@ -99,8 +99,7 @@ CSCHED_INLINE void csched_virtual_step(csched_virtual *timeline, csched_time cou
   csched_virtual_drive(timeline, CSCHED_VIRTUAL_STEP, count, "csched_virtual_step");
 }
 
-/// Does: ends the current drive, with the requests that extended it, after the running job. It does not affect later drives. The clock stays. Thread:
-/// any.
+/// Does: ends the current drive, with the requests that extended it, after the running job, but no later drive. The clock stays. Thread: any.
 void csched_virtual_end_run(csched_virtual *timeline);
 
 /// Does: moves the clock to `time`, unless `time` has passed, and runs nothing. Work due by then runs in the next drive, late. Thread: any.

@@ -17,6 +17,7 @@ csched_time csched_now(void) { return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); }
 
 // MARK: futex
 
+// Does: if `*word == expected`, sleeps until a wake on `word`, a signal, or `deadline`.
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
   csched_os_note_call_();
   int saved = errno, answer;
@@ -101,7 +102,7 @@ bool csched_os_thread_exists_(uint32_t id) { return pthread_from_mach_thread_np(
 
 bool csched_os_thread_has_ended_(uint32_t id) {
   bool has_ended = !csched_os_thread_exists_(id);
-  csched_fence_full(); // the caller then sees the ended thread's writes
+  csched_fence_full(); // so that the caller sees the writes of the ended thread
   return has_ended;
 }
 

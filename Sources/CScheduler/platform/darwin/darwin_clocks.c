@@ -20,21 +20,21 @@ csched_time csched_os_clock_now_(int clock) {
 }
 
 // Does: changes one filter of the kqueue. Returns: 0 or an errno value.
-static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data) {
+static int change_filter(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data) {
   struct kevent64_s event;
   EV_SET64(&event, ident, (int16_t)filter, (uint16_t)flags, notes, data, 0, 0, 0);
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
 // Darwin does not adjust a timer when its clock is set. So an alarm of WALL also becomes readable when the clock is set; its user then sets it again.
-int csched_alarm_open_(csched_alarm *alarm, int clock) {
+int csched_alarm_open_(csched_alarm *alarm, int clock) { // Returns: 0, or an errno value and no open descriptor
   int saved = errno, error = 0, token;
   *alarm = (csched_alarm){kqueue(), -1, clock};
   if (alarm->fd < 0) error = errno;
   if (error == 0 && clock == CSCHED_OS_WALL) {
     if (notify_register_file_descriptor(kNotifyClockSet, &alarm->changes, 0, &token) != NOTIFY_STATUS_OK)
       error = ENOMEM;
-    else error = change(alarm->fd, (uintptr_t)alarm->changes, EVFILT_READ, EV_ADD, 0, 0);
+    else error = change_filter(alarm->fd, (uintptr_t)alarm->changes, EVFILT_READ, EV_ADD, 0, 0);
   }
   if (error != 0) csched_alarm_close_(alarm);
   errno = saved;
@@ -57,15 +57,15 @@ static void drain_changes(const csched_alarm *alarm) {
     if (read(alarm->changes, &token, sizeof token) <= 0) return;
 }
 
-void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
+void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) { // replaces the deadline; FOREVER: none
   int saved = errno;
   drain_changes(alarm);
-  change(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // fails with ENOENT if no timer was set
+  change_filter(alarm->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0); // fails with ENOENT if no timer was set
   if (deadline != CSCHED_FOREVER) {
     csched_time now = csched_os_clock_now_(alarm->clock);
     int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now); // ns
     unsigned notes = NOTE_NSECONDS | NOTE_CRITICAL | (alarm->clock == CSCHED_OS_BOOT ? NOTE_MACH_CONTINUOUS_TIME : 0);
-    change(alarm->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes, span);
+    change_filter(alarm->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, notes, span);
   }
   errno = saved;
 }

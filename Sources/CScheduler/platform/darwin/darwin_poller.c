@@ -9,7 +9,8 @@
 enum { OWN = 1, BATCH = 64 }; // ident of the wake and of the alarm, which differ by filter; most events of one wait
 
 // Does: changes one filter of the kqueue. Returns: 0 or an errno value.
-static int change(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data, uint64_t tag) {
+static int change_filter(int queue, uintptr_t ident, int filter, int flags, unsigned notes, int64_t data,
+                         uint64_t tag) {
   struct kevent64_s event;
   EV_SET64(&event, ident, (int16_t)filter, (uint16_t)flags, notes, data, tag, 0, 0);
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
@@ -20,11 +21,11 @@ void csched_poller_abort_refused_(const csched_poller *poller, int error) {
                            "The descriptor is the library's: no other code may close or replace it.");
 }
 
-int csched_poller_open_(csched_poller *poller, const char *function) {
+int csched_poller_open_(csched_poller *poller, const char *function) { // Returns: 0, or an errno value and no poller
   int saved = errno, error = 0;
   *poller = (csched_poller){.fd = kqueue(), .wake = -1, .alarm = -1, .armed = CSCHED_FOREVER, .function = function};
   if (poller->fd < 0) error = errno;
-  else error = change(poller->fd, OWN, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, 0);
+  else error = change_filter(poller->fd, OWN, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, 0);
   if (error != 0 && poller->fd >= 0) close(poller->fd);
   errno = saved;
   return error;
@@ -56,20 +57,20 @@ void csched_poller_replace_(csched_poller *poller, csched_poller *next) { (void)
 void csched_poller_require_intact_(const csched_poller *poller) { (void)poller; }
 
 int csched_poller_wake_(const csched_poller *poller) {
-  int saved = errno, error = change(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
+  int saved = errno, error = change_filter(poller->fd, OWN, EVFILT_USER, 0, NOTE_TRIGGER, 0, 0);
   errno = saved;
   return error;
 }
 
-void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
+void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) { // FOREVER: no alarm
   if (deadline == poller->armed) return;
   int saved = errno;
   if (deadline == CSCHED_FOREVER) {
-    change(poller->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0, 0);
+    change_filter(poller->fd, OWN, EVFILT_TIMER, EV_DELETE, 0, 0, 0); // removes the alarm
   } else {
     csched_time now = csched_now();
-    int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now);
-    if (change(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0) != 0)
+    int64_t span = deadline <= now ? 1 : deadline - now > INT64_MAX ? INT64_MAX : (int64_t)(deadline - now); // ns
+    if (change_filter(poller->fd, OWN, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_NSECONDS | NOTE_CRITICAL, span, 0) != 0)
       csched_poller_abort_refused_(poller, errno);
   }
   errno = saved;
@@ -80,10 +81,12 @@ void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
 static int set_filter(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
                       uint64_t tag) {
   if (events & mask)
-    return change(poller->fd, (uintptr_t)fd, filter, EV_ADD | (events & CSCHED_POLLER_EDGE ? EV_CLEAR : 0), 0, 0, tag);
-  return before & mask ? change(poller->fd, (uintptr_t)fd, filter, EV_DELETE, 0, 0, tag) : 0;
+    return change_filter(poller->fd, (uintptr_t)fd, filter, EV_ADD | (events & CSCHED_POLLER_EDGE ? EV_CLEAR : 0), 0, 0,
+                         tag);
+  return before & mask ? change_filter(poller->fd, (uintptr_t)fd, filter, EV_DELETE, 0, 0, tag) : 0;
 }
 
+// Does: changes the events for which the kqueue watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   int saved = errno;
   if ((before ^ events) & CSCHED_POLLER_EDGE && before != 0 && events != 0)
@@ -96,6 +99,7 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   return other;
 }
 
+// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it has written.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
   struct kevent64_s found[BATCH];
@@ -105,7 +109,7 @@ int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int 
   if (all < 0 && errno != EINTR) csched_poller_abort_refused_(poller, errno);
   errno = saved; // EINTR: no event
   for (int i = 0; i < all; i++) {
-    if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER; // the alarm has expired
+    if (found[i].filter == EVFILT_TIMER) poller->armed = CSCHED_FOREVER; // expired: the same deadline can be set again
     else if (found[i].filter == EVFILT_READ)
       events[count++] = (csched_poller_event){found[i].udata, CSCHED_POLLER_READ};
     else if (found[i].filter == EVFILT_WRITE)

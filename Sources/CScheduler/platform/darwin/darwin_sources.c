@@ -11,13 +11,13 @@ int csched_os_descriptor_copy_(int fd, int *copy) {
   return error;
 }
 
-int csched_os_bell_open_(int *fd) {
+int csched_os_wake_fd_open_(int *fd) {
   *fd = -1;
   return ENOTSUP;
 }
-void csched_os_bell_ring_(int fd) { (void)fd; }
-void csched_os_bell_quiet_(int fd) { (void)fd; }
-int csched_os_bell_renew_(int fd) {
+void csched_os_wake_fd_signal_(int fd) { (void)fd; }
+void csched_os_wake_fd_clear_(int fd) { (void)fd; }
+int csched_os_wake_fd_renew_(int fd) {
   (void)fd;
   return ENOTSUP;
 }

@@ -34,6 +34,7 @@ static struct timespec timespec_from(csched_time time) {
 
 // MARK: futex
 
+// Does: if `*word == expected`, sleeps until a wake on `word`, a signal, or `deadline`.
 csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched_time deadline) {
   csched_os_note_call_();
   int saved = errno;
@@ -52,17 +53,17 @@ csched_futex_result csched_futex_wait_(uint32_t *word, uint32_t expected, csched
   }
 }
 
-static bool wake_on(uint32_t *word, int count) { // Returns: false: error in errno
+static bool wake_sleepers_on(uint32_t *word, int count) { // Returns: false: error in errno
   return syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0) >= 0;
 }
 
-void csched_futex_wake_(uint32_t *word, int count) {
-  static uint32_t unused; // a futex on which no thread sleeps
+void csched_futex_wake_(uint32_t *word, int count) { // wakes up to `count` threads that sleep on `word`
+  static uint32_t unused;                            // a futex on which no thread sleeps
   csched_os_note_call_();
   int saved = errno;
   // A wake may fail harmlessly: the sleeper has returned, and its memory is unmapped or another kind of futex. A wake on `unused`, where no thread
   // sleeps, fails only if the system refuses the call. Then a thread could sleep for ever, so the process stops.
-  if (CSCHED_UNLIKELY(!wake_on(word, count)) && !wake_on(&unused, 1))
+  if (CSCHED_UNLIKELY(!wake_sleepers_on(word, count)) && !wake_sleepers_on(&unused, 1))
     csched_os_abort_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
 }
@@ -84,7 +85,7 @@ static uint32_t decide_fences(void) {
   int saved = errno;
   uint32_t offered = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 ? PRIVATE : FULL;
   errno = saved;
-  if (!csched_cas_acq_rel(&kind, &found, offered)) return found;             // another thread has decided
+  if (!csched_cas_acq_rel(&kind, &found, offered)) return found; // another thread has decided, for this one, too
   if (offered == PRIVATE) csched_store_relaxed(&csched_has_membarrier_, 1u); // light fences may be compiler fences now
   return offered;
 }
@@ -126,7 +127,7 @@ static int disable_cancellation(void) {
 
 static void restore_cancellation(int before) { pthread_setcancelstate(before, &before); }
 
-void csched_nap_(csched_time span) {
+void csched_nap_(csched_time span) { // an absolute time, so that a signal (EINTR) does not make it longer
   struct timespec until = timespec_from(csched_now() + span);
   int before = disable_cancellation();
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
@@ -152,7 +153,7 @@ size_t csched_os_thread_least_stack_(void) { // the system's minimum lacks threa
 // Does: writes the range of the main thread's stack, if known: it begins below the program's name (AT_EXECFN), and may grow down to its limit.
 // Rejected: pthread_getattr_np, which reads a file.
 static void find_main_stack(uintptr_t *low, uintptr_t *high) {
-  static const uintptr_t GAP = (uintptr_t)128 << 20; // 128 MB that the kernel keeps free below the top
+  static const uintptr_t GAP = (uintptr_t)128 << 20; // 128 MB: the kernel keeps at least so much free for the stack
   struct rlimit limit;
   uintptr_t top = (uintptr_t)getauxval(AT_EXECFN);
   if (top == 0 || getrlimit(RLIMIT_STACK, &limit) != 0) return;
@@ -160,7 +161,7 @@ static void find_main_stack(uintptr_t *low, uintptr_t *high) {
   *low = top - (limit.rlim_cur < GAP ? (uintptr_t)limit.rlim_cur : GAP);
 }
 
-void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) {
+void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) { // the calling thread's stack; 0, 0: unknown
   int saved = errno;
   pthread_attr_t attributes;
   void *address = NULL;
@@ -205,7 +206,7 @@ bool csched_os_thread_exists_(uint32_t id) {
 // Returns: whether system calls are filtered (seccomp), so that a call that is not strictly needed could end the process.
 static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
 
-void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
+void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) { // "?": the thread has ended, or is unknown
   char path[64], own[16];
   if (id == csched_os_thread_id_() && prctl(PR_GET_NAME, own) == 0) { // the caller's own name: needs no file
     snprintf(name, size, "%s", own);
@@ -222,10 +223,10 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) {
     length = 1;
   }
   name[length] = 0;
-  name[strcspn(name, "\n")] = 0;
+  name[strcspn(name, "\n")] = 0; // the file ends with a newline
 }
 
-csched_time csched_os_thread_processor_time_(uint32_t id) {
+csched_time csched_os_thread_processor_time_(uint32_t id) { // ns; 0: the thread has ended, or the clock is unknown
   clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's id of the thread's clock, as in pthread_getcpuclockid
   struct timespec used;
   if (clock_gettime(clock, &used) != 0) return 0;

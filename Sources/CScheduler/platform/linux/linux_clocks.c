@@ -9,7 +9,7 @@ static const uint64_t NANOSECONDS = 1000000000; // in a second
 
 static clockid_t id_of(int clock) { return clock == CSCHED_OS_WALL ? CLOCK_REALTIME : CLOCK_BOOTTIME; }
 
-csched_time csched_os_clock_now_(int clock) {
+csched_time csched_os_clock_now_(int clock) { // ns of BOOT or WALL; 0 if it is negative
   struct timespec now;
   if (CSCHED_UNLIKELY(clock_gettime(id_of(clock), &now) != 0))
     csched_os_abort_refused_("csched_clock_now", "clock_gettime", errno,

@@ -20,7 +20,7 @@ static int find_own_library(struct dl_phdr_info *info, size_t size, void *contex
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    if (part->p_type != PT_LOAD || here - part->p_vaddr >= part->p_memsz) continue;
+    if (part->p_type != PT_LOAD || here - part->p_vaddr >= part->p_memsz) continue; // not here; below it, `-` wraps
     this->name = this->is_library ? info->dlpi_name : NULL;
     return 1;
   }

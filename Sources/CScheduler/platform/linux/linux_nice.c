@@ -55,17 +55,18 @@ static bool may_return_to(int base) {
   return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }
 
+// Returns: in `*nice` the calling thread's nice value; and whether the thread may raise the value, and lower it again.
 bool csched_os_thread_has_nice_(int *nice) {
   int saved = errno;
   errno = 0;
   *nice = getpriority(PRIO_PROCESS, 0);
-  bool may_raise = errno == 0 && *nice < 19 && may_return_to(*nice); // errno: -1 is a valid nice value
+  bool may_raise = errno == 0 && *nice < 19 && may_return_to(*nice); // errno, not -1, shows an error; 19: the highest
   if (may_raise) set_nice(*nice);                                    // restores the value after a trial
   errno = saved;
   return may_raise;
 }
 
-bool csched_os_thread_set_nice_(int nice, int base) {
+bool csched_os_thread_set_nice_(int nice, int base) { // of the calling thread; above `base` only if it may return
   int saved = errno;
   bool is_set = (nice <= base || may_return_to(base)) && set_nice(nice);
   bool is_raised = nice > base;

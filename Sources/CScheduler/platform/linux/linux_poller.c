@@ -61,7 +61,7 @@ static int open_wake_and_alarm(csched_poller *poller) {
   return error;
 }
 
-int csched_poller_open_(csched_poller *poller, const char *function) {
+int csched_poller_open_(csched_poller *poller, const char *function) { // Returns: 0, or an errno value and no poller
   int saved = errno;
   *poller = (csched_poller){.fd = epoll_create1(EPOLL_CLOEXEC), .wake = -1, .alarm = -1, .function = function};
   int error = poller->fd >= 0 ? open_wake_and_alarm(poller) : errno;
@@ -78,7 +78,8 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-// Closes the old wake and alarm first, so that the process needs few free descriptors. Only `fd` keeps its number: callers know no other one.
+// Does: in a child of fork, makes a new poller with the same `fd`, which callers know. Returns: 0 or an errno value. First closes the old wake and
+// alarm, so that the process needs few free descriptors.
 int csched_poller_renew_(csched_poller *poller) {
   int saved = errno, error = 0;
   close_if_open(&poller->alarm);
@@ -91,7 +92,8 @@ int csched_poller_renew_(csched_poller *poller) {
   return error;
 }
 
-int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) { // shares wake and alarm
+// Does: makes `next` an epoll set that shares the wake and the alarm of `poller`. Returns: 0, or an errno value and no open `next->fd`.
+int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   int saved = errno, error = 0;
   *next = *poller;
   next->fd = epoll_create1(EPOLL_CLOEXEC);
@@ -103,7 +105,7 @@ int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *
   return error;
 }
 
-void csched_poller_replace_(csched_poller *poller, csched_poller *next) {
+void csched_poller_replace_(csched_poller *poller, csched_poller *next) { // `poller` becomes `next`, and is woken
   int saved = errno;
   if (dup3(next->fd, poller->fd, O_CLOEXEC) < 0) stop_process(poller, "dup3", errno); // `fd` keeps its number
   close_if_open(&next->fd);
@@ -112,7 +114,7 @@ void csched_poller_replace_(csched_poller *poller, csched_poller *next) {
   if (error != 0) stop_process(poller, "epoll_ctl", error);
 }
 
-int csched_poller_wake_(const csched_poller *poller) { // arms the one-shot wake, which is readable: epoll reports it
+int csched_poller_wake_(const csched_poller *poller) { // makes epoll report the wake once; see open_wake_and_alarm
   int saved = errno;
   int error = change_watch(poller, EPOLL_CTL_MOD, poller->wake, EPOLLIN | EPOLLONESHOT, WAKE) ? 0 : errno;
   errno = saved;
@@ -128,8 +130,8 @@ void csched_poller_require_intact_(const csched_poller *poller) {
   errno = saved;
 }
 
-void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
-  if (deadline == poller->armed) return;
+void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) { // FOREVER: no alarm
+  if (deadline == poller->armed) return; // the alarm has this deadline already: saves two system calls
   int saved = errno;
   struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
   if (deadline == 0) deadline = 1;         // 0 would disarm the timer
@@ -148,6 +150,7 @@ static bool is_file(int fd) {
   return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
+// Does: changes the events for which epoll watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   uint32_t bits = 0;
   if (events & CSCHED_POLLER_READ) bits |= EPOLLIN;
@@ -170,6 +173,7 @@ static unsigned poller_events(uint32_t bits) { // from the bits of epoll; an err
   return events;
 }
 
+// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it has written.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
   struct epoll_event found[BATCH] = {0}; // set, because MemorySanitizer does not see the raw system call's writes

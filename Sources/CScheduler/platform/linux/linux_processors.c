@@ -46,12 +46,13 @@ bool csched_processors_recheck_(void) { // adds them once in CALLS_PER_CHECK cal
 
 // MARK: affinity and policy
 
-// The kernel silently omits processors that do not exist, or that the process may not use. So this compares the new affinity with `wanted`.
+// Does: restricts the calling thread to `processors`. Returns: 0; EINVAL: one is not available. The kernel omits such processors without an error, so
+// this compares the new affinity with `wanted`.
 int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
   for (size_t i = 0; i < count; i++) {
-    if (processors[i] >= CPU_SETSIZE) return EINVAL;
+    if (processors[i] >= CPU_SETSIZE) return EINVAL; // CPU_SET would ignore it
     CPU_SET(processors[i], &wanted);
   }
   int saved = errno;
@@ -61,6 +62,7 @@ int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   return is_kept ? 0 : EINVAL;
 }
 
+// Does: gives the calling thread a policy. `priority`: with NICE a nice value, else a real-time priority. Returns: 0 or an errno value.
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
   int saved = errno, error = EINVAL; // EINVAL: an unknown policy, or a nice value outside -20 to 19
   struct sched_param real_time = {.sched_priority = priority}; // RESET_ON_FORK: not for threads that this one starts
@@ -98,11 +100,12 @@ static unsigned quota_in_processors(long long quota, long long period, unsigned 
 // cgroup v2: the file cpu.max is "QUOTA PERIOD" or "max PERIOD". Returns: the least quota, in processors, of the group and all its parents, at most
 // `most`. Shortens the path `group` to each parent's path in turn.
 static unsigned quota_of_v2(char *group, unsigned most) {
-  for (char *last = group;; *last = 0) { // *last = 0: cuts off the last component
-    char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest;
+  for (char *last = group;; *last = 0) {                  // *last = 0: cuts off the last component
+    char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest; // 32: for what is around `group` in the path
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
     if (read_numbers(path, text)) {
       long long quota = strtoll(text, &rest, 10);
+      // Equal: "max", which is no number, means no quota.
       if (rest != text) most = quota_in_processors(quota, strtoll(rest, NULL, 10), most);
     }
     last = strrchr(group, '/');
@@ -114,11 +117,12 @@ static unsigned quota_of_v2(char *group, unsigned most) {
 static unsigned quota_of_v1(const char *group, unsigned most) {
   static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
   for (int i = *group != 0 ? 0 : 2; i < 4; i++) { // 0, 1: both mounts with the group's path; 2, 3: both without
-    char path[PATH_SIZE + 64], quota[NUMBERS_SIZE], period[NUMBERS_SIZE];
+    char path[PATH_SIZE + 64], quota[NUMBERS_SIZE], period[NUMBERS_SIZE]; // 64: for what is around `below`
     const char *below = i < 2 ? group : "";
     snprintf(path, sizeof path, "%s%s/cpu.cfs_quota_us", mounts[i % 2], below);
     if (!read_numbers(path, quota)) continue;
     snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", mounts[i % 2], below);
+    // A quota of -1 means no quota.
     if (atoll(quota) > 0 && read_numbers(path, period)) most = quota_in_processors(atoll(quota), atoll(period), most);
     i |= 1; // skips the other mount, which shows the same group; each file costs 15 us of a pool's start
   }
@@ -166,7 +170,7 @@ static unsigned least_quota(unsigned most) {
   return most;
 }
 
-unsigned csched_cpu_count_(void) {
+unsigned csched_cpu_count_(void) { // Returns: how many processors the process may use, by affinity and quota
   int saved = errno;
   cpu_set_t usable;
   unsigned count = 0;

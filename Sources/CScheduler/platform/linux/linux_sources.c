@@ -20,7 +20,7 @@ int csched_os_descriptor_copy_(int fd, int *copy) {
 
 // MARK: bells: eventfds that a signal handler makes readable
 
-int csched_os_bell_open_(int *fd) {
+int csched_os_wake_fd_open_(int *fd) {
   int saved = errno, error = 0;
   *fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (*fd < 0) error = errno;
@@ -29,23 +29,24 @@ int csched_os_bell_open_(int *fd) {
 }
 
 // Bells use raw system calls, because write() and read() are cancellation points.
-void csched_os_bell_ring_(int fd) {
+void csched_os_wake_fd_signal_(int fd) {
   int saved = errno;
   uint64_t one = 1;
   syscall(SYS_write, fd, &one, sizeof one); // fails if the counter is full: it is readable anyway
   errno = saved;
 }
 
-void csched_os_bell_quiet_(int fd) {
+void csched_os_wake_fd_clear_(int fd) {
   int saved = errno;
   uint64_t all;
   syscall(SYS_read, fd, &all, sizeof all); // resets the counter; fails if the bell is quiet already
   errno = saved;
 }
 
-int csched_os_bell_renew_(int fd) { // a new eventfd with the number `fd`; closes first, to need no further descriptor
+int csched_os_wake_fd_renew_(
+    int fd) { // a new eventfd with the number `fd`; closes first, to need no further descriptor
   csched_os_close_(fd);
-  int new, error = csched_os_bell_open_(&new), saved = errno;
+  int new, error = csched_os_wake_fd_open_(&new), saved = errno;
   if (error == 0 && new != fd) { // equal: the system has reused the number
     if (dup3(new, fd, O_CLOEXEC) < 0) error = errno;
     csched_os_close_(new);
@@ -70,6 +71,7 @@ static bool has_no_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
+// Does: installs `handler`, if the signal has no other handler. Returns: 0; EBUSY: it has one; EINVAL: no signal, or a fault's; another errno value.
 int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
   if (signal <= 0 || signal >= SIGNALS || reports_fault(signal)) return EINVAL;
   int saved = errno, error = 0;
@@ -82,7 +84,7 @@ int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
   return error;
 }
 
-void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
+void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) { // restores the action before `handler`
   int saved = errno;
   struct sigaction now;
   if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler) // still ours
@@ -92,7 +94,7 @@ void csched_os_signal_give_back_(int signal, void (*handler)(int signal)) {
 
 // MARK: children
 
-int csched_os_child_open_(int pid, int *fd) {
+int csched_os_child_open_(int pid, int *fd) { // `*fd`: a pidfd, readable once the child has ended
   if (pid <= 0) return EINVAL;
   int saved = errno, error = 0;
   *fd = (int)syscall(SYS_pidfd_open, pid, 0); // the new descriptor has CLOEXEC
@@ -101,7 +103,7 @@ int csched_os_child_open_(int pid, int *fd) {
   return error;
 }
 
-// Returns true also if waitid fails, because other code has reaped the child: it has ended, with an unknown status.
+// Does: reaps the child if it has ended. Returns: whether it has. If waitid fails, other code has reaped the child: it has ended, status unknown.
 bool csched_os_child_reap_(int fd, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
@@ -131,7 +133,7 @@ static const struct {
                {CSCHED_OS_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
 enum { KINDS = sizeof bits_of / sizeof bits_of[0] }; // number of kinds of change
 
-int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
+int csched_os_file_open_(const char *path, unsigned changes, int *fd) { // `*fd`: readable after one of `changes`
   int saved = errno, error = 0;
   uint32_t bits = 0;
   for (int i = 0; i < KINDS; i++)
@@ -144,7 +146,7 @@ int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   return error;
 }
 
-int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
+int csched_os_file_renew_(const char *path, unsigned changes, int fd) { // a new watch of `path` with the number `fd`
   int new, error = csched_os_file_open_(path, changes, &new), saved = errno;
   if (error != 0) return error;
   if (dup3(new, fd, O_CLOEXEC) < 0) error = errno;
@@ -153,8 +155,8 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) {
   return error;
 }
 
-// Reads exactly one event, by reads of growing size: a read that is too small fails with EINVAL, and the kernel pads names to multiples of an event's
-// size. So the first read that succeeds returns one event. The descriptor stays readable while it has more events.
+// Does: reads exactly one event, by reads of growing size: a read that is too small fails with EINVAL, and the kernel pads names to multiples of an
+// event's size. So the first read that succeeds returns one event. `fd` stays readable while it has more. Returns: the event's changes; 0: none.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;

@@ -16,7 +16,7 @@ typedef struct file { // a file, mapped for reading; `start` NULL: it cannot be 
   size_t size;
 } file;
 
-static file map_file(const char *path) {
+static file map_file(const char *path) { // the caller unmaps it; not a regular file, or too small: `start` NULL
   struct stat found;
   file mapped = {NULL, 0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -35,7 +35,7 @@ static bool has_range(const file *file, uint64_t offset, uint64_t size) {
 }
 
 // Returns: the header of section `number`; NULL: the header or the section is not inside the file.
-static const ElfW(Shdr) * section(const file *file, size_t number) {
+static const ElfW(Shdr) * find_section(const file *file, size_t number) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   uint64_t at = head->e_shoff + number * sizeof(ElfW(Shdr));
   if (number >= head->e_shnum || head->e_shentsize != sizeof(ElfW(Shdr)) || !has_range(file, at, sizeof(ElfW(Shdr))))
@@ -49,12 +49,12 @@ static const char *name_in(const file *file, uint64_t address) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
   for (size_t i = 0; i < head->e_shnum; i++) {
-    const ElfW(Shdr) *table = section(file, i), *names = table != NULL ? section(file, table->sh_link) : NULL;
+    const ElfW(Shdr) *table = find_section(file, i), *names = table != NULL ? find_section(file, table->sh_link) : NULL;
     if (names == NULL || table->sh_type != SHT_SYMTAB) continue;
     const ElfW(Sym) *symbols = (const void *)(file->start + table->sh_offset);
     for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++) {
       const ElfW(Sym) *each = &symbols[j];
-      bool is_function = (each->st_info & 15) == STT_FUNC && each->st_name < names->sh_size;
+      bool is_function = (each->st_info & 15) == STT_FUNC && each->st_name < names->sh_size; // 15: mask of the type
       if (!is_function || address < each->st_value || address - each->st_value >= each->st_size) continue;
       const char *name = file->start + names->sh_offset + each->st_name;
       return memchr(name, 0, names->sh_size - each->st_name) != NULL ? name : NULL; // NULL: no final 0 in the table
@@ -63,11 +63,11 @@ static const char *name_in(const file *file, uint64_t address) {
   return NULL;
 }
 
-bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) {
+bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size) { // false: not found
   int saved = errno;
   file file = map_file(path);
   const char *found = file.start != NULL ? name_in(&file, address) : NULL;
-  if (found != NULL) strncpy(name, found, size - 1)[size - 1] = 0;
+  if (found != NULL) strncpy(name, found, size - 1)[size - 1] = 0; // strncpy omits the final 0 of a name that is cut
   if (file.start != NULL) munmap((void *)(uintptr_t)file.start, file.size);
   errno = saved;
   return found != NULL;
@@ -76,7 +76,7 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
 // A function of Swift's runtime, weak: NULL if the program lacks it. Returns: a new string, or NULL.
 __attribute__((weak)) char *swift_demangle(const char *name, size_t length, char *buffer, size_t *size, uint32_t flags);
 
-void csched_os_demangle_(char *name, size_t size) {
+void csched_os_demangle_(char *name, size_t size) { // "$s": the prefix of a mangled Swift name
   char *plain =
       swift_demangle != NULL && strncmp(name, "$s", 2) == 0 ? swift_demangle(name, strlen(name), NULL, NULL, 0) : NULL;
   if (plain == NULL) return;

@@ -19,7 +19,7 @@ private final class HandSource: LoopSource<Int>, @unchecked Sendable {
   func endByItself(_ error: Int32? = nil) {
     guard isIn else { return }
     isIn = false
-    removedByCore(error)
+    handleRemovalByCore(error)
   }
 }
 
