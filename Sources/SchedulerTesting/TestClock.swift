@@ -33,13 +33,17 @@ public final class TestClock: Clock {
 
   /// The scheduler whose time this clock shows. Its actions run in the calls that move the clock.
   public let scheduler: VirtualTimeScheduler<Instant>
+  private let origin: Instant  // the instant at which the scheduler's time is 0
   /// The deadline of each sleeping task. Each sleep has its own key; `lastKey` is the newest one.
   private let sleeps = Protected<(deadlines: [Int: Instant], lastKey: Int)>(([:], 0))
 
   /// Creates a clock.
   ///
   /// - Parameter now: its first instant.
-  public init(now: Instant = Instant()) { scheduler = VirtualTimeScheduler(initialClock: now) }
+  public init(now: Instant = Instant()) {
+    scheduler = VirtualTimeScheduler(initialClock: now)
+    origin = now
+  }
 
   public var now: Instant { scheduler.virtualTime }
 
@@ -61,7 +65,8 @@ public final class TestClock: Clock {
     }
     // also after a cancellation; otherwise `advance` and `run` would find this deadline again and again
     defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }
-    try await scheduler.sleep(for: now.duration(to: deadline))
+    // Not `sleep(for:)`: another thread may move the clock between two reads of it. The task would then wake after `deadline`.
+    try await scheduler.sleep(until: MonotonicTime(nanoseconds: 0).advanced(by: origin.duration(to: deadline)))
   }
 
   /// Lets other tasks run for a short time, then throws ``SuspensionError`` if a task sleeps on this clock.

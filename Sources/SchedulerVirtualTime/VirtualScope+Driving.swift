@@ -36,7 +36,7 @@ extension VirtualScope {
         task.cancel()
         return .endless(jobs: limits.jobs)
       }
-      if failure == nil && waitForOthers(since: pending) { continue }
+      if failure == nil && waitForOthers(since: pending, bodyIsCancelled: task.isCancelled) { continue }
       if failure != nil { return failure }  // stalled again, after the cancellation below
       failure = .stalled(at: scheduler.now)  // the loop continues, because the cancelled body may end
       task.cancel()

@@ -127,10 +127,12 @@ final class VirtualScope: Sendable {
   /// Returns false if neither has happened. A new job and a cancellation signal `wakeSignal`. A new sleep or action does not, but changes
   /// `scheduler.pendingCount`, which this method checks every 2 ms.
   ///
-  /// - Parameter pending: `scheduler.pendingCount`, read before this thread searched for work and found none.
-  func waitForOthers(since pending: Int) -> Bool {
+  /// - Parameters:
+  ///   - pending: `scheduler.pendingCount`, read before this thread searched for work and found none.
+  ///   - bodyIsCancelled: whether the caller's cancellation has reached the body. Then only work ends the wait.
+  func waitForOthers(since pending: Int, bodyIsCancelled: Bool) -> Bool {
     let hasWork = state.withLock { state in
-      state.isIdle = state.queue.isEmpty && !state.isCancelled
+      state.isIdle = state.queue.isEmpty && (bodyIsCancelled || !state.isCancelled)
       return !state.isIdle
     }
     if hasWork { return true }  // a job was added since the search for work, or the caller is cancelled

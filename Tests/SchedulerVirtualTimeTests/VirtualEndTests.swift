@@ -128,6 +128,19 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
+  @Test("so it is when its caller was cancelled", .enabled(if: Scale.sanitizer != .address), .timeLimit(.minutes(1)))
+  func leftByCancelledCaller() async {
+    await #expect(processExitsWith: .success) {
+      let caller = Task {
+        try await withVirtualTime(limits: impatient) { _ async throws in
+          await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }
+      }
+      caller.cancel()
+      await #expect(throws: VirtualTimeError.stalled(at: MonotonicTime(nanoseconds: 0))) { try await caller.value }
+    }
+  }
+
   @Test("inside of another one it is refused, in tasks of that one too")
   func nested() async throws {
     try await withVirtualTime { time async throws in

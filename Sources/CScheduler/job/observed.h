@@ -33,6 +33,7 @@ typedef struct csched_observed_run {
   uint32_t depth;               ///< how many runs enclose this run on the thread
   uint32_t waiting;             ///< number of pending jobs of the target when the run started
   bool is_known;                ///< the submission was in the table; else the other fields are not set
+  bool has_begun;               ///< the thread has a record, which counts this run: `outer` and `depth` are set
 } csched_observed_run;
 
 /// State of the submitting thread that `submit` saves and `submitted` restores.

@@ -501,6 +501,7 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   run->waiting = change_waiting(&run->seen, -1);
   csched_frame_make_next_(); // allocates the thread's list, where observer_here stores the record; else it would search
   csched_observer *observer = observer_here();
+  run->has_begun = observer != NULL;
   if (observer == NULL) return;
   run->outer = current_figures(observer);
   set_current_figures(observer, run->seen.figures);
@@ -524,7 +525,7 @@ static void run_ended(csched_observed_run *run, bool has_run) {
   csched_os_probe_ran_(run->job, has_run);
   if (!run->is_known) return;
   csched_observer *observer = observer_here();
-  if (observer != NULL) {
+  if (observer != NULL && run->has_begun) {
     set_current_figures(observer, run->outer);
     csched_observer_end_(observer, run);
   }

@@ -89,8 +89,10 @@ private final class Watching: Sendable {
 
   /// Starts the C core's watchdog in place of an earlier one. Without `report`, the watchdog writes its reports to the standard error.
   func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {
-    csched_watch_end()  // first: the earlier watchdog must not call the new closure
-    self.report.write(report)
+    if span > 0 {  // else refused below: the earlier watch goes on
+      csched_watch_end()  // the earlier watchdog must not call the new closure
+      self.report.write(report)
+    }
     let error = csched_watch_begin(span, report != nil ? forward : nil, Unmanaged.passUnretained(self).toOpaque())
     if error != 0 { throw SchedulerError.system(error) }
   }

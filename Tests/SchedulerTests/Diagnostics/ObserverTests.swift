@@ -143,6 +143,7 @@ import Testing
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in first.withLock { $0 += 1 } }
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in second.withLock { $0 += 1 } }
       thread.schedule { hold.wait() }
+      #expect(throws: SchedulerError.self) { try Schedulers.watch(longerThan: .zero) { _ in } }  // the second goes on
       #expect(eventually { second.read() > 0 })
       #expect(first.read() == 0)
       hold.open()

@@ -50,6 +50,23 @@ import Testing
     _ = await endless.result
   }
 
+  @Test("a sleep that begins while another thread moves the clock ends at its deadline", .timeLimit(.minutes(1)))
+  func beginsDuringMove() async throws {
+    let running = Protected(4)
+    for _ in 0..<4 {
+      Task.detached { [clock] in
+        for _ in 0..<Scale.count(500) {
+          let deadline = clock.now.advanced(by: .milliseconds(3))
+          try await clock.sleep(until: deadline)
+          #expect(clock.now >= deadline)
+        }
+        running.withLock { $0 -= 1 }
+      }
+    }
+    while running.read() > 0 { await clock.advance(by: .milliseconds(1)) }
+    try await clock.checkSuspension()
+  }
+
   @Test("a cancelled sleep ends at once") func cancelled() async throws {
     let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
     task.cancel()

@@ -18,12 +18,12 @@ static uint32_t *slot_of(uint32_t thread) { return &raised[thread % SLOTS].threa
 
 // Does: enters `thread`, the calling thread, into its slot; with `is_raised` false, removes it from there.
 static void note_raised(uint32_t thread, int base, bool is_raised) {
-  uint32_t seen = csched_load_relaxed(slot_of(thread));               // racy read, rechecked by the cas
-  bool is_here = seen == thread || seen == (thread | LIFTED);         // the slot is this thread's
-  csched_store_relaxed(&raised[thread % SLOTS].base, (uint32_t)base); // Speed only
+  uint32_t seen = csched_load_relaxed(slot_of(thread));       // racy read, rechecked by the cas
+  bool is_here = seen == thread || seen == (thread | LIFTED); // the slot is this thread's
   // A slot of this thread with LIFTING stays unchanged: csched_os_thread_lift_ is about to store its result there.
-  if (is_here || (is_raised && seen != (thread | LIFTING)))
-    csched_cas_relaxed(slot_of(thread), &seen, is_raised ? thread : 0); // Speed only
+  if (!is_here && (!is_raised || seen == (thread | LIFTING))) return;
+  csched_store_relaxed(&raised[thread % SLOTS].base, (uint32_t)base); // Speed only
+  csched_cas_relaxed(slot_of(thread), &seen, is_raised ? thread : 0); // Speed only
 }
 
 void csched_os_thread_lift_(uint32_t thread) { // resets the raised nice value of `thread`, and notes it in its slot

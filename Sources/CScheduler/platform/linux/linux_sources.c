@@ -160,10 +160,10 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) { // a new
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;
-  for (size_t size = sizeof(struct inotify_event); length < 0 && size <= CSCHED_OS_FILE_ROOM;
-       size += sizeof(struct inotify_event)) {
+  for (size_t size = sizeof(struct inotify_event); length < 0 && size <= CSCHED_OS_FILE_ROOM;) {
     length = syscall(SYS_read, fd, room, size);
-    if (length < 0 && errno != EINVAL && errno != EINTR) break;
+    if (length < 0 && errno == EINVAL) size += sizeof(struct inotify_event); // no room for the event's name: adds some
+    else if (length < 0 && errno != EINTR) break;
   }
   errno = saved;
   if (length <= 0) return 0; // no event
