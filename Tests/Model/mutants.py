@@ -460,11 +460,11 @@ MUTANTS = [
     ("clock: timers that wait at the end are not dropped", "clock/clock.c", "CL5", "csched_job_discard_(&timer->job); }", "{}\n}"),
     # delivery.c
     ("delivery: a loop is freed during a delivery", "loop/loop_life.c", "", "csched_delivery_await_();", ";"),
-    ("delivery: the end of a delivery wakes no waiter", "loop/delivery.c", "", "csched_futex_wake_(&word, INT32_MAX);", ";"),
+    ("delivery: the end of a delivery wakes no waiter", "loop/delivery.c", "", "csched_futex_wake_(&progress, INT32_MAX);", ";"),
     ("delivery: a waiter does not announce that it waits", "loop/delivery.c", "DV2",
-     "if ((seen & WAITED) != 0 || csched_cas_relaxed(&word, &seen, seen + WAITED)) csched_futex_wait_(&word, seen | WAITED, CSCHED_FOREVER);",
-     "csched_futex_wait_(&word, seen, CSCHED_FOREVER);"),
-    ("delivery: a delivery begins after its push", "loop/delivery.c", "DV1", "csched_store_relaxed(&word, begun + MAKING);", ""),
+     "if ((seen & WAITED) != 0 || csched_cas_relaxed(&progress, &seen, seen + WAITED)) csched_futex_wait_(&progress, seen | WAITED, CSCHED_FOREVER);",
+     "csched_futex_wait_(&progress, seen, CSCHED_FOREVER);"),
+    ("delivery: a delivery begins after its push", "loop/delivery.c", "DV1", "csched_store_relaxed(&progress, begun + MAKING);", ""),
     # pool.c and its parts
     ("pool: the last searcher does not check for more work", "pool/pool_idle.c", "csched_pool_stop_search_", "return true;", "return false;"),
     ("pool: no second check for work before a sleep", "pool/pool_idle.c", "",
@@ -683,7 +683,7 @@ MUTANTS = [
     ("a wait for a group ends while one member is inside", "queue/group.c", "", "< ONE; }", "< ONE + ONE; }"),
     ("a leave of an empty group is not noticed", "queue/group.c", "csched_group_leave", "if (seen < ONE)", "if (false)"),
     # limit.c
-    ("a limit has a permit too many", "queue/limit.c", "LM1", "if (limit->used == limit->most) return NULL;", "if (limit->used == limit->most + 1) return NULL;"),
+    ("a limit has a permit too many", "queue/limit.c", "LM1", "if (limit->initialised == limit->most) return NULL;", "if (limit->initialised == limit->most + 1) return NULL;"),
     ("a limit's permit that ends loads no job", "queue/limit.c", "LM2", "csched_job *permits = assign_permits_locked(limit); bool is_last", "csched_job *permits = NULL; bool is_last"),
     ("a limit's permit that ends does not continue", "queue/limit.c", "LM2", "submit_permits(limit, permits, true); return;", "return;"),
     ("a limit's emptied queue keeps its old end", "queue/limit.c", "append_locked", "if (limit->first == NULL) limit->first = job; else", "if (limit->last == NULL) limit->first = job; else"),

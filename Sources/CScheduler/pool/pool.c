@@ -97,8 +97,8 @@ static bool is_pool_closed(const csched_target *target) { // X1: a stopped pool 
 }
 // The `enter` of a pool. Returns: whether the calling thread may run the pool's work inline: always if the pool is open.
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
-// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a donation, if the class has this
-// priority or a higher one (a lower number). Requires: the pool stays valid until the donation has ended.
+// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a donation, so that none must be
+// ended, if the class has this priority or a higher one (a lower number). Requires: the pool stays valid until the donation has ended.
 static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;         // a class's index is its priority
@@ -169,6 +169,7 @@ static bool donate_at_root(csched_target *target, csched_priority priority, int 
   return root->type->donate_ != NULL && root->type->donate_(root, (int)priority, change);
 }
 
+// The public functions that begin (lend) and end (take_back) a donation. If lend has returned false, take_back must not be called.
 bool csched_target_lend(csched_target *target, csched_priority priority) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
   return donate_at_root(target, priority, 1);
@@ -194,6 +195,7 @@ int csched_pool_submit_batch(csched_pool *pool, csched_priority priority, csched
 // MARK: stop, join, destroy
 
 void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
+  // `closing`: 0: open; 1: CSCHED_STOP_RUN; 2: CSCHED_STOP_DROP; ORPHANED. It only grows: DROP replaces RUN.
   csched_require_policy_(policy, "csched_pool_stop");
   if (csched_pool_is_orphaned(pool)) return; // X5: the pool's threads are the parent's
   uint32_t wanted = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
@@ -214,8 +216,8 @@ bool csched_pool_must_end_(csched_pool *pool) {
 // Does: the first worker without work closes the inboxes, after the monitor's end. Returns: whether the worker may leave: all is closed and empty.
 bool csched_pool_end_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  uint32_t ending = 0;
-  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: one worker closes the inboxes
+  uint32_t ending = 0; // expected: the end has not begun; if the cas fails, the present value: 1 or 2 (ending_of)
+  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: 0 became 1: this worker closes the inboxes
     csched_pool_join_monitor_(pool);                    // X1: the monitor's final deliveries need open inboxes
     csched_lock_lock(&pool->pick);
     for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail

@@ -2,7 +2,7 @@
 //
 // States
 //   permit     one of `most` jobs that the limit itself submits to the base. Each submission of a permit runs one user job. FREE: in the list `free`,
-//              or never used; OUT: from acquire_permit_locked to return_permit
+//              or never initialised; OUT: from acquire_permit_locked to return_permit
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
 //   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
 //   is_alone   of the limit: the only permit that is OUT has a barrier to run. Of a permit: its user job is that barrier
@@ -47,7 +47,7 @@
 typedef struct permit {
   csched_job job;         // submitted to the base
   csched_job *job_to_run; // the user job; NULL: it has started, or was dropped
-  bool is_out, is_alone;  // the permit is OUT; `job_to_run` is a barrier
+  bool is_out, is_alone;  // true: OUT, false: FREE (States); `job_to_run` is a barrier
 } permit;
 
 struct csched_limit {
@@ -55,10 +55,10 @@ struct csched_limit {
   csched_target *base;            // permits are submitted to it
   csched_lock lock;               // guards `first` to `is_released`, and `permits`
   csched_job *first, *last;       // list of the user jobs that wait for a permit, oldest first
-  csched_job *free;               // list of the FREE permits that were used before
-  int most, used, out;            // numbers of permits: the limit; initialised so far; OUT now
+  csched_job *free;               // list of the FREE permits that were OUT before
+  int most, initialised, out;     // numbers of permits: the limit; initialised so far; OUT now
   bool is_alone, is_released;     // a barrier has the only permit that is OUT; csched_limit_destroy was called
-  void (*retain)(void *), (*release)(void *); // called with `owner`: permit gets OUT; gets FREE; or NULL
+  void (*retain)(void *), (*release)(void *); // of `owner`: one retain for each permit that is OUT; or NULL
   void *owner;                                // the user's object that contains the limit: csched_limit_own
   csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
   permit permits[];
@@ -100,9 +100,9 @@ static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
   if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
-  } else {                                       // no permit was returned: initialises the next one
-    if (limit->used == limit->most) return NULL; // LM1: all permits are OUT
-    job = &limit->permits[limit->used++].job;
+  } else {                                              // no permit was returned: initialises the next one
+    if (limit->initialised == limit->most) return NULL; // LM1: all permits are OUT
+    job = &limit->permits[limit->initialised++].job;
     csched_job_init(job, &permit_type.type, limit);
   }
   ((permit *)job)->is_out = true;
@@ -287,7 +287,7 @@ static bool limit_has(const csched_target *target, const csched_job *job) { // L
   const csched_limit *limit = (const csched_limit *)target;
   const csched_job *each = limit->first;
   while (each != NULL && each != job) each = next_waiting(each);
-  for (int i = 0; i < limit->used && each == NULL; i++)
+  for (int i = 0; i < limit->initialised && each == NULL; i++)
     if (limit->permits[i].is_out && limit->permits[i].job_to_run == job) each = job; // limit_at_fork submits the permit
   return each != NULL;
 }
@@ -316,7 +316,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
     limit->target.type = limit->barriers.type = &csched_target_orphaned_;
     return;
   }
-  for (int i = 0; i < limit->used; i++) {
+  for (int i = 0; i < limit->initialised; i++) {
     permit *each = &limit->permits[i];
     if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job))
       restore_permit(limit, each); // a thread of the parent had it

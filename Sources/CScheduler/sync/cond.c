@@ -34,8 +34,9 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-// Signals to a sleeper; both end its sleep. SIGNALLED: csched_cond_signal sends it. WAKE_NEXT: a broadcast marks all waiters, and sends it to the
-// first. Each waiter that gets WAKE_NEXT locks, and then sends it to the next marked waiter (CV3).
+// The signals that end a waiter's sleep; 0, no signal, means that its deadline has passed. SIGNALLED: csched_cond_signal sends it; the waiter wakes
+// no other. WAKE_NEXT: a broadcast marks all waiters, and sends it to the first. Each waiter that gets WAKE_NEXT locks, and then sends it to the next
+// marked waiter (CV3).
 enum { SIGNALLED = 1, WAKE_NEXT = 2 };
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
@@ -45,7 +46,8 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
-// Returns: the first waiter that a broadcast has marked, or with `is_marked` false has not marked; NULL: none. Requires: the bucket is locked.
+// Returns: the first waiter for `cond` that a broadcast has marked (`is_marked` true), or the first that none has marked (false). NULL: there is no
+// such waiter. Requires: the bucket is locked.
 static csched_sleeper *first_waiter_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {

@@ -202,7 +202,7 @@ static void unlink_and_uncount(csched_timers *timers, csched_timer *timer) {
   unlink_timer(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return; // not in `pending`, and `wake` ignores it
   timers->pending--;
-  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: the timer may have set it
+  if (wake_of(timer) <= csched_load_relaxed(&timers->wake)) timers->is_wake_low = true; // W4: may be too early now
 }
 
 // Does: resets `first` and `wake` if no timer with a finite deadline waits.
@@ -238,7 +238,7 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   bool is_cancelled = false;
   csched_lock_lock(&timers->lock);
   if (!timers->is_closed && deadline < timers->passed) {
-    added = CSCHED_TIMER_LATE;                   // W9: bypasses; the caller delivers it
+    added = CSCHED_TIMER_LATE;                   // W9: bypasses (see `passed`); the caller delivers it
   } else if (!timers->is_closed) {               // W7: if closed: REFUSED
     csched_store_release(&timer->owner, timers); // W6: pairs with withdraw_timer's acquire; W8: before the fence
     timer->leeway = leeway;
@@ -252,7 +252,8 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
-// Returns: whether an overdue timer may bypass the queue (W9): then the caller delivers it at once.
+// Returns: whether an overdue timer may bypass the queue (W9): then the caller delivers it at once. `passed`: 1 + the latest deadline that has
+// bypassed. From then on a timer with a deadline below `passed` bypasses, too: no timer that it must follow waits here.
 bool csched_timers_try_bypass_(csched_timers *timers, csched_time deadline) {
   csched_lock_lock(&timers->lock);
   csched_time first = csched_load_relaxed(&timers->first);          // W9: changes only under this lock
@@ -269,11 +270,11 @@ csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *time
   csched_lock_lock(&timers->lock);
   if (waits_in(timers, timer) && deadline < timers->passed) {
     remove_locked(timers, timer);
-    added = CSCHED_TIMER_LATE; // W9: bypasses the queue; the caller delivers it
+    added = CSCHED_TIMER_LATE; // W9: bypasses the queue (see `passed`); the caller delivers it
   } else if (waits_in(timers, timer)) {
     unlink_and_uncount(timers, timer); // W8: the owner stays set, so that a canceller finds it
     added = insert_timer(timers, timer, deadline) ? CSCHED_TIMER_ADDED_FIRST : CSCHED_TIMER_ADDED;
-    reset_if_empty(timers); // the new deadline may be CSCHED_FOREVER
+    reset_if_empty(timers); // if the new deadline is CSCHED_FOREVER, no finite one may be left to wake for
   }
   csched_lock_unlock(&timers->lock);
   return added;

@@ -161,7 +161,8 @@ public final class ActionContext: Disposable {
     return self
   }
 
-  /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the core calls it at once.
+  /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the core calls it at once. If the
+  /// action has already run and ended the context, the core releases the handler without a call.
   private func disposeWhenCancelled() {
     let handler = node.pointer(to: \.handler)!
     // released by `release` below, after the call or the removal
@@ -175,14 +176,15 @@ public final class ActionContext: Disposable {
   }
 
   /// Ends the context: clears `scheduled` and removes all handlers. Called after the action, and again when the submitted closure is released: in
-  /// between, `start` may have set `scheduled`.
+  /// between, `start` may have set `scheduled`. The second `csched_cancellation_end` does nothing.
   fileprivate func end() {
     let submitted = scheduled.exchange(nil)
     // released after the core has removed the handlers: the release may run user code, which must see the context ended
     withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }
   }
 
-  /// Only the submitted closure retains this object. So its release ends the context, also when the scheduler drops the closure without a call.
+  /// After `start` has returned, only the submitted closure retains this object. So its release ends the context, also when the scheduler drops the
+  /// closure without a call.
   private final class Running: Sendable {
     let context: ActionContext
     init(_ context: ActionContext) { self.context = context }

@@ -12,7 +12,7 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     private let work: HeldClosure  // first field: `recordCode` reads the closure's code address there
     private let origin: ActionOrigin  // the scheduler of the action
 
-    /// The TargetCore that this value does not retain, so that a deferred drop must; nil if there is none.
+    /// The TargetCore that this value does not retain, so that a postponed drop (`plainType`) must; nil if there is none.
     var unretainedCore: UnsafeMutableRawPointer? { origin.unretainedCore }
 
     init(_ work: @escaping @Sendable () -> Void, _ origin: consuming ActionOrigin) {
@@ -135,8 +135,10 @@ extension ClosureTask.Held {
 }
 
 private let plainType: JobType = {
-  // A plain task does not retain its TargetCore. While its drop is deferred, the C core retains the TargetCore by these three callbacks: find (nil
-  // for a job of another type), retain, release.
+  // This initializer runs when the first plain task is made, so before its submission. First it registers three callbacks for the whole process.
+  // A plain task does not retain its TargetCore. If a drop or a release on this thread causes another drop, the C core postpones that drop until the
+  // first one has returned (job.c, J11). Until all postponed drops have ended, it retains their TargetCores by these callbacks: find (nil for a job
+  // of another type), retain, release.
   csched_swift_set_postponed_owners_(
     { job in
       guard job!.pointee.type == plainType.pointer else { return nil }
@@ -147,7 +149,7 @@ private let plainType: JobType = {
       run: { ClosureTask.Held.inPlain($0).move().call() },
       drop: { ClosureTask.Held.drop(ClosureTask.Held.inPlain($0), of: $0) },
       release: {
-        Counted.jobs(-1)
+        Counted.jobs(-1)  // ends the count of `csched_task.made`; for `timedType`, `freeJobAndReleaseCore` does that
         csched_task_free_($0, CSCHED_TASK_PLAIN)
       }), closureAt: MemoryLayout<csched_job>.size)  // the closure follows the csched_job
 }()
@@ -156,12 +158,14 @@ private let timedType = JobType(
   csched_job_type(
     run: { ClosureTask.Held.inTimed($0).move().call() },
     drop: { ClosureTask.Held.drop(ClosureTask.Held.inTimed($0), of: $0) },
-    // frees the job, and releases the core that `retainForJob` retained; the closure follows the csched_timer
+    // subtracts the job from the count, frees it, and releases the core that `retainForJob` retained. The closure follows the csched_timer.
     release: { TargetCore.freeJobAndReleaseCore($0, CSCHED_TASK_TIMED) }), closureAt: MemoryLayout<csched_timer>.size)
 
-/// The scheduler that a drop of an action reports, in one word: the marker that the action runs inside, or the TargetCore that it was submitted to.
+/// The scheduler that the drop observers receive if an action is dropped: the marker that the action runs inside, or the TargetCore that it was
+/// submitted to. It is stored in one word.
 /// A marker is retained. A target core is not: only a drop reads the reference, and a core drops its queued actions before it is freed. A retain
-/// would cost each action two updates of a count that all threads contend for. While a drop is deferred, the C core retains `unretainedCore`.
+/// would cost each action two updates of a count that all threads contend for. While a drop is postponed (`plainType`), the C core retains
+/// `unretainedCore`.
 struct ActionOrigin: ~Copyable {
   /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: the submitter reports a refusal itself.
   private let bits: UInt
@@ -177,7 +181,7 @@ struct ActionOrigin: ~Copyable {
 
   deinit { if isMarker { reference!.release() } }
 
-  /// The target core, which this value does not retain, so that a deferred drop must. Nil if the origin is a marker, or there is none.
+  /// The target core, which this value does not retain, so that a postponed drop must. Nil if the origin is a marker, or there is none.
   var unretainedCore: UnsafeMutableRawPointer? { isMarker ? nil : reference?.toOpaque() }
 
   /// The marker or core; a marker is a TargetCore too. `~3` clears the two flag bits.

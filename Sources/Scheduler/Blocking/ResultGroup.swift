@@ -44,7 +44,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     state.withLock { $0.pending += 1 }  // before the submission, in which the action may run and end
     return members.admit(ResultMember(of: self, action)) { member in
       let token = member.token
-      // no refusal line: a refusal is the action's result
+      // If the scheduler refuses the action, its result is `.stopped`. So a debug build need not print a line about the refusal.
+      // `follow`: from now on disposing the token disposes the scheduled action.
       token.follow(withoutRefusalLine { scheduler.schedule { member.run() } })
       return token
     }

@@ -118,12 +118,14 @@ extension ImmediateSchedulerType {
     }
   }
 
-  /// Calls `body` as an action of this scheduler: the overload for a stored function, in place of a closure expression, with a `Sendable` result.
+  /// Calls `body` as an action of this scheduler, as the first `perform` does. This overload is for a `body` that is a stored function. The type of
+  /// such a function has no `sending` result, so the result must be `Sendable`.
   ///
   /// - Parameters:
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the function to call, at most once.
-  /// - Returns: the result of `body`. Throws: what the other overload throws.
+  /// - Returns: the result of `body`.
+  /// - Throws: what the first `perform` throws.
   public func perform<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> Value
   ) async throws -> Value {

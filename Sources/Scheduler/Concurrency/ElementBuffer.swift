@@ -22,7 +22,7 @@ final class ElementBuffer<Element: Sendable>: Sendable {
   private let source = SingleAssignmentDisposable()  // stops the source of the elements; `end` disposes it
 
   /// - Parameters:
-  ///   - capacity: how many elements to store, at least 1.
+  ///   - capacity: how many elements to store, at least 1: a full buffer must have an element into which `merge` merges.
   ///   - merge: merges an element that arrives while the buffer is full into `last`, the newest stored one. Called under the buffer's lock.
   init(capacity: Int, merge: @escaping @Sendable (_ last: inout Element, _ element: Element) -> Void) {
     self.capacity = capacity

@@ -20,8 +20,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Reports the actions of the main loop that never ran. Called at process exit, on the exiting thread. Does not release the actions, because
   /// releasing their captures would run user code at exit.
   private func reportUnrunActions() {
-    var queued = 0, delayed = 0  // `queued`: the C core counts up to 1000, and without the jobs of `HostMark`
-    guard csched_loop_count_unrun_(loop, markType.pointer, &queued, &delayed) else { return }
+    var queued = 0, delayed = 0  // `queued`: the C core counts up to 1000, and without the jobs of `EndOfRunJob`
+    guard csched_loop_count_unrun_(loop, endOfRunType.pointer, &queued, &delayed) else { return }
+    // In the message, "since" means: since these actions were scheduled.
     let count = "\(queued < 1_000 ? "" : "at least ")\(queued + delayed)"
     reportLine(
       "MainScheduler",
@@ -49,7 +50,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return csched_loop_is_free_(loop)
   }
 
-  /// Attaches the loop to the calling thread if needed. On any thread but the main thread, stops the process with a message.
+  /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main thread, or the thread to which a
+  /// host has attached the loop.
   func requireMainThread(_ function: String) {
     if !Self.isHere {
       misuse(
@@ -60,8 +62,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Called when a run of the loop has left no work. If the loop is closed, no action runs there again, so the late jobs of Swift tasks may run on
-  /// the pool.
+  /// Called when a run of the loop has left no work. If the loop is closed, no action runs there again. So late jobs of Swift tasks need not be
+  /// excluded from running beside such actions any more: they may run on the pool (LateJobs.swift, LJ2).
   @inline(__always)
   static func endExclusionIfClosed() {
     let target = shared.target
@@ -90,21 +92,21 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   /// Requests a run of the loop from the host, if there is one. Called after each submission to the main loop.
-  /// First submits a marker job behind the submitted action. The requested run ends at that marker. So host work that was submitted between two
-  /// actions also runs between them. A closed loop refuses the marker. Then the run executes all ready work, because earlier work may have no marker.
+  /// First submits an `EndOfRunJob` behind the submitted action. The requested run ends at that job. So host work that was submitted between two
+  /// actions also runs between them. A closed loop refuses the job. Then the run executes all ready work, because earlier work may have no such job.
   func submitted() {
     // is_hosted_: false in a child of fork, where the host does not run
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
-    let mark = HostMark(), hasMark = mark.submit(to: target)
+    let endJob = EndOfRunJob(), hasEndJob = endJob.submit(to: target)
     requestedRuns.add(1, ordering: .relaxed)  // relaxed: a count; the host orders this call and its closure
     host {  // the host calls this closure later, on its main thread
       // hasLaterRun: another requested run follows, so the loop need not notify the host of remaining jobs
       let core = MainCore.shared, hasLaterRun = core.requestedRuns.subtract(1, ordering: .relaxed).newValue > 0
-      let hasMore = core.withLoopAttached { loop in  // without a marker: runs at most 64 jobs; after 64, more may wait
-        hasMark ? csched_loop_run_through_(loop, mark.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
+      let hasMore = core.withLoopAttached { loop in  // without an end job: at most 64 jobs; after 64, more may wait
+        hasEndJob ? csched_loop_run_through_(loop, endJob.job, hasLaterRun) : csched_loop_run_ready(loop, 64) == 64
       }
-      // hasMark: jobs behind the marker have requested runs of their own
-      if !hasMore { MainCore.endExclusionIfClosed() } else if !hasMark { core.submitted() }
+      // hasEndJob: jobs behind the end job have requested runs of their own
+      if !hasMore { MainCore.endExclusionIfClosed() } else if !hasEndJob { core.submitted() }
     }
   }
 
@@ -126,14 +128,14 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A marker: a job that does nothing, submitted behind an action. The host's closure retains it, because its run of the loop ends at this job.
-private final class HostMark: @unchecked Sendable {
+/// A job that does nothing, submitted behind an action: a run by the host ends at this job. The host's closure retains it until then.
+private final class EndOfRunJob: @unchecked Sendable {
   // Unchecked, because of the pointer. Only the C core changes the job.
   private let storage = JobStorage()  // the job's memory, inside this object
   var job: UnsafeMutablePointer<csched_job> { storage.job }
-  init() { csched_job_init(job, markType.pointer, Unmanaged.passUnretained(self).toOpaque()) }
+  init() { csched_job_init(job, endOfRunType.pointer, Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// Submits the marker. Returns whether `target` accepted it.
+  /// Submits the job. Returns whether `target` accepted it.
   func submit(to target: UnsafeMutablePointer<csched_target>) -> Bool {
     Counted.jobs(1)  // for the diagnostic count; the job's `release` subtracts it
     _ = Unmanaged.passRetained(self)  // the job's `release` releases it, also after a refusal
@@ -141,10 +143,10 @@ private final class HostMark: @unchecked Sendable {
   }
 }
 
-private let markType = JobType(
+private let endOfRunType = JobType(
   csched_job_type(
     run: { _ in }, drop: { _ in },
     release: {
       Counted.jobs(-1)
-      Unmanaged<HostMark>.fromOpaque($0!.pointee.context).release()
+      Unmanaged<EndOfRunJob>.fromOpaque($0!.pointee.context).release()
     }))

@@ -33,7 +33,8 @@ extension LoopScheduler {
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, capacity: Int = 1_024
   ) -> AsyncThrowingStream<FileChange, any Error> {
-    // In a full buffer, merges `change` into the newest change. `gone` of either stays, because no change follows it.
+    // In a full buffer, replaces the newest change by one that stands for it and for `change`. `.lost` replaces the kinds of both, and there is no
+    // name, because the two may concern different files. Only `.gone` of either stays, because no change follows it.
     let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { newest, change in
       newest = FileChange(kinds: newest.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
     }

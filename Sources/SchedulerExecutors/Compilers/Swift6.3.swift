@@ -52,6 +52,7 @@
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
+      // A tolerance that is nil, or of a clock whose durations are no `Duration`, becomes zero: the job then runs as early as it may.
       let priority = job.priority.rawValue, job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
       switch instant {  // Swift's two clocks have timers here; for another clock, a task sleeps
       case let instant as ContinuousClock.Instant:
@@ -74,6 +75,7 @@
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
+      // The tolerance becomes zero as in PoolExecutor.
       let job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
       switch instant {  // Swift's two clocks, or another one: as in PoolExecutor
       case let instant as ContinuousClock.Instant:
@@ -109,6 +111,7 @@
       GlobalJobs.runMain()
     }
 
+    /// Unlike `run`, runs the main loop itself also if it is hosted: a `dispatchMain` would not return when `condition` holds.
     func runUntil(_ condition: () -> Bool) throws { GlobalJobs.runMain(until: condition) }
 
     func stop() { GlobalJobs.stopMain() }

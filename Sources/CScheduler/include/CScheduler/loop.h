@@ -9,8 +9,8 @@
 //
 // A run is a call of a csched_loop_run function. If the loop's thread ends inside a run (pthread_exit, cancellation), the library ends the current
 // job and closes the loop: outstanding work is dropped. If a C++ exception or longjmp unwinds a run, the run is over; job.h says when the library
-// notices that. The loop can then be run again or destroyed. If its thread ends before that, the library closes it. In a child of fork, loops of the
-// thread that forked continue with all their work. Loops of other threads are orphaned.
+// notices that. The loop can then be run again or destroyed. If its thread ends before the loop was run again or destroyed, the library closes the
+// loop. In a child of fork, loops of the thread that forked continue with all their work. Loops of other threads are orphaned.
 #ifndef CSCHED_LOOP_H
 #define CSCHED_LOOP_H
 
@@ -42,8 +42,10 @@ typedef enum csched_run_result {
   CSCHED_RUN_DONE,      ///< only background work remains; csched_loop_run_until_done only
 } csched_run_result;
 
-/// What happens to outstanding work when a loop is closed. A serial queue (serial.h) or a limit (limit.h) on the loop finishes the batch that it has
-/// started, at most 64 jobs, and drops its other jobs. To run those too, call csched_serial_sync, or wait for a group, before the close.
+/// What happens to outstanding work when a loop is closed. A serial queue (serial.h) on the loop runs its jobs in batches of at most 64, and a limit
+/// (limit.h) runs each job as a batch of its own. With both policies, a batch that has started is finished. CSCHED_STOP_RUN also runs batches that
+/// are queued on the loop. The other jobs of the queue or limit are dropped. To run those too, call csched_serial_sync, or wait for a group, before
+/// the close.
 typedef enum csched_stop_policy {
   CSCHED_STOP_RUN,  ///< queued and due jobs run; timers before their deadline are dropped
   CSCHED_STOP_DROP, ///< everything that has not started is dropped
@@ -54,7 +56,8 @@ int csched_loop_create(csched_loop **loop);
 
 /// Does: closes the loop, drops outstanding work, frees the loop. Requires: no thread is in a call on the loop, and none makes one later. Thread: the
 /// loop's, but not inside a run of the loop, a `drop` of its work, or a sync on a queue whose base is the loop. Any thread, if the loop was detached
-/// (loop_fd.h) or its thread has ended. Other calls stop the process with a message, and so do calls for the main loop or a csched_thread's loop.
+/// (loop_fd.h) or its thread has ended. On any other thread, or inside one of these, csched_loop_destroy stops the process with a message; so it does
+/// for the main loop and for a csched_thread's loop.
 void csched_loop_destroy(csched_loop *loop);
 
 /// Returns: the loop that runs on this thread, or NULL. Thread: any.

@@ -12,9 +12,10 @@
 // - close (loop, virtual time) refuses later work, and runs or drops outstanding work, as its policy says (loop.h). Virtual time drops it. A close
 //   does not wait. It may be called again: DROP after RUN drops the remaining work; RUN after DROP changes nothing.
 // - stop (thread, pool) is close for schedulers with threads of their own, which then end; `join` waits for these threads. A queue has neither close
-//   nor stop: it refuses work when its base refuses work.
-// - destroy releases the handle, which must not be used any more. A loop and virtual time drop remaining work. A thread, a pool and a queue run
-//   remaining work, unless they were stopped with DROP. Only a pool's destroy waits until that work has run.
+//   nor stop of its own: it refuses work when its base refuses work.
+// - destroy releases the handle, which must not be used any more. A loop and virtual time drop remaining work. A thread and a pool are stopped with
+//   RUN, unless they were stopped before. A queue's remaining work still runs, unless its base refuses or drops it. Only a pool's destroy waits until
+//   remaining work has run.
 //
 // Refused or dropped work is reported by ECANCELED or `drop`. In a child of fork, these calls have no effect on an orphaned scheduler (base.h).
 #ifndef CSCHED_TARGET_H
@@ -28,13 +29,14 @@ typedef struct csched_target csched_target;
 struct csched_text;
 
 /// The functions of a kind of target; one constant table serves all targets of the kind. The library calls them, with jobs that are already marked as
-/// submitted. The target must end each delivered job by exactly one call of csched_target_perform or csched_target_discard. The library may deliver
-/// smaller objects as jobs: access no field but `next`.
+/// submitted. The target must end each delivered job by exactly one call of csched_target_perform or csched_target_discard. A delivered job may be of
+/// a private, smaller kind, which has fewer fields (the library makes it for a Swift task): access no field but `next`.
 typedef struct csched_target_type {
   /// Does: accepts `job`, to perform it after jobs that the same thread delivered before (unless the target is concurrent). Returns: 0; ECANCELED
-  /// when the target accepts no more work, after csched_target_discard(job). Thread: any except a timer thread. So it may run the job at once, and it
-  /// may block. Due timers of one target are delivered one after the other, in order: by a pool's worker if they wait in that pool, by a worker of
-  /// the library's pool for other clocks if they wait for another clock (clock.h).
+  /// when the target accepts no more work, after csched_target_discard(job). Thread: any. But the library never calls a `deliver` that you wrote on a
+  /// thread that waits for the timers of a pool or of another clock (clock.h). So your `deliver` may run the job at once, and may block. Due timers
+  /// of one such target are delivered one after the other, in order. Timers that wait in a pool are delivered by a worker of that pool. Timers of
+  /// another clock are delivered by a worker of an additional pool, which the library makes for them.
   int (*deliver)(csched_target *target, csched_job *job);
   /// Does: arranges that `timer` is delivered to `timer->target` at `deadline`, or at most `leeway` later. Returns, thread: as `deliver`.
   int (*deliver_at)(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway);
@@ -48,8 +50,9 @@ typedef struct csched_target_type {
   bool (*is_bound_here)(const csched_target *target);
   /// Returns: whether the target accepts no more work. NULL: only the result of `deliver` shows it. Thread: any.
   bool (*is_closed)(const csched_target *target);
-  /// Called in a child of fork: a thread of the parent may have been in `deliver` with the submitted `job`. Returns: whether `job` waits in this
-  /// target. NULL: it does.
+  /// Called in a child of fork, by a queue or limit on this target, with the `job` that it had submitted: a thread of the parent may still have been
+  /// in `deliver` with it, or may have been running it. Returns: whether `job` waits in this target. If not, the queue or limit submits it again, or,
+  /// if it had started, the work behind it. NULL: the job counts as waiting.
   bool (*has)(const csched_target *target, const csched_job *job);
   /// Returns: the current time of the clock that `deliver_at` uses. NULL: the clock of the base; without a base, csched_now.
   csched_time (*now)(const csched_target *target);

@@ -14,7 +14,7 @@
 
 // MARK: whether two threads can run at once
 
-uint32_t csched_processors_seen_; // 0: unknown; MANY: several processors; else 1 + the number of the only one
+uint32_t csched_processors_seen_; // 0: unknown; 1 + the number of the only one so far; MANY: several, for ever
 
 // Returns: 1 + the number of the thread's only processor; MANY: it may use several, or this is unknown (a cpu_set_t may be too small).
 static uint32_t own_processors(void) {
@@ -27,7 +27,7 @@ static uint32_t own_processors(void) {
 
 void csched_processors_note_own_(void) { // adds the calling thread's processors to csched_processors_seen_
   uint32_t seen = csched_load_relaxed(&csched_processors_seen_); // Speed only
-  if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;
+  if (CSCHED_LIKELY(seen == CSCHED_PROCESSORS_MANY_)) return;    // MANY is final
   int saved = errno;
   uint32_t here = own_processors(); // 0 becomes `here`; any other value becomes MANY
   while (seen != here && seen != CSCHED_PROCESSORS_MANY_ &&
@@ -47,7 +47,7 @@ bool csched_processors_recheck_(void) { // adds them once in CALLS_PER_CHECK cal
 // MARK: affinity and policy
 
 // Does: restricts the calling thread to `processors`. Returns: 0; EINVAL: one is not available. The kernel omits such processors without an error, so
-// this compares the new affinity with `wanted`.
+// this compares the new affinity with `wanted`. After EINVAL the thread may already be restricted to the available ones: the caller ends the thread.
 int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
