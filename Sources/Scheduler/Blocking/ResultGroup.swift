@@ -17,16 +17,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// The outcome of an action.
   public typealias Element = Result<Value, any Error>
 
-  private struct State: Sendable {
-    var pending = 0  // the number of actions that have not produced their result
-    var results: ArraySlice<Element> = []  // not received yet, the oldest first
-    // the tasks that wait in `next`, in order of arrival; empty while there are results
-    var waiters = FairList<Waiter>()
-  }
-
-  private let state = Protected(State())
-  private let changed = UnfairLock.Condition()  // signalled when a thread that blocks in `next` can return
-  fileprivate let members = ActionGroup()  // the unfinished actions, for `cancelAll`
+  private let queue = ResultQueue()
 
   /// Creates an empty group.
   public init() {}
@@ -41,8 +32,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
   ) -> any Disposable {
-    state.withLock { $0.pending += 1 }  // before the submission, in which the action may run and end
-    return members.admit(ResultMember(of: self, action)) { member in
+    queue.begin()  // before the submission, in which the action may run and end
+    return queue.members.admit(ResultMember(of: queue, action)) { member in
       let token = member.token
       // If the scheduler refuses the action, its result is `.stopped`. So a debug build need not print a line about the refusal.
       // `follow`: from now on disposing the token disposes the scheduled action.
@@ -52,55 +43,20 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   }
 
   /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions, and actions scheduled later, are not cancelled.
-  public func cancelAll() { members.cancelAll() }
+  public func cancelAll() { queue.members.cancelAll() }
 
   /// The number of actions that have not ended.
-  public var pendingCount: Int { state.read { $0.pending } }
+  public var pendingCount: Int { queue.pendingCount }
 
   /// Whether all actions have ended and all results have been returned.
-  public var isEmpty: Bool { state.read { $0.pending == 0 && $0.results.isEmpty } }
-
-  /// Called once for each action, with its result. Resumes the task that has waited longest with `result`, or stores `result` if no task waits. If
-  /// all actions have ended, resumes the other waiting tasks with nil.
-  fileprivate func end(with result: Element) {
-    let (receiver, others, isLast) = state.withLock { state in
-      state.pending -= 1
-      var receiver: Waiter?  // the task that gets `result`
-      while receiver == nil, let first = state.waiters.popFirst() {
-        if first.claim() { receiver = first }  // false: the task was cancelled, and is not given the result
-      }
-      if receiver == nil { state.results.append(result) }
-      let isLast = state.pending == 0  // no action is unfinished
-      var others: [Waiter] = []  // waiters for which no result remains
-      while isLast, let other = state.waiters.popFirst() { if other.claim() { others.append(other) } }
-      return (receiver, others, isLast)
-    }
-    receiver?.finish(.success(result))
-    for other in others { other.finish(.success(nil)) }
-    // the last result: all blocked threads can return; a stored result: one can
-    if isLast { changed.broadcast() } else if receiver == nil { changed.signal() }
-  }
-
-  /// A task that is suspended in `next`. The thread that wins `claim` resumes it: one that ends an action, or the task's cancellation.
-  private final class Waiter: @unchecked Sendable {
-    // Unchecked, because of `entry`: the lock of the group's state guards it.
-    private let resumption = Resumption<Element?>()
-    @exclusivity(unchecked) var entry: Int?  // the key in `waiters`, while listed
-
-    var isOver: Bool { resumption.isOver }
-    func claim() -> Bool { resumption.claim() }  // true for the first caller, which must then call `finish`
-    func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void) async -> Element? {
-      (try? await resumption.outcome(isolation: isolation, begin)) ?? nil  // `finish` is never given an error
-    }
-    func finish(_ outcome: Result<Element?, any Error>) { resumption.finish(outcome) }
-  }
+  public var isEmpty: Bool { queue.isEmpty }
 
   // MARK: Receiving results
 
   /// Blocks until there is a result; removes and returns it. Returns `nil` when no action is unfinished and no result remains.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next() -> Element? {
-    state.withLock(on: changed, when: Self.canReturn) { $0.results.popFirst() }
+    queue.next().map(result(of:))
   }
 
   /// As ``next()``, but waits at most `timeout`.
@@ -109,7 +65,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(for timeout: Duration) throws(SchedulerError) -> Element? {
-    try orTimeout(state.withLock(on: changed, for: timeout, when: Self.canReturn) { $0.results.popFirst() })
+    try next(until: MonotonicTime(nanoseconds: timeout.deadline))
   }
 
   /// As ``next()``, but waits at most until `deadline`.
@@ -118,16 +74,16 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Throws: ``SchedulerError/timeout`` if there was no result by then.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next(until deadline: MonotonicTime) throws(SchedulerError) -> Element? {
-    try orTimeout(state.withLock(on: changed, until: deadline, when: Self.canReturn) { $0.results.popFirst() })
+    guard let found = queue.next(until: deadline) else { throw .timeout }
+    return found.map(result(of:))
   }
 
-  /// Whether `next` can return: there is a result, or no action is unfinished (then it returns nil).
-  private static func canReturn(_ state: State) -> Bool { !state.results.isEmpty || state.pending == 0 }
-
-  /// Unwraps what a timed wait returned. `nil`: the wait timed out, and this throws `timeout`. `.some(nil)`: no result remains, and this returns nil.
-  private func orTimeout(_ found: Element??) throws(SchedulerError) -> Element? {
-    guard let found else { throw .timeout }
-    return found
+  /// The result of `ended`, an action of this group.
+  private func result(of ended: ResultQueue.Ended) -> Element {
+    switch ended {
+    case .ran(let member): unsafeDowncast(member, to: ResultMember<Value>.self).takeResult()
+    case .failed(let error): .failure(error)
+    }
   }
 
   /// Suspends the task until there is a result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result
@@ -135,15 +91,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
-    let waiter = Waiter()
-    return await withTaskCancellationHandler {
-      await waiter.outcome(isolation: isolation) { enqueue(waiter) }
-    } onCancel: {  // resumes the task with nil, unless another thread gives it a result; then removes it from `waiters`
-      if waiter.claim() { waiter.finish(.success(nil)) }
-      state.withLock { state in
-        if let entry = waiter.entry.take() { state.waiters.remove(entry) }
-      }
-    }
+    await queue.next(isolation: isolation).map(result(of:))
   }
 
   /// Suspends the task until there is a result, at most until `deadline`; removes and returns it. Returns `nil` as ``next()`` does.
@@ -161,19 +109,6 @@ public final class ResultGroup<Value: Sendable>: Sendable {
       if element == nil { try Task.checkCancellation() }  // nil: cancelled, or no result remains
       return element
     }
-  }
-
-  /// Adds `waiter` to the waiting tasks. If `next` can return, resumes it at once with the oldest result, or with nil if none remains.
-  private func enqueue(_ waiter: Waiter) {
-    let found: Element?? = state.withLock { state in
-      guard Self.canReturn(state) else {
-        // over: cancelled already. The cancellation may have looked for the entry before this, so none is added.
-        if !waiter.isOver { waiter.entry = state.waiters.append(waiter) }
-        return nil
-      }
-      return waiter.claim() ? .some(state.results.popFirst()) : nil  // nil: cancelled, so no result is removed
-    }
-    if let found { waiter.finish(.success(found)) }
   }
 }
 
@@ -193,38 +128,42 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   }
 }
 
-/// An action of a ResultGroup. It reports one result: at the end of its run, or when its closure is released without a run.
+/// An action of a ResultGroup. It produces one result: at the end of its run, or when its closure is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
-  // Unchecked, as its superclass is.
-  private let results: ResultGroup<Value>
+  // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
+  @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run, because the queue retains the member then
   let token = ResultToken()
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
+  @exclusivity(unchecked) private var result: Result<Value, any Error>?  // set by the run, until it is received
 
-  init(of results: ResultGroup<Value>, _ action: @escaping @Sendable () throws -> Value) {
-    self.results = results
+  init(of queue: ResultQueue, _ action: @escaping @Sendable () throws -> Value) {
+    self.queue = queue
     self.action = action
-    super.init(of: results.members)
+    super.init(of: queue.members)
   }
 
   deinit {
     guard action.take() != nil else { return }  // nil: `run` has reported the result
     let isDisposed = token.isDisposed  // before `end`, which sets it too
     token.end()
-    results.end(with: .failure(isDisposed ? CancellationError() : SchedulerError.stopped))
+    queue!.end(.failed(isDisposed ? CancellationError() : SchedulerError.stopped))
   }
 
   /// Runs the action, and reports its result after the captures are released. Then leaves the group.
   func run() {
-    let result = callOnce()
+    callOnce()
     token.end()
-    results.end(with: result)
+    queue.take()!.end(.ran(self))
     end()
   }
 
   /// Calls and releases the action. Not inlined, so that the captures are released before `run` reports the result.
   @inline(never)
-  private func callOnce() -> Result<Value, any Error> {
+  private func callOnce() {
     let action = action.take()!
-    return Result { try withRefusalLine(action) }  // refusals of what the action submits are printed, unlike its own
+    result = Result { try withRefusalLine(action) }  // refusals of what the action submits are printed, unlike its own
   }
+
+  /// Removes the result. Requires: `run` has reported the end.
+  func takeResult() -> Result<Value, any Error> { result.take()! }
 }

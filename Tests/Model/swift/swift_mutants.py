@@ -14,7 +14,7 @@ GROUP_OF = {
     "actions": ["ClosureTask", "RepeatingTask", "ReturningAction", "TargetCore"],
     "virtual": ["InstantTimeline", "VirtualTimeScheduler+Driving", "VirtualTimeScheduler", "Occurrence", "RepeatedCall", "PeriodicAction"],
     "blocking": ["BlockingSink", "RunLoopLock"],
-    "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultToken"],
+    "groups": ["ActionContext", "GroupMembers", "ResultGroup", "ResultQueue", "ResultToken"],
     "executors": ["TaskJob", "Swift6.3", "LateJobs", "ThreadCore", "SerialCore", "LoopSource"],
 }
 
@@ -27,7 +27,7 @@ CHECKS = {
     "RepeatingTask": "periodic action", "TargetCore": "delayed action|periodic action", "Occurrence": "virtual",
     "InstantTimeline": "virtual", "VirtualTimeScheduler+Driving": "virtual", "VirtualTimeScheduler": "virtual", "RepeatedCall": "virtual", "PeriodicAction": "virtual: suspended", "BlockingSink": "blocking", "RunLoopLock": "run loop lock",
     "TaskJob": "late jobs", "Swift6.3": "jobs|late jobs", "LateJobs": "late jobs", "ThreadCore": "late jobs", "SerialCore": "late jobs", "LoopSource": "source",
-    "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultToken": "result",
+    "ActionContext": "context", "GroupMembers": "group", "ResultGroup": "result", "ResultQueue": "result", "ResultToken": "result",
 }
 
 EQUIVALENT = {
@@ -228,8 +228,8 @@ MUTANTS = [
     ("group: a removed first member stays the first", "GroupMembers", "else { first = next }", "else {}"),
     # ResultGroup.swift
     ("result: a drop gives no result", "ResultGroup", "guard action.take() != nil else { return }", "guard action.take() != nil, token.isDisposed else { return }"),
-    ("result: the waiter for the last result is not notified", "ResultGroup", "if isLast { changed.broadcast() } else if", "if"),
-    ("result: a result is lost", "ResultGroup", "if receiver == nil { state.results.append(result) }", ""),
+    ("result: the waiter for the last result is not notified", "ResultQueue", "if isLast { changed.broadcast() } else if", "if"),
+    ("result: a result is lost", "ResultQueue", "if receiver == nil { state.results.append(ended) }", ""),
     # LoopSource.swift
     ("source: an ended source keeps its handler", "LoopSource", "return (state.handler.take(), state.onDrop.take())", "return (state.handler, state.onDrop.take())"),
     ("source: a run is not counted", "LoopSource", "if state.handler != nil { state.runs += 1 }", ""),
