@@ -131,7 +131,8 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
 /// An action of a ResultGroup. It produces one result: at the end of its run, or when its closure is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
   // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
-  @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run, because the queue retains the member then
+  // nil after the run, because the queue retains the member then
+  @exclusivity(unchecked) private var queue: ResultQueue?
   let token = ResultToken()
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
   @exclusivity(unchecked) private var result: Result<Value, any Error>?  // set by the run, until it is received

@@ -13,7 +13,8 @@ final class ResultQueue: Sendable {
     // the tasks that wait in `next`, in order of arrival; empty while there are results
     var waiters = FairList<Waiter>()
 
-    var canReturn: Bool { !results.isEmpty || pending == 0 }  // `next` has a result, or returns nil, because no action is unfinished
+    // `next` has a result, or returns nil, because no action is unfinished
+    var canReturn: Bool { !results.isEmpty || pending == 0 }
   }
 
   private let state = Protected(State())
