@@ -161,10 +161,10 @@ static void cond_broadcast_wakes_all(int waiters) {
   csched_cond_broadcast(&queue.cond);
   csched_cond_broadcast(&queue.cond); // marks no waiter twice
   nap(10 * MS);
-  CHECK_EQUAL(waiters_of(&queue.cond), waiters - 1); // one has been woken, and waits for the lock
+  CHECK_EQUAL(waiters_of(&queue.cond), waiters - 4); // four have been woken, and wait for the lock
   csched_lock_unlock(&queue.lock);
   crew_join(&crew);
-  check_order(&queue, waiters);
+  CHECK_EQUAL(queue.woken, waiters);
   CHECK_EQUAL(queue.cond.lock, 0);
 }
 
@@ -195,7 +195,7 @@ static void cond_signal_after_broadcast(int waiters) {
   CHECK_EQUAL(queue.woken, waiters + 100);
 }
 
-TEST("a broadcast wakes all that wait, one by one") {
+TEST("a broadcast wakes all that wait, a few at once") {
   cond_broadcast_wakes_all(8);
   cond_broadcast_wakes_all(16);
   cond_signal_after_broadcast(4);

@@ -9,8 +9,9 @@
 // Invariants
 //   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
 //   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
-//   CV3  No thundering herd: a broadcast marks all waiters and wakes one. A woken waiter locks again, and then wakes the next marked waiter.
-//        While a marked waiter sleeps, a woken waiter is about to lock and then wake it.
+//   CV3  No thundering herd: a broadcast marks all waiters, and wakes the first csched_cond_woken_at_once_. A waiter that it has woken wakes the
+//        next marked one: before it locks if the lock is free, else when it has the lock. So while a thread holds the lock, no more than these
+//        wait for it. While a marked waiter sleeps, a woken waiter is about to wake the next.
 //   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
 //   CV6  A signal does not access the condition after the wake: the woken thread may free it.
@@ -23,7 +24,7 @@
 // Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
 // Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next, because sleepers of a lock check
 //   that its owner lives (LK10), and a moved waiter would not check.
-// Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, one by one",
+// Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, a few at once",
 //   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by the woken thread",
 //   "a wait without the lock stops the process", "a wait with another lock stops the process",
 //   "a condition that is destroyed with waiters stops the process", "after fork no thread waits, and units and counts are there".
@@ -35,9 +36,11 @@
 #include "waiting_internal.h"
 
 // The signals that end a waiter's sleep; 0, no signal, means that its deadline has passed. SIGNALLED: csched_cond_signal sends it; the waiter wakes
-// no other. WAKE_NEXT: a broadcast marks all waiters, and sends it to the first. Each waiter that gets WAKE_NEXT locks, and then sends it to the next
-// marked waiter (CV3).
+// no other. WAKE_NEXT: a broadcast marks all waiters, and sends it to the first few. Each waiter that gets WAKE_NEXT sends it to the next marked
+// waiter (CV3).
 enum { SIGNALLED = 1, WAKE_NEXT = 2 };
+
+uint32_t csched_cond_woken_at_once_ = 4; // CV3: measured in Waiting.md; model checks change it
 
 static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *cond, const csched_lock *lock,
                                                              uintptr_t other) { // CV7: a wait with a second lock
@@ -102,9 +105,13 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   if (other != 0) panic_other_lock(cond, lock, other);
   csched_lock_unlock(lock); // CV1: after the insertion: a signal from now on finds the waiter
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
-  csched_lock_lock(lock);                                     // CV5: the caller owns it again
-  if (signal == WAKE_NEXT) wake_first(cond, true, WAKE_NEXT); // CV3: true: the next marked waiter
-  return signal != 0 || waiter.is_marked;                     // CV4: a marked waiter counts as woken, even late
+  bool is_free = csched_lock_owner_seen_(lock) == 0; // Speed only
+  if (signal == WAKE_NEXT && is_free)
+    wake_first(cond, true, WAKE_NEXT); // CV3: the next marked waiter, which takes long
+  csched_lock_lock(lock);              // CV5: the caller owns it again
+  if (signal == WAKE_NEXT && !is_free)
+    wake_first(cond, true, WAKE_NEXT);    // CV3: before, it would wait for the lock, too
+  return signal != 0 || waiter.is_marked; // CV4: a marked waiter counts as woken, even late
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }
@@ -113,18 +120,19 @@ void csched_cond_signal(csched_cond *cond) {
   if (may_have_waiters(cond)) wake_first(cond, false, SIGNALLED); // CV2: false: the first unmarked waiter
 }
 
-void csched_cond_broadcast(csched_cond *cond) { // wakes the first waiter; each woken waiter wakes the next
+void csched_cond_broadcast(csched_cond *cond) { // wakes the first waiters; each woken waiter wakes the next
   if (!may_have_waiters(cond)) return;
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *each;
   csched_bucket *bucket = csched_waiters_lock_(cond);
   bool is_underway = first_waiter_locked(bucket, cond, true) != NULL; // CV3: then its woken waiters wake these, too
+  uint32_t count = is_underway ? 0 : csched_cond_woken_at_once_;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
     if (each->address == cond) each->is_marked = true; // CV2: a signal now skips it
   }
-  dequeue_locked(bucket, cond, is_underway ? NULL : csched_bucket_first_locked_(bucket, cond), &taken);
+  while (count-- > 0) dequeue_locked(bucket, cond, csched_bucket_first_locked_(bucket, cond), &taken);
   csched_bucket_unlock_(bucket);
-  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: one waiter; none if `is_underway`
+  csched_waiters_signal_(&taken, WAKE_NEXT); // CV3: none if `is_underway`
 }
 
 void csched_cond_destroy(csched_cond *cond) {

@@ -27,6 +27,7 @@ static void reset(void) {
   memset(cells, 0, sizeof cells);
   items = ready = given_up = passed = 0;
   csched_processors_seen_ = 1; // no thread spins for the lock: fewer steps
+  csched_cond_woken_at_once_ = 1;
 }
 
 static void until_waiting(const void *address, int count) {
@@ -125,6 +126,11 @@ static void told_two(void) {
   model_spawn(wait_until_ready, NULL);
   model_spawn(wait_until_ready, NULL);
 }
+static void told_three(void) { // two at once, so that one of these wakes the third
+  told_two();
+  csched_cond_woken_at_once_ = 2;
+  model_spawn(wait_until_ready, NULL);
+}
 static void told_twice(void) {
   reset();
   model_spawn(broadcast_twice, NULL);
@@ -137,11 +143,13 @@ static void told_beside_timeout(void) {
   model_spawn(wait_for_a_while, NULL);
   model_spawn(wait_until_ready, NULL);
 }
-static void all_passed(void) {
-  model_assert(passed + given_up == 2 && cells[0].value == 2 && lock.owner == 0 && waiters_of(&cond) == 0);
+static void have_passed(int waiters) {
+  model_assert(passed + given_up == waiters && cells[0].value == waiters && lock.owner == 0 && waiters_of(&cond) == 0);
 }
+static void all_passed(void) { have_passed(2); }
+static void three_passed(void) { have_passed(3); }
 
-// One waiter at a time: while the lock is held, a broadcast has woken only the waiter that now waits for the lock.
+// No herd: while the lock is held, a broadcast of one at once has woken only the waiter that now waits for the lock.
 static void wait_and_count(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -643,6 +651,7 @@ static void one_unlock_too_many(void) {
 const model_check waiting_checks[] = {
     {"cond: two items for two consumers: no lost wake", two_consumers, all_taken},            // CV1, CV2, CV5
     {"cond: a broadcast to two waiters", told_two, all_passed},                               // CV1, CV3, CV5
+    {"cond: a broadcast to three waiters, two at once", told_three, three_passed},            // CV1, CV3, CV5
     {"cond: two broadcasts to two waiters", told_twice, all_passed},                          // CV3
     {"cond: a broadcast wakes one waiter, and that waiter the next", no_herd, not_left},      // CV3
     {"cond: a broadcast beside a waiter that gives up", told_beside_timeout, all_passed},     // CV4

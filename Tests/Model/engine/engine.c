@@ -212,6 +212,7 @@ void model_run(void) {
   csched_lock_checks_owner_after_ = CSCHED_FOREVER;
   csched_lock_starved_after_ = 1000000;
   csched_lock_passes_ = 127;
+  csched_cond_woken_at_once_ = 4;
   csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
   model_give_number_after_look(0, 0);
   model_thread_count = model_self = 0;
