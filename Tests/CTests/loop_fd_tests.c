@@ -239,7 +239,7 @@ typedef struct silencing {
 static void silence(int index, void *context) {
   silencing *test = context;
   (void)index;
-  csched_loop_silence_fd_(test->loop, test->source);
+  csched_loop_unregister_fd_(test->loop, test->source);
 }
 
 static void fd_silenced(void) {

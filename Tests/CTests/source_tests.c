@@ -119,7 +119,7 @@ typedef struct passing {
 static void take_signal_over(int index, void *context) {
   passing *test = context;
   (void)index;
-  csched_loop_silence_signal_(test->from, &test->first.source);
+  csched_loop_unregister_signal_(test->from, &test->first.source);
   CHECK(has_default(SIGUSR1));
   CHECK_EQUAL(csched_loop_create(&test->to), 0);
   ear_init(&test->second, test->to, SIGUSR1);

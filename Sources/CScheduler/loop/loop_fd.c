@@ -4,7 +4,7 @@
 //   poller_state  0: the loop sleeps on its futex. 1: the poller is open: from its next park on, the loop sleeps on it, until csched_fds_destroy_.
 //              LOST: a child of fork had no free descriptor for a poller of its own; the loop's thread opens one later
 //   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
-//   is_silent  of a source: 1 once csched_loop_silence_fd_ has removed it from the poller. The loop's thread removes it from the table later
+//   is_silent  of a source: 1 once csched_loop_unregister_fd_ has removed it from the poller. The loop's thread removes it from the table later
 //   ready      the queue of sources whose handlers are to be called; of a source: its reported events, 0 outside the queue
 //
 // Invariants
@@ -320,7 +320,7 @@ int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
   if (error != 0) return error;
   if (!reserve_table(fds, (size_t)source->fd)) return ENOMEM;
   csched_fd_source *previous = NULL;   // a source whose descriptor was closed: its number is now that of `source`
-  csched_lock_lock(&fds->lock);        // FD6: silence_fd_ must come before or after the whole addition
+  csched_lock_lock(&fds->lock);        // FD6: unregister_fd_ must come before or after the whole addition
   source->serial = ++fds->last_serial; // FD3: new, so that events of an earlier source with this number are stale
   error = is_silent(source) ? ECANCELED
                             : csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source));
@@ -356,7 +356,7 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 }
 
 // Does: from any thread, removes `source` from the poller at once. The loop's thread removes it from the table and the queue later.
-void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source) {
+void csched_loop_unregister_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock); // FD6: the loop's thread may be adding or removing the source
   bool is_in_poller = source->owner == fds && !is_silent(source) && !is_lost(fds);

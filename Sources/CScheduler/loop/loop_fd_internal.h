@@ -9,7 +9,7 @@
 #include "../platform/platform.h"
 
 TAILQ_HEAD(csched_fd_queue, csched_fd_source);
-/// The sources of one loop, for the loop's thread. Any thread may read `poller_state`, wake the poller if that is 1, and silence a source.
+/// The sources of one loop, for the loop's thread. Any thread may read `poller_state`, wake the poller if that is 1, and unregister a source from the system.
 typedef struct csched_fds {
   const csched_loop *loop;
   csched_lock lock;      ///< guards the poller's descriptors, and which sources are silent

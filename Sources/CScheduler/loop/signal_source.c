@@ -148,8 +148,8 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   return error;
 }
 
-void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_silence_fd_(loop, &source->fd); // a later csched_loop_add_signal returns ECANCELED
+void csched_loop_unregister_signal_(csched_loop *loop, csched_signal_source *source) {
+  csched_loop_unregister_fd_(loop, &source->fd); // a later csched_loop_add_signal returns ECANCELED
   if (source->signal <= 0 || source->signal >= SIGNALS) return;
   end_signal_source(source);
 }

@@ -188,7 +188,7 @@ private final class Recursion: Disposable {
         // no nested step: this thread leaves; true: threads wait for that
         return due.isEmpty && $0.removeThread(at: here)
       }
-      if isAwaited { threadLeft.happen() }  // wakes the threads in `disposeAndWait`
+      if isAwaited { threadLeft.signal() }  // wakes the threads in `disposeAndWait`
     }
   }
 
@@ -210,7 +210,7 @@ private final class Recursion: Disposable {
       // the last entry: an earlier one is that of a step that this thread is inside
       steps.removeThread(at: steps.inside.lastIndex { $0.thread == thread }!)
     }
-    if isAwaited { threadLeft.happen() }  // wakes the threads in `disposeAndWait`
+    if isAwaited { threadLeft.signal() }  // wakes the threads in `disposeAndWait`
   }
 
   func disposeAndWait() {

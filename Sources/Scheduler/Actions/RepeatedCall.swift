@@ -69,7 +69,7 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
         Counted.closures(-1)  // for the diagnostic count
         continue
       }
-      if isAwaited { threadLeft.happen() }  // wakes the threads in `awaitOthers`
+      if isAwaited { threadLeft.signal() }  // wakes the threads in `awaitOthers`
       return result
     }
   }

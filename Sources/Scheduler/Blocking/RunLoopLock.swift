@@ -142,7 +142,7 @@ public final class RunLoopLock: Sendable {
 
   /// Returns the loop that this thread runs: on the main thread the main loop, running or not; elsewhere nil if no loop runs.
   private static func loopHere() -> OpaquePointer? {
-    guard MainCore.isHere else { return csched_loop_current() }
+    guard MainCore.isOnThread else { return csched_loop_current() }
     MainCore.shared.requireMainThread("run")  // attaches the main loop to this thread if needed
     return MainCore.shared.loop
   }
@@ -243,7 +243,7 @@ public final class RunLoopLock: Sendable {
     if let enclosingTarget = state.withLock({ $0.enclosingTarget }) {
       TargetCore.run(body, inside: enclosingTarget)
     } else {
-      (MainCore.isHere ? MainCore.shared : trampoline).run(body)
+      (MainCore.isOnThread ? MainCore.shared : trampoline).run(body)
     }
     if isOutermost { trampoline.run { csched_trampoline_leave() } }  // runs the actions that wait in the trampoline
   }

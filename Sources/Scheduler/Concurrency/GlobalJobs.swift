@@ -67,7 +67,7 @@ package enum GlobalJobs {
   // MARK: Main loop
 
   /// Whether the caller is isolated to the main actor.
-  package static var isOnMain: Bool { MainCore.isHere }
+  package static var isOnMain: Bool { MainCore.isOnThread }
 
   /// Stops the process with a message unless the caller is isolated to the main actor.
   package static func requireMainThread() { MainScheduler.instance.requireIsolated() }

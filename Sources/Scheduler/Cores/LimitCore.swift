@@ -61,7 +61,7 @@ final class BarrierCore: TargetCore, @unchecked Sendable {
 
   // A use of this core, for example by a scheduler, is a reference to the `LimitCore`, which owns this core.
   override func use() { _ = Unmanaged.passUnretained(limit).retain() }
-  override func letGo() { Unmanaged.passUnretained(limit).release() }
+  override func endUse() { Unmanaged.passUnretained(limit).release() }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { BarrierScheduler(self) }
 }
 

@@ -36,11 +36,11 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   override var isExclusive: Bool { true }
-  override var isCallerIsolated: Bool { Self.isHere || csched_target_is_inside(target) }
+  override var isCallerIsolated: Bool { Self.isOnThread || csched_target_is_inside(target) }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 
   /// Whether this thread is the main thread, or the thread to which a host has attached the loop.
-  static var isHere: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
+  static var isOnThread: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
   /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it. Then the caller may run its work at once, in order.
   static var isFree: Bool {
@@ -53,7 +53,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main thread, or the thread to which a
   /// host has attached the loop.
   func requireMainThread(_ function: String) {
-    if !Self.isHere {
+    if !Self.isOnThread {
       misuse(
         "MainScheduler.\(function)",
         "called on another thread. Only the main thread runs the main scheduler: call it there. (An async main may leave it at each await: link SchedulerExecutorsLinked, and it stays.)"

@@ -40,12 +40,12 @@ class TargetCore: @unchecked Sendable {
   }
 
   /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at zero. Each call must be ended by
-  /// ``letGo()``. A delayed action does not retain the scheduler, because weak references make the scheduler's reference count slow (60 of 280 ns
+  /// ``endUse()``. A delayed action does not retain the scheduler, because weak references make the scheduler's reference count slow (60 of 280 ns
   /// for a timer and its cancellation).
   func use() {}
 
   /// Ends one ``use()``. A core without a count of users does nothing.
-  func letGo() {}
+  func endUse() {}
 
   /// Whether a submission may run the job before it returns, inside the submitting thread's current work.
   var mayRunInSubmission: Bool { false }
@@ -103,7 +103,7 @@ class TargetCore: @unchecked Sendable {
     let core = Unmanaged.passUnretained(kept(by: job))  // read before `job` is freed
     Counted.jobs(-1)
     csched_task_free_(job, size)
-    core._withUnsafeGuaranteedRef { $0.letGo() }  // before the release, which may free the core
+    core._withUnsafeGuaranteedRef { $0.endUse() }  // before the release, which may free the core
     core.release()
   }
 

@@ -55,13 +55,13 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   override func use() { users.add(1, ordering: .relaxed) }
 
   /// Ends one ``use()``. With the final user the thread stops, after its outstanding work.
-  override func letGo() {
-    // acquire-release: the stop comes after everything that the other users did before their `letGo`
+  override func endUse() {
+    // acquire-release: the stop comes after everything that the other users did before their `endUse`
     if users.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { stop(.runOutstanding) }
   }
 
   /// Whether the caller is on this core's thread.
-  var isHere: Bool {
+  var isOnThread: Bool {
     // relaxed: only the thread itself stores its number, so the comparison is false on every other thread
     csched_thread_is_current(thread) || endingThread.load(ordering: .relaxed) == csched_swift_thread_number_()
   }
@@ -86,7 +86,7 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   }
 
   override var isExclusive: Bool { true }
-  override var isCallerIsolated: Bool { isHere || csched_target_is_inside(target) }
+  override var isCallerIsolated: Bool { isOnThread || csched_target_is_inside(target) }
 
   // The thread has ended, and `job` is about to run on the pool: stops the process if the scheduler's policy is `trap`, else notifies observers.
   override func noteLateJob(_ job: TaskJob) {

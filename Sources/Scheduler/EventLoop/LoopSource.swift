@@ -5,7 +5,7 @@
 // Invariants
 //   LS1  A handler call starts only if the source is not over, checked under the lock. A disposal sets `isOver` under the lock. So no handler call
 //        starts after a disposal has returned, on any thread.
-//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread calls `silence`, which unregisters the source from
+//   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread calls `unregister`, which unregisters the source from
 //        the system, so another loop can use its descriptor. It then submits an action that removes the source; a closed loop has already removed it.
 //   LS3  The loop retains the LoopSource from the addition of the C source to its removal, because the C source's `context` does not.
 //   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
@@ -50,7 +50,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
   /// Unregisters the source from the system at once, so that it reports no more events. Any thread. `remove` must follow on the loop's thread.
-  func silence(in loop: OpaquePointer) {}
+  func unregister(in loop: OpaquePointer) {}
 
   /// Removes the source from the loop, if it is still registered there. On the loop's thread.
   func remove(from loop: OpaquePointer) { misuse("LoopSource.remove", "each kind has its own: override it") }
@@ -59,7 +59,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Adds the source to the loop: at once if the caller is on the loop's thread, otherwise in an action.
   final func begin() {
-    core.use()  // keeps the scheduler's thread running; the end or the disposal of the source calls `letGo`
+    core.use()  // keeps the scheduler's thread running; the end or the disposal of the source calls `endUse`
     let isReported = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
     guard csched_loop_is_on_thread(loop) else {  // `onDrop`: a stopped scheduler refuses or drops the action
       _ = core.scheduler.schedule({ _ = self.addOnLoop() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
@@ -155,7 +155,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
     guard let closures = close(isRun: isRun) else { return false }
     let onDrop = closures.1  // may be called; the handler is only released
-    core.letGo()  // ends the `use` of `begin`
+    core.endUse()  // ends the `use` of `begin`
     guard let error else { return true }
     if let onDrop {
       onDrop(error)
@@ -176,10 +176,10 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if csched_loop_is_on_thread(loop) {
       removeOnLoop()
     } else if !core.isOrphaned {  // orphaned: a fork child lacks the loop's thread
-      silence(in: loop)
+      unregister(in: loop)
       core.submitInternal { self.removeOnLoop() }  // LS2: only the loop's thread may change the loop's structure
     }
-    core.letGo()  // ends the `use` of `begin`
+    core.endUse()  // ends the `use` of `begin`
   }
 
   final func disposeAndWait() {

@@ -12,7 +12,7 @@ extension LoopSource {
 
 /// A source that waits for a descriptor.
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
   // descriptor: the caller's, even if the C source waits for a copy of it. events: what to wait for
   private let descriptor: Int32, events: csched_fd_events
@@ -41,14 +41,14 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
 
   // On any thread: the system reports no more events. `remove` follows on the loop's thread.
-  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, source) }
+  override func unregister(in loop: OpaquePointer) { csched_loop_unregister_fd_(loop, source) }
 
   override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
 }
 
 /// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
   private let signal: Int32
 
@@ -65,14 +65,14 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_signal(loop, source) }
 
-  override func silence(in loop: OpaquePointer) { csched_loop_silence_signal_(loop, source) }
+  override func unregister(in loop: OpaquePointer) { csched_loop_unregister_signal_(loop, source) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_signal(loop, source) }
 }
 
 /// A source that waits for the end of a process.
 final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_child_source>.allocate(capacity: 1)
   private let process: Int32
 
@@ -98,14 +98,14 @@ final class ChildSource: LoopSource<ProcessEnd>, @unchecked Sendable {
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_child(loop, source) }
 
   // `fd`: the descriptor source inside the C source, by which the system reports its events
-  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
+  override func unregister(in loop: OpaquePointer) { csched_loop_unregister_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_child(loop, source) }
 }
 
 /// A source that waits for changes of a file.
 final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `silence` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_file_source>.allocate(capacity: 1)
   private let path: UnsafeMutableBufferPointer<CChar>, changes: FileChange.Kinds  // path: a C string for the C source
 
@@ -134,12 +134,12 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_file(loop, source) }
 
   // `fd`: the descriptor source inside the C source, by which the system reports its events
-  override func silence(in loop: OpaquePointer) { csched_loop_silence_fd_(loop, &source.pointee.fd) }
+  override func unregister(in loop: OpaquePointer) { csched_loop_unregister_fd_(loop, &source.pointee.fd) }
 
   override func remove(from loop: OpaquePointer) { csched_loop_remove_file(loop, source) }
 }
 
-/// A hook before the loop sleeps, or after it wakes. It needs no `silence`: it is not registered with the system.
+/// A hook before the loop sleeps, or after it wakes. It needs no `unregister`: it is not registered with the system.
 final class HookSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, because of `hook`, which the loop's thread alone uses.
   private let hook = UnsafeMutablePointer<csched_loop_hook>.allocate(capacity: 1)

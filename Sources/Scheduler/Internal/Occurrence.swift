@@ -23,7 +23,7 @@ struct Occurrence: ~Copyable {
   func wait(since mark: UInt32) { sleep(while: mark, in: count) }
 
   /// Counts an event, and wakes all waiters. Requires: the caller has changed the waiters' condition, under the owner's lock.
-  func happen() {
+  func signal() {
     // OC1: after the change of the condition, so a waiter with this count sees the change
     count.add(1, ordering: .relaxed)
     wake(count)  // after the add: a waiter that falls asleep now finds another count, and returns

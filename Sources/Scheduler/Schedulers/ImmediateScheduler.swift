@@ -71,7 +71,7 @@ private final class ClockSleep: Sendable {
 
   func end() {
     isOver.write(true)  // before the event, after which `wait` checks this value
-    endEvent.happen()  // counts an event, and wakes the thread in `wait`
+    endEvent.signal()  // counts an event, and wakes the thread in `wait`
   }
 }
 

@@ -73,14 +73,14 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Whether an action that is scheduled now runs at once, on this thread. `entry`: the action's entry in `ownWork`.
   private func runsAtOnce(_ entry: OwnWork.Entry?) -> Bool {
-    if let entry { return entry.isFirst && MainCore.isHere }  // isHere: this is the main thread
+    if let entry { return entry.isFirst && MainCore.isOnThread }  // isOnThread: this is the main thread
     return marker == nil && MainCore.isFree  // `asyncInstance` has a marker; isFree: no work waits or runs
   }
 
   // MARK: running
 
   /// Whether the caller runs on the process's main thread, or on the thread on which a host runs the main scheduler.
-  public var isOnThread: Bool { MainCore.isHere }
+  public var isOnThread: Bool { MainCore.isOnThread }
 
   /// Runs actions until ``stop()``. On the main thread only. Calls may be nested.
   public static func run() {

@@ -40,7 +40,8 @@ extension Schedulers {
     SubscriptionScheduler.instance.releaseBackground()  // the next use makes a queue on the next pool
     PoolCore.shutDown(policy.core)
     csched_shutdown(policy.core)  // ends the clocks' thread, closes the main loop, frees cached memory
-    if MainCore.isHere { MainCore.endExclusionIfClosed() }  // late jobs of the closed main loop may now run on a pool
+    // late jobs of the closed main loop may now run on a pool
+    if MainCore.isOnThread { MainCore.endExclusionIfClosed() }
     PoolCore.shutDown(policy.core)  // again: actions that csched_shutdown ran may have started another pool
   }
 

@@ -34,7 +34,7 @@ public enum Schedulers {
       if let found = found as? any SchedulerType & AnyObject, !(found is ImmediateScheduler) { return found }
       next = frame.pointee.outer
     }
-    return MainCore.isHere ? MainScheduler.instance : nil
+    return MainCore.isOnThread ? MainScheduler.instance : nil
   }
 
   /// Whether a scheduler is current. Cheaper than ``current``.

@@ -39,7 +39,7 @@ public final class SubscriptionScheduler: SchedulerType {
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Schedulers.hasCurrent {
       action()  // the caller has chosen that scheduler
-    } else if MainCore.isHere {
+    } else if MainCore.isOnThread {
       MainCore.shared.run(action)  // with MainScheduler.instance as the current scheduler
     } else {
       return background.schedule(action)

@@ -43,7 +43,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
     super.init(core: core)
   }
 
-  deinit { thread.letGo() }  // ends the `use`; without users (schedulers, delayed actions) the thread stops
+  deinit { thread.endUse() }  // ends the `use`; without users (schedulers, delayed actions) the thread stops
 
   // MARK: scheduling
 
@@ -77,7 +77,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   /// As ``join()``, for async functions that know that the wait is short.
   func joinBlocking() {
-    if thread.isHere || csched_thread_join(thread.thread) != 0 {  // EDEADLK, its only error: on the thread itself
+    if thread.isOnThread || csched_thread_join(thread.thread) != 0 {  // EDEADLK, its only error: on the thread itself
       misuse(
         "ThreadScheduler.join", of: thread.name,
         "called on the scheduler's own thread, which cannot wait for its own end. Join from another thread.")
@@ -85,7 +85,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   }
 
   /// Whether the caller runs on this scheduler's thread.
-  public var isOnThread: Bool { thread.isHere }
+  public var isOnThread: Bool { thread.isOnThread }
 
   /// Stops the process with a message unless the caller runs on this scheduler's thread.
   public func preconditionOnThread() {

@@ -108,7 +108,7 @@ MUTANTS = [
     ("delayed action: a running closure stays in its memory", "ClosureTask", "run: { ClosureTask.Held.inTimed($0).move().call() }", "run: { ClosureTask.Held.inTimed($0).pointee.call() }"),
     ("plain action: a drop is not reported", "ClosureTask", "if DropObservers.areRegistered, reason != CSCHED_DROP_CANCELLED {", "if reason == CSCHED_DROP_CANCELLED {"),
     ("delayed action: an ended action keeps the core", "TargetCore", "core.release()", ""),
-    ("delayed action: an ended action keeps its use of the core", "TargetCore", "core._withUnsafeGuaranteedRef { $0.letGo() }", ""),
+    ("delayed action: an ended action keeps its use of the core", "TargetCore", "core._withUnsafeGuaranteedRef { $0.endUse() }", ""),
     # ReturningAction.swift: its links
     ("action: the end does not check for a disposal", "ReturningAction", "let holder = links.end(), late = links.late.take() if isDisposed",
      "let isDisposed = false; let holder = links.end(), late = links.late.take(); if isDisposed"),
@@ -137,7 +137,7 @@ MUTANTS = [
     # RepeatedCall.swift
     ("virtual: ticks: a wait does not wait", "RepeatedCall", "guard state.inside != 0, state.inside != csched_swift_thread_number_() else", "guard state.inside == .max else"),
     ("virtual: ticks: a waiting thread is not noted", "RepeatedCall", "state.isAwaited = true return threadLeft.mark", "return threadLeft.mark"),
-    ("virtual: ticks: the end of a tick wakes no waiter", "RepeatedCall", "if isAwaited { threadLeft.happen() }", ""),
+    ("virtual: ticks: the end of a tick wakes no waiter", "RepeatedCall", "if isAwaited { threadLeft.signal() }", ""),
     ("virtual: ticks: an ended call keeps its action", "RepeatedCall", "if state.isOver, let call = state.call.take() { return (call, nil, false) }", ""),
     # PeriodicAction.swift
     ("virtual: suspended: the drop of its ticks counts as the end", "PeriodicAction", "schedule.seriesNumber += 1 return schedule.series.take()", "return schedule.series.take()"),
@@ -243,7 +243,7 @@ MUTANTS = [
     ("source: the loop keeps an ended source", "LoopSource", "end(error.map(schedulerError)) Unmanaged.passUnretained(self).release()", "end(error.map(schedulerError))"),
     ("source: a handler that disposes its source waits for itself", "LoopSource", "dispose() if csched_loop_is_on_thread(loop) || core.isOrphaned { return }", "dispose()"),
     ("source: the end of the scheduler is not reported", "LoopSource", "onDrop: { _ in self.end(.stopped) })", "onDrop: { _ in })"),
-    ("source: a source keeps its scheduler in use", "LoopSource", "core.submitInternal { self.removeOnLoop() } } core.letGo()", "core.submitInternal { self.removeOnLoop() } }"),
+    ("source: a source keeps its scheduler in use", "LoopSource", "core.submitInternal { self.removeOnLoop() } } core.endUse()", "core.submitInternal { self.removeOnLoop() } }"),
     ("late jobs: a queue's end is not announced", "SerialCore", "$0.endExclusion()", "_ = $0"),
     ("late jobs: a queue on a thread is its own root", "SerialCore", "base.isExclusive ? base.exclusiveRoot : self", "self"),
 ]

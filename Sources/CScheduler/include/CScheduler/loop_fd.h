@@ -30,10 +30,11 @@ struct csched_fd_source {
   void (*handler)(csched_fd_source *source, unsigned events);
   void *context;
   int fd;
-  unsigned events, ready;     // `events`: to wait for; `ready`: those that are ready and not yet passed to the handler
-  uint32_t serial, is_silent; // `serial`: number of the addition, shows stale events; 1 after csched_loop_silence_fd_
-  struct csched_fds *owner;   // while added: the list of the loop's sources; otherwise NULL
-  struct {                    // libbsd's TAILQ_ENTRY
+  unsigned events, ready; // `events`: to wait for; `ready`: those that are ready and not yet passed to the handler
+  uint32_t serial,
+      is_silent;            // `serial`: number of the addition, shows stale events; 1 after csched_loop_unregister_fd_
+  struct csched_fds *owner; // while added: the list of the loop's sources; otherwise NULL
+  struct {                  // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
   void (*dropped)(csched_fd_source *source, int error);
@@ -76,7 +77,7 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 /// that starts at that moment may still run; the caller must prevent that. The loop's thread must still call csched_loop_remove_fd. If this call
 /// precedes csched_loop_add_fd, csched_loop_add_fd returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after
 /// a close of the loop it does nothing. Private.
-void csched_loop_silence_fd_(csched_loop *loop, csched_fd_source *source);
+void csched_loop_unregister_fd_(csched_loop *loop, csched_fd_source *source);
 
 /// Does: stores the loop's descriptor in `*fd`, for a host that drives the loop; the first call creates it. The descriptor is readable while the loop
 /// has something to do: a job, a due timer, a ready source, a csched_loop_end_run that has not ended a run yet, a new close. The host then calls

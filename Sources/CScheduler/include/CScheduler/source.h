@@ -50,9 +50,9 @@ int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source);
 /// meanwhile. Returns: 0; ENOENT when `source` is not added to this loop.
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source);
 
-/// Does: as csched_loop_silence_fd_; restores the signal's previous action at once, so that another loop may add a source for it. Requires, thread:
-/// as csched_loop_silence_fd_. Private.
-void csched_loop_silence_signal_(csched_loop *loop, csched_signal_source *source);
+/// Does: as csched_loop_unregister_fd_; restores the signal's previous action at once, so that another loop may add a source for it. Requires, thread:
+/// as csched_loop_unregister_fd_. Private.
+void csched_loop_unregister_signal_(csched_loop *loop, csched_signal_source *source);
 
 // MARK: children
 

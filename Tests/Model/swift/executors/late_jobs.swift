@@ -271,11 +271,11 @@ private func twoUsers() {
     let other = ThreadScheduler(core: core)
     spawn {
       one.schedule { order.value = order.value * 10 + 1 }
-      core.letGo()
+      core.endUse()
     }
     spawn {
       other.schedule { order.value = order.value * 10 + 2 }
-      core.letGo()
+      core.endUse()
     }
     expect(csched_thread_join(core.thread) == 0, "it ends")
     core.use()  // which the two schedulers give back

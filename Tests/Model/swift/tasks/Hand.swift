@@ -20,7 +20,7 @@ final class HandCore: TargetCore, @unchecked Sendable {
   deinit { target.deallocate() }
 
   override func use() { uses += 1 }
-  override func letGo() { ends += 1 }
+  override func endUse() { ends += 1 }
 
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>?) {
     let before = delivered.exchange(UInt(bitPattern: job), ordering: .releasing)
