@@ -191,9 +191,9 @@ MUTANTS = [
      "csched_waiters_signal_(&taken, signal); }", "csched_waiters_signal_(&taken, signal); csched_load_relaxed(&cond->lock); }"),
     ("cond: a signal wakes a waiter that a broadcast has marked", "sync/cond.c", "", "each->address == cond && each->is_marked == is_marked", "each->address == cond"),
     ("cond: a broadcast marks the first waiter only", "sync/cond.c", "CV2", "if (each->address == cond) each->is_marked = true;", "if (each->address == cond) { each->is_marked = true; break; }"),
-    ("cond: a waiter woken by a broadcast does not wake the next", "sync/cond.c", "CV3", "if (signal == WAKE_NEXT && !is_free) wake_first(cond, true, WAKE_NEXT);", ""),
-    ("cond: a waiter that finds the lock free does not wake the next", "sync/cond.c", "CV3", "if (signal == WAKE_NEXT && is_free) wake_first(cond, true, WAKE_NEXT);", ""),
-    ("cond: a woken waiter wakes the next although the lock is held", "sync/cond.c", "", "is_free = csched_lock_owner_seen_(lock) == 0;", "is_free = true;"),
+    ("cond: a waiter woken by a broadcast does not wake the next", "sync/cond.c", "CV3", "if (is_held) wake_first(cond, true, WAKE_NEXT);", ""),
+    ("cond: a waiter that finds the lock free does not wake the next", "sync/cond.c", "CV3", "if (must_wake && !is_held) wake_first(cond, true, WAKE_NEXT);", ""),
+    ("cond: a woken waiter wakes the next although the lock is held", "sync/cond.c", "", "is_held = must_wake && csched_lock_owner_seen_(lock) != 0;", "is_held = false;"),
     ("cond: a broadcast wakes no waiter", "sync/cond.c", "", "is_underway ? 0 :", "true ? 0 :"),
     ("cond: a marked waiter counts as not woken", "sync/cond.c", "CV4", "signal != 0 || waiter.is_marked;", "signal != 0;"),
     ("cond: a wait returns without the lock", "sync/cond.c", "CV5", "csched_lock_lock(lock);", ""),
@@ -611,6 +611,7 @@ MUTANTS = [
     ("pool: a pool that cannot start is not freed", "pool/pool.c", "X4", "free(pool);", ""),
     # misuse
     ("relock is not noticed", "sync/lock.c", "", "if (csched_lock_is_owner_(lock)) csched_lock_panic_owner_(lock, \"csched_lock_lock\", NOT_RECURSIVE);", ""),
+    ("an unlock by another thread hands the lock over", "sync/lock.c", "", "if (owner != self) csched_lock_panic_not_owner_(lock, owner, \"csched_lock_unlock\");", ""),
     ("an unlock by another thread is not noticed", "sync/lock.c", "", "if (!csched_cas_release(&lock->owner, &owner, 0u))", "csched_store_release(&lock->owner, 0u);\n    if (false)"),
     ("a job may be submitted twice", "job/job.c", "J4", "if (state != RUNNING || !detach_from_frame(job))", "if (state == RUNNING && !detach_from_frame(job)) // J4"),
     # job.c, the rest

@@ -10,8 +10,8 @@
 //   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
 //   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
 //   CV3  No thundering herd: a broadcast marks all waiters, and wakes the first csched_cond_woken_at_once_. A waiter that it has woken wakes the
-//        next marked one: before it locks if the lock is free, else when it has the lock. So while a thread holds the lock, no more than these
-//        wait for it. While a marked waiter sleeps, a woken waiter is about to wake the next.
+//        next marked one. If that waiter finds the lock held, it wakes none before it owns the lock. So a lock that is held throughout a broadcast
+//        has no more than these waiting for it. While a marked waiter sleeps, a woken waiter is about to wake the next.
 //   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
 //   CV6  A signal does not access the condition after the wake: the woken thread may free it.
@@ -105,13 +105,12 @@ bool csched_cond_wait_until(csched_cond *cond, csched_lock *lock, csched_time de
   if (other != 0) panic_other_lock(cond, lock, other);
   csched_lock_unlock(lock); // CV1: after the insertion: a signal from now on finds the waiter
   uint32_t signal = csched_waiter_sleep_(&waiter, deadline);
-  bool is_free = csched_lock_owner_seen_(lock) == 0; // Speed only
-  if (signal == WAKE_NEXT && is_free)
-    wake_first(cond, true, WAKE_NEXT); // CV3: the next marked waiter, which takes long
-  csched_lock_lock(lock);              // CV5: the caller owns it again
-  if (signal == WAKE_NEXT && !is_free)
-    wake_first(cond, true, WAKE_NEXT);    // CV3: before, it would wait for the lock, too
-  return signal != 0 || waiter.is_marked; // CV4: a marked waiter counts as woken, even late
+  bool must_wake = signal == WAKE_NEXT;
+  bool is_held = must_wake && csched_lock_owner_seen_(lock) != 0; // CV3: the next waiter would wait for the lock, too
+  if (must_wake && !is_held) wake_first(cond, true, WAKE_NEXT);   // CV3: early: it wakes up while this one locks
+  csched_lock_lock(lock);                                         // CV5: the caller owns it again
+  if (is_held) wake_first(cond, true, WAKE_NEXT);                 // CV3: now, because the caller soon unlocks
+  return signal != 0 || waiter.is_marked;                         // CV4: a marked waiter counts as woken, even late
 }
 
 void csched_cond_wait(csched_cond *cond, csched_lock *lock) { csched_cond_wait_until(cond, lock, CSCHED_FOREVER); }

@@ -272,7 +272,7 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   return taken;
 }
 
-// MARK: waking. csched_lock_wake_slow_ runs at each unlock while a thread sleeps: its rare cases are tail calls, so that it saves no registers.
+// MARK: waking. csched_lock_wake_slow_ runs at the end of each slow unlock: its rare cases are tail calls, so that it saves no registers.
 
 // Does: wakes the first sleeper, unless the lock has an owner or a waiter is awake. If the sleeper is starved, acquires the lock for it.
 static CSCHED_NOINLINE void wake_first_sleeper(csched_lock *lock) {
@@ -300,7 +300,7 @@ static CSCHED_NOINLINE void mark_starved_and_wake(csched_lock *lock) {
   if (!is_waiter_awake(lock)) wake_first_sleeper(lock); // LK3: an awake waiter will read owner
 }
 
-// Does: after an unlock, counts a pass if a thread sleeps, and wakes the first sleeper unless a waiter is awake.
+// Does: after an unlock, or when a waiter gives up, counts a pass if a thread sleeps, and wakes the first sleeper unless a waiter is awake.
 void csched_lock_wake_slow_(csched_lock *lock) {
   if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // LK2: no thread sleeps; the flag has only AWAKE
   if (CSCHED_UNLIKELY(++passes >= csched_lock_passes_)) mark_starved_and_wake(lock); // LK7: the sleeper may be starved
@@ -327,7 +327,7 @@ static bool hand_over(csched_lock *lock, uint32_t self) {
 // MARK: misuse
 
 uint32_t csched_lock_owner_seen_(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner); // racy read, for dumps and in a child of fork
+  return csched_load_relaxed(&lock->owner); // racy read, for conditions, dumps and in a child of fork
 }
 
 bool csched_lock_is_owner_(const csched_lock *lock) {
@@ -372,6 +372,7 @@ bool csched_lock_lock_until(csched_lock *lock, csched_time deadline) { // Return
 
 void csched_lock_unlock_slow_(csched_lock *lock) { // makes a starved sleeper the owner; else frees the lock, may wake
   uint32_t self = csched_lock_self_(), owner = self;
+  if (csched_self_ == 0) csched_lock_require_owner_(lock, "csched_lock_unlock"); // before a report by ThreadSanitizer
   CSCHED_TSAN_WILL_UNLOCK(lock);
   bool is_starved = (csched_load_relaxed(flag_of(lock)) & STARVED) != 0; // LK7: a sleeper of the bucket is starved
   if (!is_starved || !hand_over(lock, self)) {                           // LK7: no sleeper of this lock gets it

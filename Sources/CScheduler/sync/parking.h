@@ -57,7 +57,7 @@ extern csched_time csched_lock_checks_owner_after_;
 /// Nanoseconds that a sleeper waits before it can become `starved`; how often a thread unlocks past sleepers before that. Model checks change both.
 extern csched_time csched_lock_starved_after_;
 extern uint8_t csched_lock_passes_;
-extern uint32_t csched_cond_woken_at_once_; ///< how many waiters a broadcast wakes; model checks change it
+extern uint32_t csched_cond_woken_at_once_; ///< how many waiters a broadcast wakes at once; model checks change it
 
 /// Does: empties and unlocks all buckets. Requires: the caller is the only thread of a child of fork.
 void csched_buckets_forget_(void);

@@ -21,8 +21,8 @@ extension UnfairLock {
   /// 1. A wait unlocks the lock and begins to wait in one atomic step. So it misses no signal that follows a change under the lock.
   /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread acquires the lock like any other thread, and another
   ///    thread may acquire it first: check the state again, in a loop.
-  /// 3. ``broadcast()`` wakes four waiters. Each woken waiter wakes the next one, at once if the lock is free, else when it owns the lock. So the
-  ///    waiters do not all contend for a lock that is held.
+  /// 3. ``broadcast()`` wakes four waiters. Each woken waiter wakes the next one, at once if the lock is free, else when it owns the lock. So a
+  ///    lock that is held is not contended by all of them. The waits return in no particular order.
   /// 4. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the main thread, the
   ///    wait blocks the scheduler, as a lock does: actions never run inside the action that waits. So another thread must signal. To run the
   ///    scheduler's actions meanwhile, wait with ``RunLoopLock``.
@@ -64,7 +64,7 @@ extension UnfairLock {
     /// Wakes the thread that has waited longest, if any. Call it with or without the lock.
     public func signal() { csched_cond_signal(inline.pointer) }
 
-    /// Wakes all current waiters, in order of arrival. Call it with or without the lock.
+    /// Wakes all current waiters. Call it with or without the lock.
     public func broadcast() { csched_cond_broadcast(inline.pointer) }
 
     /// As `wait(with:until:)`, with the C lock. A deadline of `csched_time.max` never comes.

@@ -79,7 +79,7 @@ CSCHED_INLINE void csched_lock_unlock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   const uintptr_t *flag = &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word;
   uint32_t self = csched_self_;
-  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(flag) != 0 || // LK7: a hand-off may be due
+  if (CSCHED_UNLIKELY(self == 0 || csched_load_relaxed(flag) != 0 || // waiters, or LK7: a hand-off is due
                       csched_load_relaxed(&lock->owner) != self)) {  // LK6: the caller is not the owner
     csched_lock_unlock_slow_(lock);
     return;
