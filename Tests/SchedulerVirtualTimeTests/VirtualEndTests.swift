@@ -128,7 +128,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("so it is when its caller was cancelled", .enabled(if: Scale.sanitizer != .address), .timeLimit(.minutes(1)))
+  @Test("so it is when its caller was cancelled", .enabled(if: Scale.sanitizer != .address))
   func leftByCancelledCaller() async {
     await #expect(processExitsWith: .success) {
       let caller = Task {

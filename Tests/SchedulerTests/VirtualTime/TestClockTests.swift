@@ -50,12 +50,12 @@ import Testing
     _ = await endless.result
   }
 
-  @Test("a sleep that begins while another thread moves the clock ends at its deadline", .timeLimit(.minutes(1)))
+  @Test("a sleep that begins while another thread moves the clock ends at its deadline")
   func beginsDuringMove() async throws {
     let running = Protected(4)
     for _ in 0..<4 {
       Task.detached { [clock] in
-        for _ in 0..<Scale.count(500) {
+        for _ in 0..<Scale.count(100) {
           let deadline = clock.now.advanced(by: .milliseconds(3))
           try await clock.sleep(until: deadline)
           #expect(clock.now >= deadline)
