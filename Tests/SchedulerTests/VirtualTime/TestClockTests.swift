@@ -55,7 +55,7 @@ import Testing
     let running = Protected(4)
     for _ in 0..<4 {
       Task.detached { [clock] in
-        for _ in 0..<Scale.count(100) {
+        for _ in 0..<Scale.count(20) {
           let deadline = clock.now.advanced(by: .milliseconds(3))
           try await clock.sleep(until: deadline)
           #expect(clock.now >= deadline)
