@@ -81,7 +81,7 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// An unfinished action in a group. Only the submitted closure retains this object. So the release of the closure without a run also ends the member.
+/// An unfinished action in a group. Until it ends, only the submitted closure retains this object. So the release of the closure without a run also ends the member.
 class GroupMember: @unchecked Sendable {
   // Unchecked: the lock of the group's list guards the fields, which the list changes.
   private let group: ActionGroup

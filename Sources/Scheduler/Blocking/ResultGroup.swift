@@ -55,9 +55,7 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   /// Blocks until there is a result; removes and returns it. Returns `nil` when no action is unfinished and no result remains.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
-  public func next() -> Element? {
-    queue.next().map(result(of:))
-  }
+  public func next() -> Element? { queue.next().map(result(of:)) }
 
   /// As ``next()``, but waits at most `timeout`.
   ///
@@ -131,8 +129,7 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
 /// An action of a ResultGroup. It produces one result: at the end of its run, or when its closure is released without a run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
   // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
-  // nil after the run, because the queue retains the member then
-  @exclusivity(unchecked) private var queue: ResultQueue?
+  @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run: the queue then retains this member
   let token = ResultToken()
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
   @exclusivity(unchecked) private var result: Result<Value, any Error>?  // set by the run, until it is received

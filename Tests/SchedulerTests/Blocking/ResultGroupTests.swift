@@ -157,6 +157,21 @@ import Testing
     #expect(found.entries.sorted() == Array(0..<5 * count))
   }
 
+  @Test("results that no caller has received are released with the group") func notReceived() {
+    final class Value: Sendable {}
+    nonisolated(unsafe) weak var value: Value?
+    do {
+      let group = ResultGroup<Value>()
+      group.schedule(on: ImmediateScheduler.instance) {
+        let made = Value()
+        value = made
+        return made
+      }
+      #expect(value != nil && !group.isEmpty)
+    }
+    #expect(value == nil)
+  }
+
   @Test("a released group cancels nothing") func letGo() {
     let ran = Gate()
     ResultGroup<Void>().schedule(on: ConcurrentScheduler()) { ran.open() }

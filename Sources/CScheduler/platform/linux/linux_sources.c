@@ -43,8 +43,8 @@ void csched_os_wake_fd_clear_(int fd) {
   errno = saved;
 }
 
-int csched_os_wake_fd_renew_(
-    int fd) { // a new eventfd with the number `fd`; closes first, to need no further descriptor
+// Does: makes a new eventfd with the number `fd`. Closes `fd` first, to need no further descriptor.
+int csched_os_wake_fd_renew_(int fd) {
   csched_os_close_(fd);
   int new, error = csched_os_wake_fd_open_(&new), saved = errno;
   if (error == 0 && new != fd) { // equal: the system has reused the number
