@@ -4,8 +4,9 @@
 // All zero is a condition without waiters: static and zeroed memory needs no initialiser, and no heap is used. Waiters are woken in the order of
 // their arrival, and only by a signal, a broadcast or the deadline. A woken thread must acquire the lock again, and another thread may acquire it
 // first: check the state again, in a loop. A broadcast wakes four waiters directly. Each woken thread wakes the next one, at once if the lock is
-// free, else when it owns the lock. So a lock that is held is not contended by all of them. While a pool's worker waits, the pool may run another worker in its place. On a loop's thread the wait blocks
-// the loop, so another thread must signal. A child of fork has none of the waiters. Not for signal handlers.
+// free, else when it owns the lock. So a lock that is held is not contended by all of them. While a pool's worker waits, the pool may run another
+// worker in its place. On a loop's thread the wait blocks the loop, so another thread must signal. A child of fork has none of the waiters. Not for
+// signal handlers.
 #ifndef CSCHED_COND_H
 #define CSCHED_COND_H
 
