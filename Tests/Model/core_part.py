@@ -103,8 +103,8 @@ class CorePart(ModelPart):
         return build.link([own if each.name == own.name else each for each in self.objects])
 
     def wanted(self, mutant):
-        """Which checks, as a pattern, are to kill the mutant."""
-        return mutants.CHECKS.get(mutant[0]) or mutants.CHECKS[pathlib.Path(mutant[1]).stem]
+        """Which checks, as a pattern, are to kill the mutant. None: the table has none."""
+        return mutants.CHECKS.get(mutant[0]) or mutants.CHECKS.get(pathlib.Path(mutant[1]).stem)
 
     def mutants(self):
         """Yields (name, file below Sources/CScheduler, mutated text) for each."""

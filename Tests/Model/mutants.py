@@ -17,7 +17,6 @@ CHECKS = {
     "an unwound run continues": "frames", "a loop with an unwound run outlives its thread": "frames",
     "an unwound trampoline stays open": "frames",
     "a job that ends its thread is not ended": "trampoline",
-    "job.c: submit_again: store_release becomes store_relaxed": "job: submitted again beside|job: a job that submits itself again: a waiter",
     # One check kills each of these, and gets all of the time.
     "serial.c: describe_serial: load_acquire becomes load_relaxed": "dump", "serial.c: csched_serial_set_name: store_release becomes store_relaxed": "dump",
     "rwlock: the last reader ends before it has locked the bucket": "rwlock: freed", "rwlock: a reader's failed end counts as its end": "rwlock: a writer gives up as",

@@ -68,7 +68,7 @@ class SystemPart:
             yield check, self.arguments(check, 0, 0, 1), 0
 
     def wanted(self, mutant):
-        return mutants.SYSTEM[mutant[0]]
+        return mutants.SYSTEM.get(mutant[0])
 
     def mutants(self):
         for name, file, where, code, new in mutants.BY_SYSTEM:

@@ -117,7 +117,7 @@ class SwiftPart(ModelPart):
 
     def wanted(self, mutant):
         """Which checks, as a pattern, are to kill the mutant."""
-        return swift_mutants.CHECKS.get(mutant[0]) or swift_mutants.CHECKS[pathlib.Path(mutant[1]).stem]
+        return swift_mutants.CHECKS.get(mutant[0]) or swift_mutants.CHECKS.get(pathlib.Path(mutant[1]).stem)
 
     def mutants(self):
         """Yields (name, file below Sources, mutated text) for each that this group's checks are to kill."""
