@@ -110,9 +110,8 @@ EQUIVALENT = {
     # that lock and before it stores that all is over.
     "pool.c: csched_pool_wake_joiners_: store_release becomes store_relaxed": "the joins of the threads publish the same writes",
     "pool.c: csched_pool_join: load_acquire becomes load_relaxed": "the joins of the threads publish the same writes",
-    # F1 before a worker blocks saves time only. A submitter that skips a wake because enough workers run, though more could (F3), has the
-    # monitor watch. Its first check finds the waiting work, and the worker that is counted as blocked.
-    "pool: a worker that blocks wakes no other worker": "the first check of the monitor wakes the worker",
+    # A submitter that skips a wake because enough workers run, though more could (F3), has the monitor watch. Its first check finds the waiting
+    # work, and the worker that is counted as blocked.
     "pool_idle.c: csched_pool_count_blocked_: fence_full becomes fence_compiler": "the first check of the monitor wakes the worker",
 }
 
