@@ -80,9 +80,9 @@ static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // 
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
   if (csched_load_relaxed(&rwlock->word) == WRITER) return; // RW8: the orphan writes: the data may be half changed
-  // RW8: fails if another thread of the child was first. Relaxed: what the orphan wrote came with the fork.
-  if (!csched_cas_relaxed(&rwlock->writer.owner, &owner, csched_lock_self_())) return;
-  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER); // RW8: readers may begin again
+  // Relaxed: what the orphan wrote came with the fork.
+  if (!csched_cas_relaxed(&rwlock->writer.owner, &owner, csched_lock_self_())) return; // RW8: another owner
+  csched_fetch_and_relaxed(&rwlock->word, ~(uint32_t)WRITER);                          // RW8: readers may begin again
   csched_lock_unlock(&rwlock->writer);
 }
 
