@@ -330,15 +330,6 @@ uint32_t csched_lock_owner_seen_(const csched_lock *lock) {
   return csched_load_relaxed(&lock->owner); // racy read, for conditions, dumps and in a child of fork
 }
 
-bool csched_lock_is_owner_(const csched_lock *lock) {
-  return csched_load_relaxed(&lock->owner) == csched_lock_self_(); // LK6: true only for the owner
-}
-
-void csched_lock_require_owner_(const csched_lock *lock, const char *function) { // LK6: misuse stops the process
-  if (csched_lock_is_owner_(lock)) return;
-  csched_lock_panic_not_owner_(lock, csched_load_relaxed(&lock->owner), function); // racy read: for the message
-}
-
 static const char NOT_RECURSIVE[] =
     "The lock is not recursive: unlock it first. A signal handler may take no lock, and call "
     "nothing that does: see base.h.";

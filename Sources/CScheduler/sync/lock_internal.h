@@ -7,11 +7,6 @@
 /// Returns: the calling thread's lock number, which its locks store as their owner. A thread's first call also enables its inline paths.
 uint32_t csched_lock_self_(void);
 
-/// Returns: whether the calling thread owns `lock`.
-bool csched_lock_is_owner_(const csched_lock *lock);
-/// Does: stops the process, with a message about `function`, unless the calling thread owns `lock`.
-void csched_lock_require_owner_(const csched_lock *lock, const char *function);
-
 /// Returns: the lock number of the owner of `lock`; 0: the lock is free. The result may be outdated at once. Requires: the lock is valid.
 uint32_t csched_lock_owner_seen_(const csched_lock *lock);
 
@@ -29,3 +24,16 @@ void csched_lock_panic_owner_(const csched_lock *lock, const char *function, con
 void csched_lock_panic_orphaned_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
 /// Does: stops the process, because the thread `owner` has ended without unlocking.
 void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) CSCHED_NORETURN;
+
+/// Returns: whether the calling thread owns `lock`.
+static inline bool csched_lock_is_owner_(const csched_lock *lock) {
+  uint32_t self = csched_self_; // 0: this thread uses no inline paths
+  if (CSCHED_UNLIKELY(self == 0)) self = csched_lock_self_();
+  return csched_load_relaxed(&lock->owner) == self; // LK6: true only for the owner
+}
+
+/// Does: stops the process, with a message about `function`, unless the calling thread owns `lock`.
+static inline void csched_lock_require_owner_(const csched_lock *lock, const char *function) {
+  if (CSCHED_UNLIKELY(!csched_lock_is_owner_(lock)))
+    csched_lock_panic_not_owner_(lock, csched_lock_owner_seen_(lock), function); // the owner is for the message only
+}
