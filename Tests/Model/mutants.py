@@ -12,7 +12,7 @@ CHECKS = {
     "loop": "loop|host|poller|thread|timer", "loop_run": "loop|host|poller|thread|timer", "loop_stop": "loop|host|poller|thread|timer", "loop_binding": "loop|host|poller|thread|timer", "loop_life": "loop|host|poller|thread|timer", "loop_state": "loop|host|poller|thread|timer", "loop_fd": "host|poller", "timer": "timer|loop|thread", "thread": "thread", "serial": "serial|frames|waits",
     "frames": "frames|trampoline", "waits": "waits|serial", "virtual": "virtual",
     "pool": "pool", "pool_idle": "pool:|pool monitor|pool fork: two|pool kept", "pool_worker": "pool:|pool end|pool monitor|pool kept",
-    "pool_monitor": "pool:|pool monitor|pool delivery", "fork_join": "pool fork", "deque": "deque", "deque_internal": "deque", "clock": "clock", "clock_delivery": "clock",
+    "pool_internal": "pool", "pool_monitor": "pool:|pool monitor|pool delivery", "fork_join": "pool fork", "deque": "deque", "deque_internal": "deque", "clock": "clock", "clock_delivery": "clock",
     "delivery": "delivery|pool delivery|clock: a custom target",
     "an unwound run continues": "frames", "a loop with an unwound run outlives its thread": "frames",
     "an unwound trampoline stays open": "frames",
@@ -65,6 +65,8 @@ CHECKS = {
     "delivery: the jobs behind a delivery are put back at the end": "pool delivery: three", "delivery: the end of a pool leaves the inbox of deliveries open": "pool delivery: a late",
     "delivery.c: csched_delivery_must_follow_: load_acquire becomes load_relaxed": "clock: a custom target is notified by a worker",
     "delivery.c: csched_delivery_done_: fetch_add_release becomes fetch_add_relaxed": "pool delivery: the second late",
+    "pool_internal.h: csched_pool_slots_used_: load_acquire becomes load_relaxed": "pool: a job ends its thread, which is replaced",
+    "pool_worker.c: init_slot_locked: store_release becomes store_relaxed": "pool: a job ends its thread, which is replaced",
     "pool: a failed start does not signal": "pool: the system has no second thread",
 }
 

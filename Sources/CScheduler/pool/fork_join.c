@@ -14,7 +14,7 @@
 //       order in which jobs started. A worker that sleeps in a wait counts as blocked.
 //   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and the wait for it returns.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by the fences of F1 (pool_idle.c)
+//   slots_used: as in pool_worker.c
 //   phase: DONE is stored by release, pairs with the waiter's acquire, carries what the job did; relaxed if the forker itself runs the job
 // Assumes: the forker waits for its forks before its stack frame ends (pool.h).
 // Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest.
@@ -32,7 +32,7 @@ enum { PENDING = 0, WAITED = 1, DONE = 2 }; // the phases of a fork
 // MARK: the deques
 
 bool csched_pool_is_forked_(csched_pool *pool) {
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // FJ2: raised before a worker's thread starts
+  uint32_t used = csched_pool_slots_used_(pool); // FJ2: raised before a worker's thread starts
   for (uint32_t i = 0; i < used; i++)
     if (!csched_deque_is_empty_(&pool->slots[i].forks)) return true;
   return false;
@@ -74,7 +74,7 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
 // a job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
 bool csched_pool_help_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the check before a sleep
+  uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the check before a sleep
   csched_fork *fork = NULL;
   csched_pool_worker *from = worker;
   for (uint32_t i = 0; i < used && fork == NULL; i++) {

@@ -302,10 +302,11 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // re
 
 // MARK: create
 
-// Does: initialises `pool`. `workers`: how many run at once; `most`: the number of threads and slots.
+// Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`: how many run at once; `most`: the
+// number of threads and slots.
 static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards
-  memset(pool, 0, sizeof *pool + most * sizeof(csched_pool_worker));
+  memset(pool, 0, sizeof *pool);
   pool->workers = workers;
   pool->most_threads = most;
   pool->stack_size = options->stack_size;
@@ -324,10 +325,6 @@ static void init_pool(csched_pool *pool, const csched_pool_options *options, siz
     class->pool = pool;
     class->nice = nice_of[i];
     csched_mpsc_init(&class->inbox);
-  }
-  for (size_t i = 0; i < most; i++) {
-    pool->slots[i].pool = pool;
-    pool->slots[i].number = (uint32_t)(i + 1);
   }
 }
 

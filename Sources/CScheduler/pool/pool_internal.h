@@ -82,7 +82,7 @@ struct csched_pool {
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< 0: open; else 1 + the stop policy, or orphaned (pool.c)
   uint32_t ending;                       ///< 0: not begun; 1: a worker awaits the monitor's end; 2: inboxes are closed
   uint32_t over;                         ///< futex: 1: the final worker has left
-  uint32_t slots_used;                   ///< slots from this index on were never used
+  uint32_t slots_used;                   ///< slots from this index on were never used, and are not initialised
   // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's default.
   size_t workers, most_threads, stack_size;
   csched_time idle_exit, spin_for; ///< ns: a worker leaves after so long in `idle`; spins so long before it sleeps
@@ -106,8 +106,13 @@ struct csched_pool {
   uint32_t watching;        ///< whether `tick` is submitted
   csched_atfork atfork;
 
-  csched_pool_worker slots[]; ///< `most_threads` of them
+  csched_pool_worker slots[]; ///< `most_threads` of them; initialised up to `slots_used`
 };
+
+/// Returns: how many slots were ever used. Those before this index are initialised.
+static inline uint32_t csched_pool_slots_used_(const csched_pool *pool) {
+  return csched_load_acquire(&pool->slots_used); // WK2: pairs with init_slot_locked, carries the initialised slots
+}
 
 /// How a worker's sleep ended.
 typedef enum csched_pool_slept {

@@ -121,7 +121,7 @@ csched_delivery *csched_pool_delivery_(csched_pool *pool) { return &pool->delive
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job) { // MN7: one worker for a target
   csched_pool *pool = worker->pool;
   const csched_target *key = csched_target_find_custom_(((csched_timer *)job)->target); // not NULL: see delivery.c
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read: each worker that delivers has raised it
+  uint32_t used = csched_pool_slots_used_(pool); // a worker that delivers has its slot below
   for (uint32_t i = 0; i < used; i++) {
     csched_pool_worker *each = &pool->slots[i];
     if (each->delivers_for != key) continue;
@@ -199,7 +199,7 @@ static void report_cap(csched_pool *pool) {
 // Does: checks all workers, as the monitor's job, and submits the job again while the watch is needed.
 static void run_tick(csched_job *job) {
   csched_pool *pool = job->context;
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, rechecked by the next tick
+  uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the next tick
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
   for (uint32_t i = 0; i < used; i++) {
     if (!is_needed) pool->slots[i].id_seen = 0; // the next watch compares with no old time

@@ -9,7 +9,7 @@
 //       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
 //       priorities (pool_monitor.c).
 //   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has forked or kept a job, because
-//       `slots_used` is raised before a thread starts.
+//       `slots_used` is raised before a thread starts, after its slot was initialised.
 //   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
 //       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
 //   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
@@ -31,7 +31,7 @@
 //   WK10  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its batch for that (serial.c, SQ4).
 //       The follow-up is kept without a wake. If the worker blocks, or the job ends its thread, another worker may steal the follow-up.
 // Orderings
-//   slots_used: relaxed, ordered by the thread's start and by the fences of F1 (pool_idle.c)
+//   slots_used: release and acquire, carries the initialised slot; for the search, ordered by the thread's start and by the fences of F1 (pool_idle.c)
 //   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
@@ -162,8 +162,8 @@ uint32_t *csched_pool_follow_up_(const csched_target *target) { // WK10: a follo
   return is_in_job ? &worker->follow_up : NULL;
 }
 
-bool csched_pool_is_kept_(csched_pool *pool) {            // returns: whether any worker keeps a job
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // WK2: raised before a thread starts
+bool csched_pool_is_kept_(csched_pool *pool) {   // returns: whether any worker keeps a job
+  uint32_t used = csched_pool_slots_used_(pool); // WK2: raised before a thread starts
   for (uint32_t i = 0; i < used; i++)
     if (csched_load_relaxed(&pool->slots[i].kept) != 0) return true; // WK8: the caller's fence makes this exact
   return false;
@@ -172,7 +172,7 @@ bool csched_pool_is_kept_(csched_pool *pool) {            // returns: whether an
 size_t csched_pool_count_kept_(const csched_pool_class *class) { // for dumps: how many jobs of `class` are kept
   csched_pool *pool = class->pool;
   size_t found = 0;
-  uint32_t used = csched_load_relaxed(&pool->slots_used); // racy read, for dumps
+  uint32_t used = csched_pool_slots_used_(pool);
   for (uint32_t i = 0; i < used; i++) {
     uintptr_t kept = csched_load_relaxed(&pool->slots[i].kept); // racy read, for dumps
     found += kept != 0 && class_of(pool, kept) == class;
@@ -205,7 +205,7 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
   if (now != 0 && each != NULL && csched_load_relaxed(&each->kept) != 0 &&
       csched_load_relaxed(&each->keeps) == worker->keeps_seen) // still the same job, whose age is known
     return now >= worker->kept_since + KEPT_AGE;               // Speed only: else waits for that job to age
-  uint32_t used = csched_load_relaxed(&pool->slots_used);      // WK2: raised before a thread starts
+  uint32_t used = csched_pool_slots_used_(pool);               // WK2: raised before a thread starts
   uint32_t from = each != NULL ? each->number : worker->number + worker->job_count / CHECK_INTERVAL;
   worker->victim = NULL; // the search starts behind the previous victim, or at a slot that changes
   for (uint32_t i = 0; i < used && worker->victim == NULL; i++) {
@@ -399,16 +399,27 @@ static void thread_ended(void *context) {
 
 static void worker_main(void *context) { csched_os_call_with_cleanup_(run_worker, thread_ended, context); }
 
-// Returns: a slot without a running thread, other than that of `leaving`; NULL: none.
+// Returns: a slot without a running thread, other than that of `leaving`: a used one, or the first that was never used. NULL: none.
 static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
-  for (size_t i = 0; i < pool->most_threads; i++)
+  uint32_t used = csched_pool_slots_used_(pool); // WK2: locked, so it does not change
+  for (uint32_t i = 0; i < used; i++)
     if (pool->slots[i].life != LIVE && &pool->slots[i] != leaving) return &pool->slots[i];
-  return NULL;
+  return used < pool->most_threads ? &pool->slots[used] : NULL;
+}
+
+// Does: initialises the slot at index `used`, which was never used, and raises `slots_used`.
+static void init_slot_locked(csched_pool *pool, uint32_t used) {
+  csched_pool_worker *worker = &pool->slots[used];
+  memset(worker, 0, sizeof *worker);
+  worker->pool = pool;
+  worker->number = used + 1;
+  csched_store_release(&pool->slots_used, used + 1); // WK2: before the thread starts; release: the slot is initialised
 }
 
 // Does: starts a thread in the slot of `worker`, in place of `leaving` (may be NULL). Returns: 0 or an errno value.
-static int start_locked(csched_pool_worker *worker, const csched_pool_worker *leaving) {
-  csched_pool *pool = worker->pool;
+static int start_locked(csched_pool *pool, csched_pool_worker *worker, const csched_pool_worker *leaving) {
+  uint32_t used = csched_pool_slots_used_(pool); // WK2: locked, so only init_slot_locked changes it
+  if (worker == &pool->slots[used]) init_slot_locked(pool, used);
   if (worker->life == ENDED) csched_os_thread_join_(worker->os); // WK3: the slot's previous thread
   worker->life = VACANT;
   worker->is_searching = leaving == NULL || leaving->is_searching; // WK4: as `counts` has it: a new worker searches
@@ -417,9 +428,7 @@ static int start_locked(csched_pool_worker *worker, const csched_pool_worker *le
   worker->nice = 0;                            // run_worker reads the real value
   csched_store_relaxed(&worker->is_stuck, 0u); // racy write: not in `idle`: no waker reads it
   csched_pool_set_idle_(worker, false);
-  csched_store_relaxed(&worker->id, 0u);                                              // racy write: the monitor skips 0
-  uint32_t used = csched_load_relaxed(&pool->slots_used);                             // WK2: locked, so it only grows
-  if (used < worker->number) csched_store_relaxed(&pool->slots_used, worker->number); // WK2: before the thread starts
+  csched_store_relaxed(&worker->id, 0u); // racy write: the monitor skips 0
   int error = csched_os_thread_start_(&worker->os, pool->stack_size, worker_main, worker);
   if (error == 0) worker->life = LIVE;
   return error;
@@ -455,7 +464,8 @@ bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck
 }
 
 void csched_pool_join_workers_(csched_pool *pool) { // requires: the pool has ended, so no thread starts
-  for (size_t i = 0; i < pool->most_threads; i++) {
+  uint32_t used = csched_pool_slots_used_(pool);    // WK2: the pool has ended, so it grows no more
+  for (uint32_t i = 0; i < used; i++) {
     csched_lock_lock(&pool->slots_lock);
     bool is_used = pool->slots[i].life != VACANT; // ENDED, or LIVE: the thread is about to end
     csched_lock_unlock(&pool->slots_lock);
@@ -468,7 +478,7 @@ int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leavi
   for (;;) {
     csched_lock_lock(&pool->slots_lock);
     csched_pool_worker *worker = find_slot_locked(pool, leaving);
-    int error = worker != NULL ? start_locked(worker, leaving) : EAGAIN;
+    int error = worker != NULL ? start_locked(pool, worker, leaving) : EAGAIN;
     csched_lock_unlock(&pool->slots_lock);
     if (worker != NULL || leaving != NULL) return error; // a leaving thread does not wait
     csched_nap_(20000); // ns: a worker that has left, and is no longer counted, will soon free its slot

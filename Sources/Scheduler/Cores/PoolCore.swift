@@ -27,13 +27,18 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   // MARK: the present shared pool
 
-  private struct Pools {
-    var present: OwnedPool?  // the shared pool that new submissions use; nil before the first use and after a shutdown
+  // This class, and `OwnedPool`, store no generic type such as `Protected` or an array: to make their metadata, the runtime took half of the time from
+  // the start of a program to its first action.
+  private final class Pools: @unchecked Sendable {
+    // Unchecked: `lock` guards the other fields.
+    let lock = InlineLock()
+    // the shared pool that new submissions use; nil before the first use and after a shutdown
+    @exclusivity(unchecked) var present: OwnedPool?
     /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a job that called fork still uses its pool.
-    var orphaned: [OwnedPool] = []
+    @exclusivity(unchecked) var orphaned: [OwnedPool] = []
 
     /// Returns `present`. In a child of fork, `present` may still be the parent's pool: then first moves that pool to `orphaned`, and returns nil.
-    mutating func current() -> OwnedPool? {
+    func currentLocked() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) {
         orphaned.append(pool)
         present = nil
@@ -42,12 +47,12 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  private static let pools = Protected(Pools())
+  private static let pools = Pools()
 
   /// Returns the core for `priority` of the present shared pool. Starts a pool if there is none, as in a child of `fork`.
-  private static func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
-    try pools.withLock { pools throws(SchedulerError) in
-      if pools.current() == nil {
+  @inline(never) private static func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
+    try pools.lock.withLock { () throws(SchedulerError) in
+      if pools.currentLocked() == nil {
         pools.present = try OwnedPool(name: "scheduler", isShared: true)
       }
       return pools.present!.core(priority)
@@ -73,15 +78,15 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 
   /// The number of threads of the present shared pool; 0 if there is none.
-  static var threads: Int { pools.withLock { $0.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
+  static var threads: Int { pools.lock.withLock { pools.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
 
   /// Stops the present shared pool, and waits until its threads have ended. A later call of `shared` starts a new pool. `policy`: whether queued jobs
   /// run or are dropped.
   static func shutDown(_ policy: csched_stop_policy) {
     // removed under the lock; stopped outside it, because its actions may use `pools`
-    let ending = pools.withLock { pools in
+    let ending = pools.lock.withLock {
       defer { pools.present = nil }  // runs after the return value was read
-      return pools.current()
+      return pools.currentLocked()
     }
     guard let ending else { return }
     csched_pool_stop(ending.pool, policy)
@@ -96,7 +101,29 @@ final class OwnedPool: @unchecked Sendable {
   // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer
   let isShared: Bool
-  private let cores = Protected<[PoolCore]>([])  // one for each priority; empty after `join`
+  private let lock = InlineLock()
+  @exclusivity(unchecked) private var cores: Cores?  // nil after `join`; guarded by `lock`
+
+  /// A core for each priority.
+  private final class Cores {
+    let high, `default`, low, background: PoolCore
+
+    init(of pool: OwnedPool) {
+      high = PoolCore(.high, of: pool)
+      `default` = PoolCore(.default, of: pool)
+      low = PoolCore(.low, of: pool)
+      background = PoolCore(.background, of: pool)
+    }
+
+    func core(_ priority: SchedulerPriority) -> PoolCore {
+      switch priority {
+      case .high: high
+      case .default: `default`
+      case .low: low
+      case .background: background
+      }
+    }
+  }
 
   /// Creates a pool and starts its first thread. A number of 0 means the C core's default (pool.h).
   init(
@@ -114,11 +141,11 @@ final class OwnedPool: @unchecked Sendable {
     guard let pool, error == 0 else { throw SchedulerError.system(error) }
     self.pool = pool
     self.isShared = isShared
-    cores.write(SchedulerPriority.allCases.map { PoolCore($0, of: self) })
+    cores = Cores(of: self)
   }
 
   /// Returns the core for `priority`; nil after `join`.
-  func living(_ priority: SchedulerPriority) -> PoolCore? { cores.read().first { $0.priority == priority } }
+  @inline(never) func living(_ priority: SchedulerPriority) -> PoolCore? { lock.withLock { cores }?.core(priority) }
 
   /// Returns the core for `priority`. Requires: `join` has not returned 0.
   func core(_ priority: SchedulerPriority) -> PoolCore { living(priority)! }
@@ -127,7 +154,7 @@ final class OwnedPool: @unchecked Sendable {
   func join() -> Int32 {
     let error = csched_pool_join(pool)
     // releases the cores, outside the lock: the pool's threads no longer use them
-    if error == 0 { withExtendedLifetime(cores.exchange([])) {} }
+    if error == 0 { withExtendedLifetime(lock.withLock { cores.take() }) {} }
     return error
   }
 

@@ -98,13 +98,24 @@ package struct CurrentScope: Sendable {
 
 /// The target that replaces the shared pool for schedulers created in virtual time. The module `SchedulerVirtualTime` sets it.
 package enum SharedPool {
-  private static let findReplacement = Protected<(@Sendable () -> SchedulerTarget?)?>(nil)
+  // Not a `Protected`: to make its metadata, the runtime took a third of the time from the start of a program to its first action.
+  private final class Storage: @unchecked Sendable {
+    // Unchecked: `lock` guards `find`.
+    let lock = InlineLock()
+    @exclusivity(unchecked) var find: (@Sendable () -> SchedulerTarget?)?
+  }
+  private static let storage = Storage()
 
   /// Stores `find`, which returns the target for schedulers that the calling thread or task creates; `nil` outside of virtual time.
-  package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) { findReplacement.write(find) }
+  @inline(never) package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) {
+    storage.lock.withLock { storage.find = find }
+  }
 
   /// The target for a scheduler that the caller creates; `nil`: the shared pool.
-  static var replacement: SchedulerTarget? { findReplacement.read()?() }
+  static var replacement: SchedulerTarget? { find?() }
+  private static var find: (@Sendable () -> SchedulerTarget?)? {
+    @inline(never) get { storage.lock.withLock { storage.find } }
+  }
 }
 
 /// The C core's function table for markers. All entries are NULL, because no job is submitted to a marker.
