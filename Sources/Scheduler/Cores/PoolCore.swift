@@ -27,8 +27,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   // MARK: the present shared pool
 
-  // This class, and `OwnedPool`, store no generic type such as `Protected` or an array: to make their metadata, the runtime took half of the time from
-  // the start of a program to its first action.
+  // To start a pool, this class and `OwnedPool` use no generic type such as `Protected` or `[PoolCore]`. To make their metadata, the runtime took a
+  // third of the time from the start of a program to its first action.
   private final class Pools: @unchecked Sendable {
     // Unchecked: `lock` guards the other fields.
     let lock = InlineLock()

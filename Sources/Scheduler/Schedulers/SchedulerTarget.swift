@@ -98,7 +98,7 @@ package struct CurrentScope: Sendable {
 
 /// The target that replaces the shared pool for schedulers created in virtual time. The module `SchedulerVirtualTime` sets it.
 package enum SharedPool {
-  // Not a `Protected`: to make its metadata, the runtime took a third of the time from the start of a program to its first action.
+  // Not a `Protected`: see `PoolCore.Pools`.
   private final class Storage: @unchecked Sendable {
     // Unchecked: `lock` guards `find`.
     let lock = InlineLock()
