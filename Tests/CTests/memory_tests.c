@@ -194,6 +194,21 @@ TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "a pool comes back when there are thr
   memory_pool_comes_back();
 }
 
+// In a child, where no other thread allocates meanwhile. All slots of the pool together have more than 20 MB.
+static void begin_large_pool(void *context) {
+  (void)context;
+  csched_pool *pool = NULL;
+  int64_t before = ctest_resident_bytes();
+  CHECK_EQUAL(csched_pool_create(&pool, &(csched_pool_options){.workers = 1, .most_threads = 16384}), 0);
+  CHECK(ctest_resident_bytes() - before < 2 << 20);
+  csched_pool_destroy(pool);
+}
+
+TEST_UNLESS(NO_THREAD_IN_CHILD | SANITIZERS, "tools need memory of their own",
+            "a pool takes no memory for threads that it has not started") {
+  CHECK_CHILD(begin_large_pool, NULL);
+}
+
 // MARK: leaks
 
 static void leak(void *said) {

@@ -296,7 +296,6 @@ static void unlocked_by_stranger(void) {
   model_spawn(keep_locked, NULL);
   model_spawn(unlock_only, NULL);
 }
-// A stranger unlocks although a sleeper of the lock is starved, to which an unlock by the owner would hand it.
 static void hold_until_panic(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -307,6 +306,7 @@ static void unlock_past_sleeper(void *unused) {
   while (waiting() == 0) csched_nap_(100000);
   unlock_only(unused);
 }
+// A stranger unlocks although a sleeper of the lock is starved, to which an unlock by the owner would hand it.
 static void unlocked_by_stranger_when_due(void) {
   reset();
   csched_lock_starved_after_ = 0;
