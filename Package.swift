@@ -42,7 +42,7 @@ let package = Package(
     // Schedulers for tests. Pure Swift, so that an app may have one of them as a default.
     .target(name: "SchedulerTesting", dependencies: ["Scheduler"]),
     // Virtual time for tasks. Apart from Scheduler, because it puts itself before Swift's own executors, which needs a constructor in C.
-    .target(name: "SchedulerVirtualTime", dependencies: ["Scheduler", "CSchedulerVirtualTime"]),
+    .target(name: "SchedulerVirtualTime", dependencies: ["Scheduler", "CScheduler", "CSchedulerVirtualTime"]),
     .target(name: "CSchedulerVirtualTime"),
     // Virtual time as a trait of swift-testing and as a base of XCTest. Apart from SchedulerVirtualTime, because it brings both along.
     .target(name: "SchedulerTestSupport", dependencies: ["SchedulerVirtualTime"]),

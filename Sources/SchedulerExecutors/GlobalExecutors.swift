@@ -23,7 +23,9 @@ internal import Scheduler
 ///    `MainScheduler.run()`, but not this run of the loop.
 /// 3. `Task.sleep` and the sleeps of Swift's clocks use this library's timers: never early, and with their tolerance. `ContinuousClock`
 ///    includes the time when the system sleeps.
-/// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue.
+/// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue. While the program does not run the main loop, and another
+///    library runs the main queue (`RunLoop.main.run()`, `dispatchMain()`, the runner of an XCTest), the main queue runs the main loop's work. With
+///    `MainScheduler.useDispatchMain()` the two share one order.
 /// 5. `Schedulers.shutdown(_:)` and the C function `csched_shutdown` stop the process with a message, because a shutdown would leave tasks without
 ///    a thread.
 ///
@@ -83,8 +85,7 @@ public enum GlobalExecutors {
   /// Makes the shared pool and the main loop run all tasks of the program from now on. Once installed, a further call does nothing.
   ///
   /// Call it on the main thread, before the first task is created; on another thread it stops the process with a message. A `main` that is
-  /// not `async` then runs the main loop, and so the main actor, with `MainScheduler.run()`. A program that ends in `dispatchMain()` or
-  /// `RunLoop.main.run()` calls `MainScheduler.useDispatchMain()` first.
+  /// not `async` then runs the main loop, and so the main actor, with `MainScheduler.run()`, `RunLoop.main.run()` or `dispatchMain()`.
   ///
   /// - Throws: ``InstallError/late`` if a task was created before; ``InstallError/unavailable``. In both cases nothing has changed.
   public static func install() throws(InstallError) {

@@ -82,11 +82,8 @@ extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   ///   - action: the closure to run.
   @discardableResult
   public func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    // A periodic action is a chain of delayed ones: for each tick, this function is called again with a delay, and records the tick. The closure
-    // is only for timings without a period, so it is not called here.
-    if timing.period != nil {
-      return timing.schedule(on: self, action) { base.schedule(.after($0, tolerance: $1), $2) }
-    }
+    // For each tick of a periodic action this function is called again with a delay, and records the tick.
+    if timing.period != nil { return timing.scheduleTicks(on: self, action) }
     return scheduleRecorded(max(.zero, timing.delay(from: now))) { reporting in
       base.schedule(timing) { reporting.run(action) }
     }

@@ -24,9 +24,17 @@ public final class TestClock: Clock {
     /// - Parameter offset: the time since the clock's origin.
     public init(offset: Duration = .zero) { self.offset = offset }
 
-    public func advanced(by duration: Duration) -> Self { Self(offset: offset + duration) }
+    /// Returns the instant `duration` later, or earlier if it is negative, clamped to 2⁶³ seconds from the origin.
+    public func advanced(by duration: Duration) -> Self {
+      Self(offset: Self.clamped(Self.clamped(offset) + Self.clamped(duration)))
+    }
 
-    public func duration(to other: Self) -> Duration { other.offset - offset }
+    public func duration(to other: Self) -> Duration { Self.clamped(other.offset) - Self.clamped(offset) }
+
+    /// Returns `span` clamped to ±2⁶³ seconds, so that the sum of any two results fits into `Duration`.
+    private static func clamped(_ span: Duration) -> Duration {
+      min(max(span, .seconds(Int64.min)), .seconds(Int64.max))
+    }
 
     public static func < (one: Self, other: Self) -> Bool { one.offset < other.offset }
   }
@@ -97,7 +105,7 @@ public final class TestClock: Clock {
   ///
   /// - Parameter timeout: the real time after which the call gives up: it prints a line on standard error, and returns while tasks still sleep.
   public func run(timeout: Duration = .milliseconds(500)) async {
-    let end = ContinuousClock.now + timeout
+    let end = ContinuousClock.now + min(timeout, .seconds(Int64.max))  // more could overflow
     await letOthersRun()
     while let next = nextDeadline {
       if ContinuousClock.now >= end {

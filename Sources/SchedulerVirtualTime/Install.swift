@@ -5,5 +5,5 @@ internal import Scheduler
 @_cdecl("csched_testing_install_")
 func installBeforeMain() {
   VirtualExecutors.install()
-  SharedPool.replace { VirtualScope.current?.scheduler }
+  SharedPool.replace { VirtualScope.current }
 }

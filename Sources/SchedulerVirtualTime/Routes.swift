@@ -11,7 +11,7 @@ enum Routes {
     var scopes = 0  // how many scopes are open
   }
 
-  private static let table = Protected(Table())
+  private static let table = Protected(Table()).heldInForks()
   private static let scopes = Atomic(0)  // a copy of `Table.scopes`, read without the lock
 
   /// Whether any scope is open. If not, this check is all that virtual time adds to the enqueuing of a job. Acquire: pairs with `open` and `close`.

@@ -4,7 +4,7 @@ internal import Scheduler
 internal import Synchronization
 
 /// One virtual time, that of one `withVirtualTime`: its runnable jobs, its timers, and the driving thread, which runs the jobs one at a time.
-final class VirtualScope: Sendable {
+final class VirtualScope: SurroundingTime {
   struct State {
     var queue: JobQueue  // the runnable jobs
     /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks. The keys come from `makeKey`.
@@ -87,11 +87,7 @@ final class VirtualScope: Sendable {
 
   /// Queues `job`; with a `delay`, starts its timer instead. Returns false if the scope is over. `isEscape`: this thread runs no job of the scope.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
-    // The task has read the clock a short time ago, so `delay` is shorter than its sleep: assume the roundest possible one (see JobStarts). An escape
-    // comes from another thread, for which `starts` has no start, so its `delay` stays as it is.
-    let instant = delay.map { delay in
-      scheduler.now.advanced(by: isEscape ? delay : delay.roundest(within: state.withLock { $0.starts.elapsed }))
-    }
+    let instant = delay.map { scheduler.now.advanced(by: duration(ofWaitEndingIn: $0)) }
     // nil: the scope is over; .some(nil): the job is queued; .some(a key): the job waits in `timers`
     let key: Int?? = state.withLock { state in
       if state.isOver { return nil }
@@ -114,6 +110,15 @@ final class VirtualScope: Sendable {
     return true
   }
 
+  var target: SchedulerTarget { scheduler }
+  var isHere: Bool { VirtualScope.threadScope === self }
+
+  /// Returns the estimated duration of a wait that ends in `remaining`. The task has read the clock a short time ago, so its wait is longer: assume the
+  /// roundest possible one (see JobStarts). On another thread than the driving one, of which `starts` has no start, `remaining` itself.
+  func duration(ofWaitEndingIn remaining: Duration) -> Duration {
+    isHere ? remaining.roundest(within: state.withLock { $0.starts.elapsed }) : remaining
+  }
+
   /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Clears `isIdle`, so a wait gets at most one signal.
   func wake() {
     let wasIdle = state.withLock { state in
@@ -132,10 +137,12 @@ final class VirtualScope: Sendable {
   ///   - bodyIsCancelled: whether the caller's cancellation has reached the body. Then only work ends the wait.
   func waitForOthers(since pending: Int, bodyIsCancelled: Bool) -> Bool {
     let hasWork = state.withLock { state in
-      state.isIdle = state.queue.isEmpty && (bodyIsCancelled || !state.isCancelled)
+      state.isIdle =
+        state.queue.isEmpty && state.arrived.isEmpty && state.tasksInRun.isEmpty
+        && (bodyIsCancelled || !state.isCancelled)
       return !state.isIdle
     }
-    if hasWork { return true }  // a job was added since the search for work, or the caller is cancelled
+    if hasWork { return true }  // work was added since the search for it, or the caller is cancelled
     let deadline = DispatchTime.now() + limits.patience.dispatchInterval
     repeat {
       if wakeSignal.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }

@@ -1,3 +1,4 @@
+internal import CScheduler
 internal import CSchedulerVirtualTime
 internal import Dispatch
 internal import Scheduler
@@ -21,8 +22,9 @@ internal import Scheduler
 ///    body without a target of its own. Other tasks of the process still run in real time. Tests that run in parallel have independent
 ///    virtual times. If the body is the first to use a global scheduler, that scheduler refuses work after the body: create it before.
 /// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows this time, and
-///    `Task.sleep` on Swift's own clocks waits for it, too. The `now` of Swift's clocks stays real. Swift passes such a sleep on as an instant of
-///    real time, so its duration is estimated: the roundest possible one. For exact durations, and for `now`, use ``VirtualTime/clock``.
+///    `Task.sleep` on Swift's own clocks waits for it, too; so do `withTimeout`, `withDeadline` and each `deadline:`. The `now` of Swift's clocks
+///    stays real. Swift passes a sleep on as an instant of real time, and a deadline is one, so the duration is estimated: the roundest possible
+///    one. `withTimeout` is exact. For other exact durations, and for `now`, use ``VirtualTime/clock``.
 /// 3. *Order*: jobs run in the order of their arrival. With a `seed` the order is random, and the same seed gives the same order. See
 ///    ``explore(seeds:from:limits:isolation:file:line:_:)``.
 /// 4. *Threads*: each virtual time has one driving thread, which runs the jobs. Jobs of the main actor run on the main thread, which must be free;
@@ -128,6 +130,7 @@ final class DrivingThread: @unchecked Sendable {
     let error = csched_testing_start_(
       &thread,
       { context in
+        csched_swift_begin_with_main_mask_()
         let own = Unmanaged<DrivingThread>.fromOpaque(context!).takeRetainedValue()
         own.callIsSet.wait()
         own.call.exchange(nil)?()

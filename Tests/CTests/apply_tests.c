@@ -192,6 +192,76 @@ TEST("a loop inside of a loop, and inside of a queue, ends") {
   apply_nested(3, times(50));
 }
 
+// Two loops. The caller of the first holds a lock, in a queue's job, and has run out of numbers. The helper of the second has not started.
+typedef struct two_loops {
+  probe first, second;
+  csched_target *target;
+  csched_serial *queue;
+  csched_lock lock;
+  atomic_uint caller; // the system's number of the first loop's calling thread
+  atomic_int is_helped, has_second_begun, is_first_over, second_parts, strangers;
+} two_loops;
+
+static void run_first_loop(void *context, size_t from, size_t to) {
+  (void)from, (void)to;
+  two_loops *loops = context;
+  bool is_inside = csched_target_is_inside(csched_serial_target(loops->queue));
+  CHECK_EQUAL(is_inside, ctest_thread_id() == atomic_load(&loops->caller)); // the helper's thread is not
+  if (is_inside) {
+    WAIT_WHILE(!atomic_load(&loops->is_helped) || !atomic_load(&loops->has_second_begun));
+    return;
+  }
+  atomic_store(&loops->is_helped, 1);
+  WAIT_WHILE(!atomic_load(&loops->has_second_begun));
+  WAIT_WHILE(!ctest_thread_sleeps(atomic_load(&loops->caller)) && atomic_load(&loops->strangers) == 0);
+}
+
+static void run_second_loop(void *context, size_t from, size_t to) {
+  two_loops *loops = context;
+  atomic_store(&loops->has_second_begun, 1);
+  if (csched_target_is_inside(csched_serial_target(loops->queue))) atomic_fetch_add(&loops->strangers, 1);
+  WAIT_WHILE(!atomic_load(&loops->is_first_over) && atomic_load(&loops->strangers) == 0);
+  if (atomic_load(&loops->strangers) == 0) {
+    csched_lock_lock(&loops->lock);
+    atomic_fetch_add(&loops->second_parts, (int)(to - from));
+    csched_lock_unlock(&loops->lock);
+  }
+}
+
+static void call_first(probe *probe) {
+  two_loops *loops = probe->context;
+  csched_lock_lock(&loops->lock);
+  atomic_store(&loops->caller, ctest_thread_id());
+  csched_apply(loops->target, 2, 2, 1, run_first_loop, loops);
+  csched_lock_unlock(&loops->lock);
+  atomic_store(&loops->is_first_over, 1);
+}
+static void call_second(probe *probe) {
+  two_loops *loops = probe->context;
+  csched_apply(loops->target, 2, 2, 1, run_second_loop, loops);
+}
+
+static void apply_under_a_lock(csched_priority of_loops) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 3, .most_threads = 3});
+  two_loops loops = {.target = csched_pool_target(pool, of_loops)};
+  CHECK_EQUAL(csched_serial_create(&loops.queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  probe_init(&loops.first, call_first, &loops);
+  probe_init(&loops.second, call_second, &loops);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(loops.queue), job_of(&loops.first)), 0);
+  CHECK_SOON(atomic_load(&loops.is_helped) != 0);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &loops.second);
+  CHECK_SOON(atomic_load(&loops.first.releases) == 1 && atomic_load(&loops.second.releases) == 1);
+  CHECK_EQUAL(atomic_load(&loops.strangers), 0);
+  CHECK_EQUAL(atomic_load(&loops.second_parts), 2);
+  csched_serial_destroy(loops.queue);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a loop under a lock runs no part of another loop") {
+  apply_under_a_lock(CSCHED_PRIORITY_DEFAULT); // helpers by forks
+  apply_under_a_lock(CSCHED_PRIORITY_HIGH);    // helpers by jobs
+}
+
 static void apply_late_helpers(int rounds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 2});
   pool_gate gate;

@@ -1,5 +1,11 @@
 #include "fork_testing.h"
 #include "pool_testing.h"
+#include "trace_testing.h"
+
+#include <CScheduler/dump.h>
+#include <CScheduler/statistics.h>
+#include <CScheduler/trace.h>
+#include <CScheduler/watch.h>
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -12,9 +18,9 @@ enum { NO_CHILD = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU };
 
 // MARK: what a signal handler may call
 
-enum { FROM_HANDLER = 400 };
+enum { FROM_HANDLER = 400, NEW = FROM_HANDLER / 2 };
 typedef struct handled {
-  csched_loop *loop;
+  csched_loop *loop, *new[NEW]; // `new`: each gets its first job from a handler
   csched_thread *thread;
   probe probes[FROM_HANDLER];
   int signals;
@@ -29,8 +35,10 @@ static void submit_in_handler(int number) {
   if (i >= all->signals) return;
   int saved = errno;
   errno = 4711;
-  int error = i % 2 == 0 ? csched_target_submit(csched_loop_target(all->loop), job_of(&all->probes[i]))
-                         : csched_target_submit(csched_thread_target(all->thread), job_of(&all->probes[i]));
+  csched_target *target = i % 2 != 0   ? csched_loop_target(all->new[i / 2])
+                          : i % 4 != 0 ? csched_thread_target(all->thread)
+                                       : csched_loop_target(all->loop);
+  int error = csched_target_submit(target, job_of(&all->probes[i]));
   CHECK(error == 0 && errno == 4711);
   errno = saved;
   atomic_fetch_add(&all->submitted, 1);
@@ -74,6 +82,7 @@ static void env_submits_in_handler(bool on_poller, int signals) {
   all.thread = start_thread("handled");
   CHECK_EQUAL(csched_loop_create(&all.loop), 0);
   if (on_poller) CHECK(fd_of(all.loop) >= 0);
+  for (int i = 0; i < signals / 2; i++) CHECK_EQUAL(csched_loop_create(&all.new[i]), 0);
   for (int i = 0; i < signals; i++) probe_init(&all.probes[i], NULL, NULL);
   atomic_int is_known = 0;
   probe learning, mine, theirs;
@@ -91,6 +100,12 @@ static void env_submits_in_handler(bool on_poller, int signals) {
     csched_loop_run_until(all.loop, csched_now() + 50 * US);
     while (atomic_load(&mine.releases) == 0) csched_loop_run_once(all.loop, csched_now() + MS);
     while (atomic_load(&theirs.releases) == 0) nap(10 * US);
+    csched_loop *other; // an observer meets a new target, and one that is gone
+    CHECK_EQUAL(csched_loop_create(&other), 0);
+    probe_init(&mine, NULL, NULL);
+    CHECK_EQUAL(csched_target_submit(csched_loop_target(other), job_of(&mine)), 0);
+    CHECK_EQUAL(csched_loop_run_ready(other, SIZE_MAX), 1);
+    csched_loop_destroy(other);
   }
   crew_join(&crew);
   WAIT_WHILE(atomic_load(&all.submitted) < signals); // a handler may be held up
@@ -98,6 +113,10 @@ static void env_submits_in_handler(bool on_poller, int signals) {
   CHECK_EQUAL(csched_target_submit(csched_loop_target(all.loop), job_of(&mine)), 0);
   while (atomic_load(&mine.releases) == 0) csched_loop_run_once(all.loop, csched_now() + MS);
   wait_until_run(all.thread);
+  for (int i = 0; i < signals / 2; i++) {
+    CHECK_EQUAL(csched_loop_run_ready(all.new[i], SIZE_MAX), 1);
+    csched_loop_destroy(all.new[i]);
+  }
   for (int i = 0; i < signals; i++) CHECK_PROBE(&all.probes[i], 1, 0);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   sigaction(SIGUSR1, &before, NULL);
@@ -108,6 +127,23 @@ static void env_submits_in_handler(bool on_poller, int signals) {
 TEST("a signal handler may submit to loops and threads") {
   env_submits_in_handler(false, few(FROM_HANDLER));
   env_submits_in_handler(true, few(FROM_HANDLER));
+}
+
+static void ignore_report(void *unused, const csched_watch_report *report) { (void)unused, (void)report; }
+
+TEST("so it may while all observers are on") {
+  trace_path path = make_path();
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  CHECK_EQUAL(csched_events_begin(), 0);
+  CHECK_EQUAL(csched_trace_begin(path.file), 0);
+  CHECK_EQUAL(csched_watch_begin(5000 * MS, ignore_report, NULL), 0);
+  env_submits_in_handler(false, few(FROM_HANDLER));
+  env_submits_in_handler(true, few(FROM_HANDLER));
+  csched_watch_end();
+  CHECK_EQUAL(csched_trace_end(), 0);
+  csched_events_end();
+  csched_statistics_end();
+  remove_path(&path);
 }
 
 static csched_lock in_use;
@@ -183,7 +219,8 @@ static void check_masks(void *unused) {
 
 static void env_signal_masks(void) { CHECK_CHILD(check_masks, NULL); }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "threads that keep time block signals, those with jobs have their starter's mask") {
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
+            "threads that keep time block signals, those with jobs have the main thread's mask") {
   env_signal_masks();
 }
 

@@ -1,8 +1,13 @@
 #include "fork_testing.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include "../../Sources/CScheduler/loop/delivery_internal.h"
 #include "../../Sources/CScheduler/sync/parking.h"
+
+#include <CScheduler/virtual.h>
 
 // MARK: the thread that forks
 
@@ -309,6 +314,163 @@ static void fork_clocks(void) { fork_beside_clock(fork_and_use_clock); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are waited for anew") { fork_clocks(); }
 
+// A queue and a limit whose base is the user's, and runs jobs at once: a thread of the parent is inside of a job, and others wait.
+static int perform_at_once(csched_target *target, csched_job *job) {
+  csched_target_perform(target, job);
+  return 0;
+}
+static const csched_target_type inline_type = {.deliver = perform_at_once};
+static csched_target inline_base = {.type = &inline_type};
+
+typedef struct inline_test {
+  csched_target *target;
+  probe holds, waits;
+  atomic_int is_held, may_go_on;
+} inline_test;
+
+static void hold_target(probe *probe) {
+  inline_test *test = probe->context;
+  atomic_store(&test->is_held, 1);
+  while (!atomic_load(&test->may_go_on)) nap(20 * US);
+}
+static void make_queue(probe *probe) { // registers for forks, and is registered no more
+  csched_serial *queue;
+  (void)probe;
+  CHECK_EQUAL(csched_serial_create(&queue, &inline_base), 0);
+  csched_serial_destroy(queue);
+}
+static void submit_holder(int index, void *context) {
+  inline_test *test = context;
+  (void)index;
+  csched_target_submit(test->target, job_of(&test->holds));
+}
+static void expect_waiting_ran(void *context) {
+  inline_test *test = context;
+  probe next;
+  CHECK_PROBE(&test->waits, 1, 0);
+  probe_init(&next, make_queue, NULL);
+  csched_target_submit(test->target, job_of(&next));
+  CHECK_PROBE(&next, 1, 0);
+}
+
+static void fork_inside_inline(csched_target *target) {
+  inline_test test = {.target = target};
+  crew crew;
+  probe_init(&test.holds, hold_target, &test);
+  probe_init(&test.waits, make_queue, NULL);
+  crew_start(&crew, 1, submit_holder, &test);
+  CHECK_SOON(atomic_load(&test.is_held) == 1);
+  csched_target_submit(target, job_of(&test.waits));
+  CHECK_CHILD(expect_waiting_ran, &test);
+  atomic_store(&test.may_go_on, 1);
+  crew_join(&crew);
+  CHECK_PROBE(&test.waits, 1, 0);
+}
+
+TEST_UNLESS(NO_FORK, no_child, "after fork a base that runs jobs at once runs them outside of the library's locks") {
+  csched_serial *queue, *on_limit;
+  csched_limit *limit;
+  CHECK_EQUAL(csched_serial_create(&queue, &inline_base), 0);
+  CHECK_EQUAL(csched_limit_create(&limit, &inline_base, 1), 0);
+  CHECK_EQUAL(csched_serial_create(&on_limit, csched_limit_target(limit)), 0);
+  fork_inside_inline(csched_serial_target(queue));
+  fork_inside_inline(csched_limit_target(limit));
+  fork_inside_inline(csched_limit_barrier_target(limit));
+  fork_inside_inline(csched_serial_target(on_limit));
+  csched_serial_destroy(on_limit);
+  csched_limit_destroy(limit);
+  csched_serial_destroy(queue);
+}
+
+// A thread that uses the library in the last round of its destructors, on a stack that goes with it.
+static pthread_key_t last_round;
+
+static void sync_in_last_round(void *round) {
+  csched_serial **queue = round;
+  static CSCHED_THREAD_LOCAL int rounds;
+  atomic_int count = 0;
+  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(last_round, round);
+  else csched_serial_sync(*queue, count_one, &count);
+}
+static void *sync_late(void *queue) {
+  atomic_int count = 0;
+  csched_serial_sync(*(csched_serial **)queue, count_one, &count);
+  pthread_setspecific(last_round, queue);
+  return NULL;
+}
+static void do_nothing(void *unused) { (void)unused; }
+
+TEST_UNLESS(NO_FORK, no_child, "a fork after a thread that used the library in its last destructor") {
+  csched_serial *queue;
+  pthread_attr_t large; // the C library keeps no stack of this size
+  pthread_t thread;
+  CHECK_EQUAL(csched_serial_create(&queue, &inline_base), 0);
+  CHECK_EQUAL(pthread_key_create(&last_round, sync_in_last_round), 0);
+  pthread_attr_init(&large);
+  pthread_attr_setstacksize(&large, (size_t)64 << 20);
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQUAL(pthread_create(&thread, &large, sync_late, &queue), 0);
+    pthread_join(thread, NULL);
+  }
+  CHECK_CHILD(do_nothing, NULL);
+  pthread_attr_destroy(&large);
+  pthread_key_delete(last_round);
+  csched_serial_destroy(queue);
+}
+
+// A delivery that another thread of the parent is in the middle of.
+static atomic_int is_delivering, may_go_on;
+
+static void hold_delivery(csched_delivery *delivery, csched_timer *timer) {
+  (void)timer;
+  atomic_store(&is_delivering, 1);
+  while (!atomic_load(&may_go_on)) nap(20 * US);
+  csched_delivery_done_(delivery);
+}
+
+static int deliver_nowhere(csched_target *target, csched_job *job) {
+  (void)target;
+  (void)job;
+  return 0;
+}
+
+static void deliver(int index, void *context) {
+  (void)index;
+  static const csched_target_type type = {.deliver = deliver_nowhere};
+  static csched_target target = {.type = &type};
+  static uint32_t undelivered;
+  csched_delivery delivery = {.deliver = hold_delivery, .undelivered = &undelivered};
+  csched_timer timer = {.target = &target};
+  (void)context;
+  csched_delivery_deliver_tracked_(&delivery, &timer);
+}
+
+static void end_loops_and_virtual_time(void *context) {
+  (void)context;
+  csched_loop *loop;
+  csched_virtual *timeline;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(csched_virtual_create(&timeline, 0, 0), 0);
+  csched_virtual_destroy(timeline);
+}
+
+static void fork_beside_delivery(probe *waits) {
+  crew crew;
+  (void)waits;
+  atomic_store(&is_delivering, 0);
+  atomic_store(&may_go_on, 0);
+  crew_start(&crew, 1, deliver, NULL);
+  CHECK_SOON(atomic_load(&is_delivering) == 1);
+  CHECK_CHILD(end_loops_and_virtual_time, NULL);
+  atomic_store(&may_go_on, 1);
+  crew_join(&crew);
+}
+
+TEST_UNLESS(NO_FORK, no_child, "after a fork during a delivery, loops and virtual time end") {
+  fork_beside_clock(fork_beside_delivery);
+}
+
 // MARK: while another is on its way
 
 // A loop's, behind a gate for all threads but the loop's own.
@@ -477,6 +639,49 @@ static void fork_storm(int forks) {
   csched_serial_destroy(storm.queue);
   csched_pool_destroy(storm.pool);
   csched_loop_destroy(storm.loop);
+}
+
+// Waits for a queue, without a loop in the process: even a pool has one.
+static int perform_within(csched_target *target, csched_job *job) {
+  csched_target_perform(target, job);
+  return 0;
+}
+static const csched_target_type within_type = {.deliver = perform_within};
+static csched_target within = {.type = &within_type};
+
+typedef struct syncing {
+  csched_serial *queue;
+  atomic_int ends;
+} syncing;
+
+static void sync_until_the_end(int index, void *context) {
+  (void)index;
+  syncing *test = context;
+  atomic_int count = 0;
+  while (!atomic_load(&test->ends)) csched_serial_sync(test->queue, count_one, &count);
+}
+
+static void make_loop(void *unused) {
+  (void)unused;
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_loop_destroy(loop);
+}
+
+static void fork_beside_waits(int forks) {
+  syncing test = {NULL, 0};
+  CHECK_EQUAL(csched_serial_create(&test.queue, &within), 0);
+  crew crew;
+  crew_start(&crew, 3, sync_until_the_end, &test);
+  for (int i = 0; i < forks; i++) CHECK_CHILD(make_loop, NULL);
+  atomic_store(&test.ends, 1);
+  crew_join(&crew);
+  csched_serial_destroy(test.queue);
+}
+
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
+            "a fork beside waits for a queue, in a process without a loop, leaves a child that makes one") {
+  fork_beside_waits(times(400));
 }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "forks in the middle of others' work leave a child that works") {

@@ -283,6 +283,20 @@ TEST_STOPS("a stranger's unlock stops the process", "csched_lock_unlock:", "(str
   crew_run(1, unlock_as_stranger, &lock);
 }
 
+static void unlock_while_cancelled(int index, void *context) {
+  (void)index;
+  pthread_cancel(pthread_self()); // takes effect at the next cancellation point
+  csched_lock_unlock(context);
+}
+
+TEST_STOPS_UNLESS(THREAD_SANITIZER, "it intercepts the cancellation",
+                  "misuse on a thread that is being cancelled stops the process",
+                  "csched_lock_unlock:", "Unlock on the thread that locked") {
+  csched_lock lock = CSCHED_LOCK_INIT;
+  csched_lock_lock(&lock);
+  crew_run(1, unlock_while_cancelled, &lock);
+}
+
 TEST_STOPS("the unlock of an unlocked lock stops the process", "csched_lock_unlock:", "(absentminded)",
            "no thread does") {
   csched_lock lock = CSCHED_LOCK_INIT;

@@ -7,6 +7,8 @@
 #include <CScheduler/trace.h>
 #include <CScheduler/watch.h>
 
+#include "../../Sources/CScheduler/process/observe_internal.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -167,6 +169,7 @@ TEST("statistics of each kind of target") { statistics_kinds(); }
 
 typedef struct busy {
   csched_pool *pool;
+  csched_thread *thread;
   atomic_int left;
 } busy;
 
@@ -181,16 +184,19 @@ static void be_busy(int index, void *context) {
     for (int i = 0; i < 20; i++) {
       last = csched_target_async(csched_serial_target(queue), nothing, NULL);
       if (i % 3 == 0) csched_task_cancel(last);
+      csched_target_async(csched_thread_target(busy->thread), nothing, NULL);
     }
     csched_target_statistics(csched_serial_target(queue), &found);
     CHECK(ended(found) <= found.submitted + 20);
     CHECK_EQUAL(csched_serial_sync(queue, nothing, NULL), 0);
     csched_serial_destroy(queue);
+    if (csched_target_statistics(csched_thread_target(busy->thread), &found))
+      CHECK(found.waiting <= UINT32_MAX / 2); // not below zero, when a job began to be counted beside its hooks
   }
 }
 
 static void statistics_beside_changes(int rounds) {
-  busy busy = {.left = rounds};
+  busy busy = {.left = rounds, .thread = start_thread("counted")};
   CHECK_EQUAL(csched_pool_create(&busy.pool, &(csched_pool_options){.workers = 2}), 0);
   CHECK_EQUAL(csched_statistics_begin(), 0);
   crew_run(4, be_busy, &busy);
@@ -198,12 +204,73 @@ static void statistics_beside_changes(int rounds) {
   for (int i = 0; i < 1000; i++) csched_target_async(csched_serial_target(queue), nothing, NULL);
   CHECK_SOON(statistics_of(csched_serial_target(queue)).run == 1000);
   CHECK_EQUAL(statistics_of(csched_serial_target(queue)).waiting, 0);
+  wait_until_run(busy.thread);
+  CHECK_EQUAL(statistics_of(csched_thread_target(busy.thread)).waiting,
+              0); // also of jobs beside whose hooks counting ended
   csched_serial_destroy(queue);
   csched_pool_destroy(busy.pool);
+  stop_and_join(busy.thread, CSCHED_STOP_RUN);
   csched_statistics_end();
 }
 
 TEST("statistics beside changes") { statistics_beside_changes(few(times(1000))); }
+
+static csched_time observed_deadline(const csched_timer *timer) {
+  csched_seen seen;
+  CHECK(csched_observe_find_(&timer->job, &seen));
+  return seen.due;
+}
+
+static void observe_moved(void) {
+  csched_loop *loop;
+  probe probe;
+  csched_timer *timer = &probe.timer;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  CHECK_EQUAL(csched_statistics_begin(), 0);
+  probe_init(&probe, NULL, NULL);
+  csched_time now = csched_now(), deadlines[] = {now + 7200000 * MS, now + 3600000 * MS, now + 10800000 * MS};
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(loop), timer, deadlines[0], 0), 0);
+  for (int i = 0; i < 3; i++) { // as submitted, then moved to an earlier and to a later time
+    if (i > 0) CHECK(csched_loop_rearm(loop, timer, deadlines[i]));
+    CHECK_EQUAL(observed_deadline(timer), deadlines[i]);
+  }
+  CHECK_EQUAL(csched_timer_cancel(timer), CSCHED_CANCEL_DROPPED);
+  csched_statistics_end();
+  csched_loop_destroy(loop);
+}
+
+TEST("observers see the deadline to which a timer was moved, so that it is not reported as overdue") {
+  observe_moved();
+}
+
+// The calls of the hooks of nested runs, of which an exception has ended the inner ones.
+static void observe_unwound(uint32_t levels, uint32_t left) {
+  csched_observer observer = {0};
+  csched_recorded_run copy;
+  csched_observed_run *runs = calloc(levels, sizeof *runs); // the stack grows downwards: the outermost is the last
+  for (uint32_t i = 0; i < levels; i++) {
+    runs[levels - 1 - i].seen.id = i + 1;
+    csched_observer_begin_(&observer, &runs[levels - 1 - i]);
+  }
+  csched_observed_run *next = &runs[levels - 1 - left]; // a new run in the place of the outermost that was unwound
+  next->seen.id = 100;
+  csched_observer_begin_(&observer, next);
+  CHECK(csched_observer_copy_run_(&observer, left, &copy) && copy.id == 100);
+  for (uint32_t i = 0; i < CSCHED_OBSERVED_DEPTH; i++)
+    if (i != left) CHECK_EQUAL(csched_observer_copy_run_(&observer, i, &copy), i < left);
+  csched_observer_end_(&observer, next);
+  CHECK_EQUAL(observer.depth, left);
+  free(runs);
+}
+
+TEST("a run is recorded after runs that were unwound, however deep they were") {
+  for (uint32_t left = 0; left < CSCHED_OBSERVED_DEPTH; left++) {
+    observe_unwound(left + 1, left);
+    observe_unwound(CSCHED_OBSERVED_DEPTH, left);
+    observe_unwound(CSCHED_OBSERVED_DEPTH + 1, left);
+    observe_unwound(100, left);
+  }
+}
 
 // MARK: the watchdog
 
@@ -657,7 +724,7 @@ static void observe_in_child(void *context) {
 static void observe_fork(int forks) {
   reports reports = {.mutex = PTHREAD_MUTEX_INITIALIZER};
   trace_path path = make_path();
-  busy busy = {.left = 1000000000};
+  busy busy = {.left = 1000000000, .thread = start_thread("counted")};
   CHECK_EQUAL(csched_pool_create(&busy.pool, &(csched_pool_options){.workers = 2}), 0);
   CHECK_EQUAL(csched_trace_begin(path.file), 0);
   CHECK_EQUAL(csched_statistics_begin(), 0);
@@ -675,6 +742,7 @@ static void observe_fork(int forks) {
   CHECK_EQUAL(output_count(text, "child's"), 0);
   free(text);
   csched_pool_destroy(busy.pool);
+  stop_and_join(busy.thread, CSCHED_STOP_RUN);
   remove_path(&path);
 }
 

@@ -317,6 +317,35 @@ TEST("a pool with as many threads as workers was made to be so, and says nothing
   CHECK_EQUAL(count_told_of_cap(2, true), 0);
 }
 
+// Jobs that each wait for the group of the jobs behind them, more than the default limit of threads.
+typedef struct chain {
+  csched_group group;
+  _Atomic int waiting;
+} chain;
+
+static void wait_for_group(probe *probe) {
+  chain *test = probe->context;
+  atomic_fetch_add(&test->waiting, 1);
+  csched_group_wait(&test->group);
+}
+static void leave_group(probe *probe) { csched_group_leave(&((chain *)probe->context)->group); }
+
+TEST("a pool of jobs that wait for jobs behind them goes on") {
+  enum { DEFAULT_LIMIT = 66, WAITERS = DEFAULT_LIMIT + 14, JOBS = WAITERS + 8 };
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "chain", .workers = 2});
+  static probe jobs[JOBS];
+  chain test = {.group = CSCHED_GROUP_INIT};
+  csched_group_enter(&test.group, JOBS - WAITERS);
+  for (int i = 0; i < JOBS; i++) {
+    probe_init(&jobs[i], i < WAITERS ? wait_for_group : leave_group, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &jobs[i]);
+  }
+  for (int i = 0; i < JOBS; i++) CHECK_SOON(atomic_load(&jobs[i].releases) == 1);
+  CHECK_EQUAL(atomic_load(&test.waiting), WAITERS);
+  CHECK(csched_pool_thread_count(pool) > DEFAULT_LIMIT);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
 // MARK: idle
 
 static void remember_thread(probe *probe) {

@@ -322,6 +322,114 @@ TEST_UNLESS(DRD, "it bounds processor time, most of which is the tool's", "a wai
   pool_wait_sleeps();
 }
 
+// Two jobs that fork. The first waits for `stolen`, which another worker has, while the fork of the second has not started.
+typedef struct two_forkers {
+  probe waiter, stranger;
+  csched_job stolen, own, foreign;
+  csched_lock lock; // the waiter holds it, and `foreign` asks for it
+  csched_serial *queue;
+  atomic_int is_stolen, is_forked, is_over, foreign_runs, foreign_inside; // inside: of the waiter's queue
+  atomic_uint waiter_thread, own_thread;                                  // numbers of the system
+} two_forkers;
+
+static void note_own(csched_job *job) { atomic_store(&((two_forkers *)job->context)->own_thread, ctest_thread_id()); }
+static const csched_job_type own_type = {note_own, never_dropped, NULL};
+
+static void run_foreign(csched_job *job) {
+  two_forkers *test = job->context;
+  if (csched_target_is_inside(csched_serial_target(test->queue))) {
+    atomic_fetch_add(&test->foreign_inside, 1);
+    return;
+  }
+  csched_lock_lock(&test->lock);
+  csched_lock_unlock(&test->lock);
+  atomic_fetch_add(&test->foreign_runs, 1);
+}
+static const csched_job_type foreign_type = {run_foreign, never_dropped, NULL};
+
+static void fork_foreign(probe *probe) {
+  two_forkers *test = probe->context;
+  csched_fork fork;
+  csched_job_init(&test->foreign, &foreign_type, test);
+  csched_pool_fork(&fork, &test->foreign);
+  atomic_store(&test->is_forked, 1);
+  WAIT_WHILE(!atomic_load(&test->is_over));
+  csched_pool_wait(&fork);
+}
+
+static void end_when_the_waiter_sleeps(csched_job *job) {
+  two_forkers *test = job->context;
+  atomic_store(&test->is_stolen, 1);
+  WAIT_WHILE(atomic_load(&test->waiter_thread) == 0);
+  WAIT_WHILE(!ctest_thread_sleeps(atomic_load(&test->waiter_thread)) && atomic_load(&test->foreign_runs) == 0 &&
+             atomic_load(&test->foreign_inside) == 0);
+}
+static const csched_job_type ending_type = {end_when_the_waiter_sleeps, never_dropped, NULL};
+
+static void wait_in_a_queue(probe *probe) {
+  two_forkers *test = probe->context;
+  csched_fork fork;
+  csched_lock_lock(&test->lock);
+  csched_job_init(&test->stolen, &ending_type, test);
+  csched_pool_fork(&fork, &test->stolen);
+  WAIT_WHILE(!atomic_load(&test->is_stolen) || !atomic_load(&test->is_forked));
+  atomic_store(&test->waiter_thread, ctest_thread_id());
+  csched_pool_wait(&fork);
+  CHECK_EQUAL(atomic_load(&test->foreign_runs) + atomic_load(&test->foreign_inside), 0);
+  csched_lock_unlock(&test->lock);
+  atomic_store(&test->is_over, 1);
+}
+
+static void pool_wait_runs_no_stranger(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 3, .most_threads = 3});
+  static two_forkers test;
+  CHECK_EQUAL(csched_serial_create(&test.queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
+  probe_init(&test.waiter, wait_in_a_queue, &test);
+  probe_init(&test.stranger, fork_foreign, &test);
+  CHECK_EQUAL(csched_target_submit(csched_serial_target(test.queue), job_of(&test.waiter)), 0);
+  CHECK_SOON(atomic_load(&test.is_stolen) != 0);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &test.stranger); // now all three workers have a job
+  CHECK_SOON(atomic_load(&test.waiter.releases) == 1 && atomic_load(&test.stranger.releases) == 1);
+  CHECK_EQUAL(atomic_load(&test.foreign_runs), 1);
+  CHECK_EQUAL(atomic_load(&test.foreign_inside), 0);
+  csched_serial_destroy(test.queue);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a wait for a forked job runs no fork of another job") { pool_wait_runs_no_stranger(); }
+
+static void fork_and_leave_to_the_waiter(csched_job *job) {
+  two_forkers *test = job->context;
+  csched_fork fork;
+  csched_job_init(&test->own, &own_type, test);
+  csched_pool_fork(&fork, &test->own);
+  atomic_store(&test->is_stolen, 1);
+  WAIT_WHILE(atomic_load(&test->own_thread) == 0); // the two workers are busy, so the waiter has to run it
+  csched_pool_wait(&fork);
+}
+static const csched_job_type leaving_type = {fork_and_leave_to_the_waiter, never_dropped, NULL};
+
+static void wait_and_help(probe *probe) {
+  two_forkers *test = probe->context;
+  csched_fork fork;
+  csched_job_init(&test->stolen, &leaving_type, test);
+  csched_pool_fork(&fork, &test->stolen);
+  WAIT_WHILE(!atomic_load(&test->is_stolen));
+  csched_pool_wait(&fork);
+  CHECK_EQUAL(atomic_load(&test->own_thread), ctest_thread_id());
+}
+
+static void pool_wait_helps(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2, .most_threads = 2});
+  static two_forkers test;
+  probe_init(&test.waiter, wait_and_help, &test);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &test.waiter);
+  CHECK_SOON(atomic_load(&test.waiter.releases) == 1);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a wait for a stolen job runs what that job has forked") { pool_wait_helps(); }
+
 static void fork_many(probe *probe) { // more than a deque holds
   enum { MANY = 500 };
   static sum sums[MANY];

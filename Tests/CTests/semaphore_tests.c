@@ -190,6 +190,37 @@ TEST("a latch opens once, and all pass") {
   latch_opens(1, 8, times(100));
 }
 
+// The last count meets the wait at each of its steps: one thread waits, the other counts down after a pause of its own each round.
+typedef struct closing {
+  int rounds;
+  csched_latch latch;
+  atomic_int arrived;
+} closing;
+
+static void meet(closing *test, int count) {
+  atomic_fetch_add(&test->arrived, 1);
+  while (atomic_load(&test->arrived) < count) sched_yield();
+}
+
+static void wait_or_count(int index, void *context) {
+  closing *test = context;
+  for (int i = 0; i < test->rounds; i++) {
+    if (index == 0) csched_latch_init(&test->latch, 1);
+    meet(test, i * 4 + 2);
+    if (index == 0) CHECK(csched_latch_wait_until(&test->latch, csched_now() + 60000 * MS));
+    for (csched_time end = csched_now() + (csched_time)(i % 100) * 100; index != 0 && csched_now() < end;) {}
+    if (index != 0) csched_latch_count_down(&test->latch, 1);
+    meet(test, i * 4 + 4);
+  }
+}
+
+static void latch_closing(int rounds) {
+  closing test = {.rounds = rounds};
+  crew_run(2, wait_or_count, &test);
+}
+
+TEST("the last count of a latch wakes a waiter that is just going to sleep") { latch_closing(times(20000)); }
+
 static void latch_timed(void) {
   csched_latch latch = CSCHED_LATCH_INIT;
   CHECK(csched_latch_wait_until(&latch, 0)); // open from the beginning

@@ -288,6 +288,36 @@ static pid_t nurse_child(nurse *nurse, csched_loop *loop, int status) {
   return pid;
 }
 
+// The child ends by a signal, and leaves a core where the system is set up for that.
+static void source_child_with_core(void) {
+  char folder[] = "/tmp/cscheduler-core-XXXXXX", core[64];
+  nurse nurse = {.ends = 0};
+  csched_loop *loop = make_loop();
+  CHECK(mkdtemp(folder) != NULL);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct rlimit limit;
+    if (chdir(folder) != 0 || getrlimit(RLIMIT_CORE, &limit) != 0) _exit(1);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_CORE, &limit);
+    signal(SIGQUIT, SIG_DFL);
+    raise(SIGQUIT);
+    _exit(2);
+  }
+  csched_child_source_init(&nurse.source, pid, child_ends, &nurse);
+  nurse.source.dropped = child_drops;
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), 0);
+  run_until(loop, &nurse.ends, 1);
+  CHECK_EQUAL(nurse.end, CSCHED_CHILD_SIGNALED);
+  CHECK_EQUAL(nurse.status, SIGQUIT);
+  csched_loop_destroy(loop);
+  snprintf(core, sizeof core, "%s/core", folder);
+  unlink(core);
+  snprintf(core, sizeof core, "%s/core.%ld", folder, (long)pid);
+  unlink(core);
+  rmdir(folder);
+}
+
 static void source_child(void) {
   csched_loop *loop = make_loop();
   nurse nurse;
@@ -329,6 +359,127 @@ static void source_child(void) {
 TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
             "the end of a child is told, also when somebody else has reaped it") {
   source_child();
+  source_child_with_core();
+}
+
+// MARK: children with several sources
+
+enum { WAITS = 3 };
+
+static void check_ends(const nurse *nurses, int count, csched_child_end end, int status) {
+  for (int i = 0; i < count; i++) {
+    CHECK_EQUAL(nurses[i].ends, 1);
+    CHECK_EQUAL(nurses[i].end, end);
+    CHECK_EQUAL(nurses[i].status, status);
+  }
+}
+
+static void wait_also(nurse *nurse, csched_loop *loop, pid_t pid) {
+  memset(nurse, 0, sizeof *nurse);
+  csched_child_source_init(&nurse->source, pid, child_ends, nurse);
+  nurse->source.dropped = child_drops;
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse->source), 0);
+}
+
+static void in_child_of_recent(void *pid) {
+  csched_loop *loop = make_loop();
+  csched_child_source source;
+  csched_child_source_init(&source, *(pid_t *)pid, child_ends, NULL);
+  CHECK_EQUAL(csched_loop_add_child(loop, &source), ESRCH);
+  csched_loop_destroy(loop);
+}
+
+static void child_with_sources(int status) { // -1: ended by a signal
+  csched_loop *loop = make_loop(), *other = make_loop();
+  nurse nurses[WAITS], removed, late;
+  pid_t pid = nurse_child(&nurses[0], loop, status);
+  wait_also(&removed, loop, pid);
+  wait_also(&nurses[1], loop, pid);
+  wait_also(&nurses[2], other, pid);
+  CHECK_EQUAL(csched_loop_remove_child(loop, &removed.source), 0);
+  if (status < 0) kill(pid, SIGTERM);
+  csched_child_end end = status < 0 ? CSCHED_CHILD_SIGNALED : CSCHED_CHILD_EXITED;
+  int number = status < 0 ? SIGTERM : status;
+  run_until(loop, &nurses[0].ends, 1);
+  run_until(loop, &nurses[1].ends, 1);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), -1); // it is reaped
+  run_until(other, &nurses[2].ends, 1);
+  check_ends(nurses, WAITS, end, number);
+  CHECK_EQUAL(removed.ends, 0);
+  for (int i = 0; i < 2; i++) { // after all have ended, any number of times
+    wait_also(&late, other, pid);
+    run_until(other, &late.ends, 1);
+    check_ends(&late, 1, end, number);
+  }
+  wait_also(&late, other, pid); // a close drops it like others
+  CHECK_CHILD(in_child_of_recent, &pid);
+  csched_loop_destroy(loop);
+  csched_loop_destroy(other);
+  CHECK_EQUAL(late.ends, 0);
+  CHECK_EQUAL(late.drops, 1);
+}
+
+static void child_reaped_elsewhere_with_sources(void) {
+  csched_loop *loop = make_loop();
+  nurse nurses[WAITS];
+  pid_t pid = nurse_child(&nurses[0], loop, -1);
+  for (int i = 1; i < WAITS; i++) wait_also(&nurses[i], loop, pid);
+  kill(pid, SIGKILL);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid);
+  for (int i = 0; i < WAITS; i++) run_until(loop, &nurses[i].ends, 1);
+  check_ends(nurses, WAITS, CSCHED_CHILD_REAPED_ELSEWHERE, 0);
+  csched_child_source_init(&nurses[0].source, pid, child_ends, &nurses[0]);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurses[0].source), ESRCH); // waitpid has taken its status
+  csched_loop_destroy(loop);
+}
+
+TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+            "each source of a child gets its status, one that is added later, too") {
+  child_with_sources(7);
+  child_with_sources(0);
+  child_with_sources(-1);
+  child_reaped_elsewhere_with_sources();
+}
+
+enum { LOOPS = 3, CHILDREN = 40 };
+typedef struct nursery {
+  pid_t pids[CHILDREN];
+  _Atomic int added;
+} nursery;
+
+static void nurse_all(int index, void *context) {
+  (void)index;
+  nursery *nursery = context;
+  csched_loop *loop = make_loop();
+  static _Thread_local nurse nurses[CHILDREN];
+  for (int i = 0; i < CHILDREN; i++) wait_also(&nurses[i], loop, nursery->pids[i]);
+  if (++nursery->added == LOOPS)
+    for (int i = 0; i < CHILDREN; i++) kill(nursery->pids[i], SIGCONT);
+  for (int i = 0; i < CHILDREN; i++) run_until(loop, &nurses[i].ends, 1);
+  for (int i = 0; i < CHILDREN; i++) check_ends(&nurses[i], 1, CSCHED_CHILD_EXITED, i);
+  csched_loop_destroy(loop);
+}
+
+static void children_of_loops(void) {
+  nursery nursery = {.added = 0};
+  for (int i = 0; i < CHILDREN; i++) {
+    nursery.pids[i] = fork();
+    if (nursery.pids[i] == 0) {
+      raise(SIGSTOP);
+      _exit(i);
+    }
+  }
+  for (int i = 0; i < CHILDREN; i++) {
+    int status;
+    CHECK_EQUAL(waitpid(nursery.pids[i], &status, WUNTRACED), nursery.pids[i]);
+    CHECK(WIFSTOPPED(status));
+  }
+  crew_run(LOOPS, nurse_all, &nursery);
+}
+
+TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+            "loops that wait for the same children at once each get every status") {
+  children_of_loops();
 }
 
 // MARK: files
@@ -419,6 +570,7 @@ static void source_file(bool forks) {
   CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
   CHECK_EQUAL(rmdir(folder), 0);
   while (!(eye.seen & CSCHED_FILE_GONE)) csched_loop_run_once(loop, csched_now() + 10 * MS);
+  CHECK_EQUAL(csched_loop_run_until_done(loop), CSCHED_RUN_DONE); // the source has ended
   CHECK_EQUAL(csched_loop_remove_file(loop, &eye.source), 0);
 
   CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), ENOENT);
@@ -431,6 +583,47 @@ static void source_file(bool forks) {
   csched_loop_destroy(loop);
   CHECK_EQUAL(eye.drops, 1);
 }
+
+static void see_again(csched_file_source *source, unsigned changes, const char *name) {
+  eye *eye = source->context;
+  (void)name;
+  eye->calls++;
+  eye->seen = changes;
+  if (!(changes & CSCHED_FILE_GONE)) return;
+  if (eye->removes) {
+    memset(source, 0xAA, sizeof *source); // as if freed and used again
+    return;
+  }
+  CHECK_EQUAL(mkdir(folder, 0700), 0);
+  CHECK_EQUAL(csched_loop_add_file(eye->loop, source), 0);
+}
+
+static void source_file_gone(void) {
+  csched_loop *loop = make_loop();
+  eye eye;
+  make_folder();
+  eye_init(&eye, loop, folder, CSCHED_FILE_CREATED);
+  eye.source.handler = see_again;
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
+  int number = eye.source.fd.fd;
+  CHECK_EQUAL(rmdir(folder), 0);
+  run_until(loop, &eye.calls, 1);
+  CHECK_EQUAL(eye.seen, CSCHED_FILE_GONE);
+  touch(folder, "a"); // in the new folder of that name, for which the handler has added the source
+  run_until(loop, &eye.calls, 2);
+  CHECK_EQUAL(eye.seen, CSCHED_FILE_CREATED);
+  CHECK_EQUAL(eye.source.fd.fd, number);
+  delete (folder, "a");
+  eye.removes = true;
+  CHECK_EQUAL(rmdir(folder), 0);
+  run_until(loop, &eye.calls, 3);
+  CHECK_EQUAL(csched_loop_run_until_done(loop), CSCHED_RUN_DONE);
+  CHECK_EQUAL(fcntl(number, F_GETFD), -1); // the library has closed its descriptor
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(eye.drops, 0);
+}
+
+TEST("a source ends when its file is gone, and its handler may free it or add it again") { source_file_gone(); }
 
 TEST("changes of files are reported one by one, and not after the removal") {
   source_file(false);
@@ -500,6 +693,40 @@ static void source_closed_by_stranger(void) {
 }
 
 TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that other code closes is reported") { source_closed_by_stranger(); }
+
+// Other code, such as a daemon that closes all descriptors, gives the number of a source's own descriptor to another file.
+static void own_number_taken(bool is_silent, bool closes_loop) {
+  csched_loop *loop = make_loop();
+  nurse nurse;
+  eye eye;
+  pid_t pid = nurse_child(&nurse, loop, -1);
+  eye_init(&eye, loop, "/tmp", CSCHED_FILE_ATTRIBUTES);
+  CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), 0);
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC), numbers[] = {nurse.source.fd.fd, eye.source.fd.fd};
+  for (int i = 0; i < 2; i++) CHECK_EQUAL(dup2(null, numbers[i]), numbers[i]);
+  if (is_silent) {
+    csched_loop_unregister_fd_(loop, &nurse.source.fd);
+    csched_loop_unregister_fd_(loop, &eye.source.fd);
+  }
+  if (!closes_loop) {
+    CHECK_EQUAL(csched_loop_remove_child(loop, &nurse.source), EBADF);
+    CHECK_EQUAL(csched_loop_remove_file(loop, &eye.source), EBADF);
+  }
+  csched_loop_destroy(loop);
+  CHECK_EQUAL(nurse.drops + eye.drops, closes_loop ? 2 : 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK(fcntl(numbers[i], F_GETFD) >= 0);
+    close(numbers[i]);
+  }
+  close(null);
+  kill(pid, SIGKILL);
+  CHECK_EQUAL(waitpid(pid, NULL, 0), pid);
+}
+
+TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+            "a source does not close a descriptor that other code has given the source's number") {
+  for (int i = 0; i < 4; i++) own_number_taken(i & 1, i & 2);
+}
 
 // MARK: events
 

@@ -6,6 +6,12 @@
 
 #include <CScheduler/trace.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void nothing(void *unused) { (void)unused; }
 static void rest(void *span) { nap(*(csched_time *)span); }
 
@@ -278,4 +284,44 @@ static void trace_memory(int jobs) { CHECK_CHILD(trace_many, &jobs); }
 TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "tools keep memory of their own for each access",
             "a trace's memory does not grow") {
   trace_memory(times(40000));
+}
+
+// MARK: a program with more rights than its user
+
+enum { RIGHT = 1 /* CAP_DAC_OVERRIDE: any file may be written */, REVISION = 0x02000000, EFFECTIVE = 1 };
+
+// Does: copies this program to `path`, with the right to write to any file.
+static bool copy_with_right(const char *path) {
+  // struct vfs_cap_data of linux/capability.h: the revision, then what is permitted and what is inherited, twice 32 bits.
+  const uint32_t capability[5] = {REVISION | EFFECTIVE, 1u << RIGHT, 0, 0, 0};
+  char part[1 << 16];
+  ssize_t count;
+  int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+  while ((count = read(from, part, sizeof part)) > 0)
+    if (write(to, part, (size_t)count) != count) break;
+  bool is_copied = count == 0 && fchmod(to, 0755) == 0 &&
+                   syscall(SYS_fsetxattr, to, "security.capability", capability, sizeof capability, 0) == 0;
+  close(from);
+  close(to);
+  return is_copied;
+}
+
+TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "their runtimes do not start with rights of a file",
+            "the environment of a program with more rights than its user is not obeyed") {
+  trace_path path = make_path(), program = make_path(); // the user may not write to the first folder
+  if (getuid() == 0 && chmod(program.folder, 0755) == 0 && copy_with_right(program.file)) {
+    pid_t child = fork();
+    if (child == 0) {
+      setenv("SCHEDULER_TRACE", path.file, 1);
+      if (setgid(65534) != 0 || setuid(65534) != 0) _exit(1);
+      execl(program.file, program.file, "--only", "time does not run backwards", NULL);
+      _exit(2);
+    }
+    int status = -1;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    CHECK_EQUAL(status, 0);
+    CHECK_EQUAL(access(path.file, F_OK), -1);
+  }
+  remove_path(&program);
+  remove_path(&path);
 }

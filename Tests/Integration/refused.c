@@ -22,7 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DONE = 0, WRONG = 1, AN_ERROR = 2, SPINS = 4, KILL = 999, SECONDS = 8 };
+// SECONDS: how long a row may take. It takes some; longer, it hangs.
+enum { DONE = 0, WRONG = 1, AN_ERROR = 2, SPINS = 4, KILL = 999, SECONDS = 60 };
 
 // MARK: a little of everything
 

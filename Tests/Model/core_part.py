@@ -11,7 +11,7 @@ import mutants
 import orders
 import source
 
-FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w", "-DCSCHED_TASK_UNIT=256", "-DCSCHED_TRACE_EVENTS=4", "-DCSCHED_DUMP_ROOM=4"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w", "-DCSCHED_TASK_UNIT=256", "-DCSCHED_TRACE_EVENTS=4", "-DCSCHED_DUMP_ROOM=4", "-DCSCHED_OBSERVED_ROOM=2"]
 MEMORY = [f"-D{name}=model_{name}" for name in ("malloc", "calloc", "aligned_alloc", "free")]
 
 

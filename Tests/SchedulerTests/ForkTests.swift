@@ -24,11 +24,13 @@ private func require(_ condition: Bool, _ text: String) {
   if !condition { ctest_fail(text) }
 }
 
-/// Waits until the pool's threads have let go of what they ran, and sleep. Swift's run-time library has locks that a fork does not know of:
-/// one that another thread has just then, as for its first release of a kind, is nobody's in the child.
-private func letOthersRest() {
+/// Waits until the pool's threads have released what they ran, and sleep. Swift's run-time library has locks that `fork` does not reset: a lock that
+/// another thread holds at the fork stays locked in the child. `closures`: the number of closures that still exist.
+private func letOthersRest(closures: Int = 0) {
   precondition(
-    eventually { Diagnostics.live.jobs == 0 && Diagnostics.live.closures == 0 && Diagnostics.live.disposables == 0 })
+    eventually {
+      Diagnostics.live.jobs == 0 && Diagnostics.live.closures == closures && Diagnostics.live.disposables == 0
+    })
   usleep(20_000)
   precondition(eventually { ctest_other_threads_sleep() })
 }
@@ -98,6 +100,49 @@ private func useExecutors() async {
         thread?.join()
       }
       precondition(failed == nil, failed!)
+    }
+  }
+
+  @Test("after fork a custom scheduler goes on, also with delayed actions") func custom() async {
+    await #expect(processExitsWith: .success) {
+      let scheduler = CustomScheduler { work in work() }, ticks = Protected(0)
+      func run() {
+        let before = ticks.read()
+        let token = scheduler.schedule(.every(.milliseconds(1))) { ticks.write { $0 += 1 } }
+        require(eventually { ticks.read() > before + 1 }, "two ticks")
+        token.disposeAndWait()
+      }
+      run()
+      letOthersRest(closures: 1)  // that of `scheduler`
+      let failed = inChild { run() }
+      precondition(failed == nil, failed!)
+      run()
+    }
+  }
+
+  @Test("after a fork beside threads that make schedulers, the child makes its own") func besideMakers() async {
+    await #expect(processExitsWith: .success) {
+      @Sendable func make() {
+        SerialScheduler().sync {}
+        Schedulers.onDrop { _, _ in }.dispose()
+      }
+      let isOver = Protected(false), rounds = Protected([0, 0]), makers = (0..<2).map { _ in try! ThreadScheduler() }
+      for (index, maker) in makers.enumerated() {
+        maker.schedule {
+          while !isOver.read() {
+            make()
+            rounds.write { $0[index] += 1 }
+          }
+        }
+      }
+      // Not before: Swift's run-time library locks its tables when a type is used first, and a fork does not know of these locks.
+      precondition(eventually { rounds.read { $0.allSatisfy { $0 > 1000 } } })
+      for _ in 0..<Scale.count(300) {
+        let failed = inChild { make() }
+        precondition(failed == nil, failed!)
+      }
+      isOver.write(true)
+      for maker in makers { await maker.stopAndJoin() }
     }
   }
 

@@ -79,6 +79,25 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     await thread.stopAndJoin()
   }
 
+  @Test("a task on another thread that waits for virtual time is found at any instant")
+  func runElsewhere() async throws {
+    actor Pinned {
+      private let thread: ThreadScheduler
+      nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+      init(_ thread: ThreadScheduler) { self.thread = thread }
+
+      func run(_ time: VirtualTime, after spins: Int) async {
+        for _ in 0..<spins { _ = time.now }
+        if spins % 2 == 0 { await time.run() } else { await time.advance(by: .seconds(1)) }
+      }
+    }
+    let thread = try ThreadScheduler(name: "pinned"), pinned = Pinned(thread)
+    try await withVirtualTime(limits: VirtualTime.Limits(patience: .seconds(50))) { time async throws in
+      for i in 0..<Scale.count(4_000) { await pinned.run(time, after: i % 200) }
+    }
+    await thread.stopAndJoin()
+  }
+
   @Test("a body that waits for something that never happens gets an error, and is cancelled")
   func stalled() async throws {
     let wasCancelled = Protected(false)

@@ -55,6 +55,52 @@ private actor Log {
     #expect(ContinuousClock.now - start < .seconds(3_600))
   }
 
+  @Test(
+    "a timeout by a default clock is exact, and so is a deadline that is a round time away",
+    arguments: 0..<20 as Range<UInt64>)
+  func timeouts(seed: UInt64) async {
+    func ends() async -> [UInt64] {
+      await withVirtualTime(seed: seed) { time in
+        await withTaskGroup(of: UInt64.self) { group in
+          for odd in 1...9 {
+            group.addTask {
+              try? await time.sleep(for: .nanoseconds(17 * odd))
+              let start = time.now
+              let span = Duration.nanoseconds(123_456_789 * odd)
+              try? await withTimeout(span) { try await time.sleep(for: .seconds(1_000_000)) }
+              #expect(time.now == start + span)
+              for _ in 0..<odd {
+                try? await withDeadline(.now + .seconds(100 * odd)) { try await time.sleep(for: .seconds(1_000_000)) }
+              }
+              #expect(time.now == start + span + .seconds(100 * odd * odd))
+              try? await withTimeout(.seconds(Int64.max)) {
+                try await withTimeout(.zero) { try await time.sleep(for: .seconds(1)) }
+              }
+              #expect(time.now == start + span + .seconds(100 * odd * odd))
+              return time.now.nanoseconds
+            }
+          }
+          return await group.reduce(into: []) { $0.append($1) }
+        }
+      }
+    }
+    let first = await ends(), second = await ends()
+    #expect(first == second)
+  }
+
+  @Test("a wait for a disposal takes no time, and is no escape") func disposals() async {
+    await withVirtualTime { time in
+      let runs = Protected(0), queue = SerialScheduler(target: time.scheduler)
+      let token = queue.schedule(after: .seconds(2)) { runs.write { $0 += 1 } }
+      let other = Task { try await time.sleep(for: .seconds(1)) }
+      await token.disposeAndWait()
+      #expect(time.now.nanoseconds == 0)
+      await time.run()
+      #expect(runs.read() == 0 && time.escapes == 0)
+      try? await other.value
+    }
+  }
+
   @Test("the result and the error are the body's")
   func outcome() async throws {
     struct Failure: Error {}

@@ -14,7 +14,6 @@
 
 #include "../platform/platform.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { STRIPES = 64 };
@@ -25,7 +24,7 @@ bool csched_counting_; // whether objects are counted; constant after the start 
 
 // Runs when the library is loaded, before any object is made. So each object is counted when it is made and when it is freed, or at neither time.
 __attribute__((constructor(101))) static void read_environment(void) {
-  const char *asked = getenv("SCHEDULER_DIAGNOSTICS");
+  const char *asked = csched_os_environment_("SCHEDULER_DIAGNOSTICS");
   csched_counting_ = asked != NULL && strcmp(asked, "1") == 0;
 }
 

@@ -33,6 +33,7 @@ void (*csched_panic_say_)(const char *message) = csched_os_say_;
 void csched_panic_(const char *function, const char *format, ...) {
   char text[SIZE];
   va_list arguments;
+  csched_os_disable_cancellation_(); // for good: a cancelled thread would end here, and the process go on
   va_start(arguments, format);
   compose_message(text, function, format, arguments);
   va_end(arguments);

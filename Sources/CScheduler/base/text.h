@@ -10,6 +10,7 @@ struct csched_job;
 typedef struct csched_text {
   char *at, *end;
   const struct csched_job *first_job; ///< out, by a target's `describe_`: its first waiting job, maybe freed; or NULL
+  bool is_name_only;                  ///< in, for a target's `describe_`: it omits the state, and takes no lock
 } csched_text;
 
 /// Returns: an empty text in `memory` of `size` bytes.
@@ -28,7 +29,7 @@ void csched_text_name_(csched_text *text, const char *name);
 
 /// Does: adds `kind`, then the address and the name of the target.
 void csched_text_target_(csched_text *text, const char *kind, const void *target, const char *name);
-/// Does: adds the text `before`, "thread", and the thread's number and name. Thread: any, except in a signal handler: it may open a file.
+/// Does: adds the text `before`, "thread", and the thread's number and name. It may open a file. Thread: any.
 void csched_text_thread_(csched_text *text, const char *before, uint32_t thread);
 /// Does: adds the number `count` of delayed jobs, and the time from `now` to `first`, the least deadline; CSCHED_FOREVER: no deadline.
 void csched_text_delayed_(csched_text *text, size_t count, csched_time first, csched_time now);

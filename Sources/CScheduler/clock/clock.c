@@ -120,13 +120,7 @@ static void clock_main(void *context) {
 
 // MARK: start and stop
 
-static int start_thread(clocks *all) {
-  csched_os_signals before;
-  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler of the program
-  int error = csched_os_thread_start_(&all->thread, 0, clock_main, all);
-  csched_os_signals_restore_(&before);
-  return error;
-}
+static int start_thread(clocks *all) { return csched_os_thread_start_internal_(&all->thread, clock_main, all); }
 
 // Does: closes the poller and the first `alarms` alarms; the others are not open. A later set_alarm of a stopped queue then does nothing.
 static void close_all(clocks *all, int alarms) {
@@ -184,6 +178,7 @@ static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   if (csched_load_relaxed(&shared) != NULL) close_all(&memory, CLOCKS); // CL7: the child has one thread
   csched_store_relaxed(&shared, NULL);                                  // CL7: the child has one thread
   csched_clock_orphan_workers_();
+  csched_delivery_reset_in_child_();
   start_lock = (csched_lock)CSCHED_LOCK_INIT;
   is_stopping = false;
 }

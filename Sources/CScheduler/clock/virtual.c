@@ -429,7 +429,7 @@ static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
   csched_lock_lock(&timeline->lock);
-  if (timeline->may_reenter && csched_target_is_inside(target)) { // this thread drives, and runs the queue's timer
+  if (timeline->may_reenter && csched_target_holds_(target)) { // this thread drives, and runs the queue's timer
     timeline->may_reenter = false;
     timeline->has_reentered = true;
     csched_lock_unlock(&timeline->lock);
@@ -466,12 +466,14 @@ static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static csched_job guard = {.type = &type}; // a placeholder: never runs
   csched_frame spare;
   csched_scope scope;
-  csched_deadlock_check_end_(); // this thread does not wait while it runs jobs
+  csched_blocked_end_(); // this thread does not wait while it runs jobs
+  csched_deadlock_check_end_();
   csched_frame *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), &guard, csched_frame_here_()->target);
   if (!csched_virtual_drive_(timeline, CSCHED_VIRTUAL_ADVANCE, 0, &scope)) // 0: only work due now
     csched_virtual_panic_(timeline, "csched_serial_sync");
   csched_frame_end_(frame);
   csched_deadlock_check_begin_(waited); // the wait continues
+  csched_blocked_begin_("csched_serial_sync", waited);
 }
 
 static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
@@ -519,12 +521,13 @@ static csched_time virtual_now(const csched_target *target) { return csched_virt
 
 static void describe_virtual(const csched_target *target, csched_text *text) {
   csched_virtual *timeline = (csched_virtual *)(uintptr_t)target;
+  csched_text_target_(text, "virtual time", target, "");
+  if (text->is_name_only) return;
   csched_lock_lock(&timeline->lock);
   size_t delayed = csched_timers_count_(&timeline->timers, true);
   csched_time now = timeline->now, next = csched_load_relaxed(&timeline->timers.first); // W4: may be too early
   bool is_closed = timeline->is_closed, is_driving = timeline->is_driving;
   csched_lock_unlock(&timeline->lock);
-  csched_text_target_(text, "virtual time", target, "");
   csched_text_add_(text, is_closed    ? ": accepts no more work, at tick "
                          : is_driving ? ": driven, at tick "
                                       : ": at tick ");
@@ -543,7 +546,7 @@ static const csched_target_type virtual_type = {.deliver = deliver_to_virtual,
                                                 .deliver_at = deliver_to_virtual_at,
                                                 .enter = enter_virtual,
                                                 .leave = leave_virtual,
-                                                .is_bound_here = csched_target_is_inside,
+                                                .is_bound_here = csched_target_holds_,
                                                 .is_closed = is_virtual_closed,
                                                 .has = virtual_has,
                                                 .now = virtual_now,
@@ -580,7 +583,7 @@ static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   timeline->lock = (csched_lock)CSCHED_LOCK_INIT; // locked since BEFORE; threads that waited for it are not here
   timeline->target.waits_for = NULL;              // a wait of a thread of the parent
   timeline->waiters = NULL;
-  if (csched_target_is_inside(&timeline->target)) return; // this thread drives: its drive goes on
+  if (csched_target_holds_(&timeline->target)) return; // this thread drives: its drive goes on
   clear_requests(timeline);
   timeline->is_driving = false;
 }
@@ -625,7 +628,7 @@ void csched_virtual_close(csched_virtual *timeline) { // VT5: drops all waiting 
 }
 
 void csched_virtual_destroy(csched_virtual *timeline) {
-  if (csched_target_is_inside(&timeline->target))
+  if (csched_target_holds_(&timeline->target))
     csched_panic_("csched_virtual_destroy", "called inside of a job of %p. Destroy it when the drive has returned.",
                   (void *)timeline);
   csched_virtual_close(timeline);

@@ -13,9 +13,13 @@
 //        after it has seen the new `top`.
 //   DQ4  csched_deque_is_empty_ after a full fence sees each entry whose push was followed by an earlier full fence. Exceptions: an entry that was
 //        removed, and the only entry while its owner is popping it.
+//   DQ5  csched_deque_steal_until_ removes no entry that was pushed after the owner had stored `end` in `*word`. The thief reads `bottom`, which the
+//        push has raised, before it reads `*word`. An entry that was pushed later at the same number fails the compare-and-exchange, because `top` has
+//        passed that number.
 // Orderings
 //   bottom: push and pop release, pairs with steal's acquire, carries the entries below; pop restores `bottom` relaxed, because the deque is empty
 //   top: steal's compare-and-exchange release, pairs with push's acquire: the slot was read; otherwise relaxed, ordered by fences · slots: relaxed
+//   word: relaxed, ordered by the acquire of `bottom`, which carries the owner's stores before the push
 // Assumes: one owner at a time; each owner is ordered after the previous owner.
 // Source: Chase and Lev, "Dynamic circular work-stealing deque", with the fences of Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient
 //   work-stealing for weak memory models". This deque is bounded. Its compare-and-exchanges are not sequentially consistent: a full fence also orders
@@ -25,13 +29,14 @@
 
 #include "deque_internal.h"
 
-void *csched_deque_steal_(csched_deque *deque) {
+void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint32_t end) {
   for (;;) {
     uint64_t top = csched_load_relaxed(&deque->top);       // DQ1: before the fence: else the owner may get it, too
     csched_fence_full();                                   // DQ1: orders the two loads; pairs with the fence of pop
     uint64_t bottom = csched_load_acquire(&deque->bottom); // DQ1, DQ2: after the fence; pairs with push's release
     if ((int64_t)(bottom - top) <= 0) return NULL;         // `bottom` may be `top` - 1 during a pop
     void *entry = csched_load_relaxed(&deque->slots[top % CSCHED_DEQUE_SLOTS]); // DQ3: after the cas it may be reused
+    if (word != NULL && csched_load_relaxed(word) == end) return NULL;          // DQ5: after the load of `bottom`
     if (csched_cas_release(&deque->top, &top, top + 1)) return entry; // DQ1, DQ3: release; pairs with push's acquire
   }
 }

@@ -38,8 +38,12 @@ static inline void *csched_deque_pop_(csched_deque *deque) {
   return entry;
 }
 
+/// Does: removes the oldest entry, unless the owner has stored `end` in `*word` before it pushed that entry. `word` NULL: any entry. Returns: the entry;
+/// NULL when the deque is empty, or `*word` is `end`. Thread: any. Lock-free.
+void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint32_t end);
+
 /// Does: removes the oldest entry. Returns: the entry; NULL when the deque is empty. Thread: any. Lock-free.
-void *csched_deque_steal_(csched_deque *deque);
+static inline void *csched_deque_steal_(csched_deque *deque) { return csched_deque_steal_until_(deque, NULL, 0); }
 
 /// Returns: whether the deque seems to be empty. The answer is exact after a full fence (deque.c, DQ4). Thread: any.
 static inline bool csched_deque_is_empty_(const csched_deque *deque) {

@@ -21,8 +21,20 @@
 enum { BLOCK = 16 };                        // context frames in a block
 static const uintptr_t NEVER = UINTPTR_MAX; // `address` of a context frame that must never count as unwound
 
+// An entry of a thread's list. The fields after `frame` are of csched_frame_continue_.
+typedef struct entry {
+  csched_frame frame;
+  const void
+      *continuing; // the `context` of the jobs that a call inside of `frame` delivers; NULL: there is no such call
+  void (*deliver)(csched_job *); // the function of that call
+  uintptr_t call;                // the stack address of that call
+  csched_job *due, *last_due;    // list of the jobs that the call delivers next
+} entry;
+
+_Static_assert(offsetof(entry, frame) == 0, "entry_of is a cast");
+
 typedef struct block {
-  csched_frame frames[BLOCK];
+  entry entries[BLOCK];
   struct block *more; // the block that was allocated before this one
 } block;
 
@@ -36,6 +48,7 @@ typedef struct thread_frames {
   csched_dump_wait wait;            // what the thread waits for
   struct csched_observer *observer; // NULL until the thread is observed
   csched_postponed_drops discards;  // jobs whose discard the thread has postponed
+  const csched_job *refused;        // see csched_frames_note_refused_
   uintptr_t stack_low, stack_high;  // both 0: not computed yet
   csched_atfork atfork;             // also makes the list visible to dumps: csched_os_atfork_visit_
 } thread_frames;
@@ -54,6 +67,9 @@ static thread_frames *own_frames(void) {
   csched_recorder *recorder = csched_recorder_here_;
   return recorder != &csched_recorder_none_ ? (thread_frames *)recorder : NULL;
 }
+
+// Returns: the first entry of the list `frames`, in which no job runs.
+static csched_frame *sentinel_of(thread_frames *frames) { return &frames->first.entries[0].frame; }
 
 csched_frame *csched_frame_here_slow_(void) { return on_stack; }
 
@@ -81,10 +97,24 @@ static bool is_gone(uintptr_t address, uintptr_t caller) {
 // Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none). The caller sets `outer->next`.
 static void link_block(block *block, csched_frame *outer) {
   for (int i = 0; i < BLOCK; i++) {
-    block->frames[i] = (csched_frame){.outer = i > 0 ? &block->frames[i - 1] : outer};
-    if (i > 0) block->frames[i - 1].next = &block->frames[i];
+    block->entries[i] = (entry){.frame = {.outer = i > 0 ? &block->entries[i - 1].frame : outer}};
+    if (i > 0) block->entries[i - 1].frame.next = &block->entries[i].frame;
   }
   block->more = NULL;
+}
+
+// Returns: the innermost context frame of a list of another thread. It is the sentinel if that thread has ended: a thread that makes its list in the
+// last round of its destructors leaves it behind, with `top` in memory that is freed, or is another thread's by now.
+static csched_frame *top_of(thread_frames *frames) {
+  csched_frame *top = NULL, *own = NULL;
+  if (!csched_os_copy_if_mapped_(&top, frames->top, sizeof top)) {
+    bool may_copy = csched_os_copy_if_mapped_(&own, &top, sizeof top); // else system calls are filtered
+    top = may_copy ? NULL : *frames->top;
+  }
+  if (top == &csched_frame_on_stack_) return frames->last; // its on_stack is unknown
+  for (const block *each = &frames->first; each != NULL; each = each->more)
+    if ((uintptr_t)top - (uintptr_t)each->entries < sizeof each->entries) return top;
+  return sentinel_of(frames);
 }
 
 // Atfork handler of one thread's list. Before the fork it stores the stack's bounds: in the child, this thread counts as the main thread, whose stack
@@ -98,8 +128,7 @@ static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
     frames->slot = csched_dump_add_thread_(frames->thread, frames->top, &frames->recorder);
   }
   if (phase != CSCHED_ATFORK_IN_CHILD || frames == own_frames() || frames->top == NULL) return;
-  csched_frame *each = *frames->top != &csched_frame_on_stack_ ? *frames->top : frames->last; // its on_stack is unknown
-  for (; each->outer != NULL; each = each->outer)                                             // until the sentinel
+  for (csched_frame *each = top_of(frames); each->outer != NULL; each = each->outer) // until the sentinel
     if (each->job != NULL) csched_job_orphan_(each->job);
   frames->top = NULL; // it pointed to memory of a thread of the parent; NULL also skips this list at the next fork
   csched_dump_remove_thread_(frames->slot);
@@ -114,7 +143,7 @@ static void frames_thread_ends(void *value) {
 
 void csched_frames_free_(void) {
   thread_frames *frames = own_frames();
-  if (frames == NULL || csched_frame_top_ != &frames->first.frames[0]) return; // inside a context frame: in use
+  if (frames == NULL || csched_frame_top_ != sentinel_of(frames)) return; // inside a context frame: in use
   csched_frame_top_ = &no_list; // from here on the calls below find no list on this thread
   csched_recorder_here_ = &csched_recorder_none_;
   csched_tsd_set_(&key, NULL, frames_thread_ends); // cannot fail: the thread's value exists already
@@ -138,14 +167,14 @@ static bool make_frames(void) {
     return false;
   }
   link_block(&frames->first, NULL);
-  frames->first.frames[0].address = NEVER; // the sentinel is never unwound
-  frames->last = &frames->first.frames[BLOCK - 1];
+  sentinel_of(frames)->address = NEVER; // the sentinel is never unwound
+  frames->last = &frames->first.entries[BLOCK - 1].frame;
   frames->top = &csched_frame_top_;
   frames->thread = csched_os_thread_id_();
   frames->slot = csched_dump_add_thread_(frames->thread, frames->top, &frames->recorder);
   csched_recorder_begin_(&frames->recorder);
   csched_recorder_here_ = &frames->recorder;
-  csched_frame_top_ = &frames->first.frames[0];
+  csched_frame_top_ = sentinel_of(frames);
   csched_os_atfork_(&frames->atfork, frames_at_fork); // last: from here on other threads' dumps and forks read it
   return true;
 }
@@ -157,9 +186,84 @@ static bool add_block(void) {
   link_block(more, own_frames()->last);
   more->more = own_frames()->first.more;
   own_frames()->first.more = more;
-  own_frames()->last->next = &more->frames[0];
-  own_frames()->last = &more->frames[BLOCK - 1];
+  own_frames()->last->next = &more->entries[0].frame;
+  own_frames()->last = &more->entries[BLOCK - 1].frame;
   return true;
+}
+
+// MARK: jobs that continue
+
+// Returns: the entry of `frame`; NULL: `frame` is in no entry, because it lies on the stack, or is a sentinel without a list, or NULL.
+static entry *entry_of(csched_frame *frame) {
+  return frame != NULL && frame != &no_list && frame->next != frame ? (entry *)frame : NULL;
+}
+
+static csched_job *pop_due(entry *entry) {
+  csched_job *job = entry->due;
+  if (job != NULL) entry->due = job->next;
+  return job;
+}
+
+static void append_due(entry *entry, csched_job *jobs) { // a list
+  if (entry->due == NULL) entry->due = jobs;
+  else entry->last_due->next = jobs;
+  while (jobs->next != NULL) jobs = jobs->next;
+  entry->last_due = jobs;
+}
+
+// Returns: whether a call in the frame of `entry` delivers jobs of `context` by `deliver`.
+static bool is_continuing(const entry *entry, void (*deliver)(csched_job *job), const void *context) {
+  return entry != NULL && entry->continuing == context && entry->deliver == deliver;
+}
+
+// Does: ends the call in the frame of `own`, and delivers the jobs that it has left.
+static void end_continuing(entry *own) {
+  csched_job *due = own->due;
+  own->continuing = NULL;
+  own->due = NULL;
+  if (due != NULL) csched_frame_continue_(own->deliver, due);
+}
+
+// Does: if a call in the frame of `own` continues with `context`, lists `jobs` for it. If a call there was unwound, ends it. Returns: whether it has
+// listed `jobs`.
+static bool lists_due(entry *own, void (*deliver)(csched_job *job), csched_job *jobs, uintptr_t caller) {
+  if (own == NULL || own->continuing == NULL) return false;
+  bool is_same = is_continuing(own, deliver, jobs->context);
+  if (is_same) append_due(own, jobs);
+  if (is_gone(own->call, caller)) end_continuing(own);
+  return is_same;
+}
+
+// The call around this one, if it delivers jobs of the same `context`, began in this context frame, or in the one around it: `deliver` has performed
+// its job in a frame, which csched_target_perform_ ends after the job's `release`.
+CSCHED_NOINLINE void csched_frame_continue_(void (*deliver)(csched_job *job), csched_job *jobs) {
+  const void *context = jobs->context;
+  uintptr_t caller = CSCHED_CALLER_FRAME();
+  entry *inner = entry_of(csched_frame_here_()), *outer = inner != NULL ? entry_of(inner->frame.outer) : NULL;
+  if (lists_due(outer, deliver, jobs, caller) || lists_due(inner, deliver, jobs, caller)) return;
+  if (inner != NULL && inner->continuing == NULL) {
+    inner->continuing = context;
+    inner->deliver = deliver;
+    inner->call = CSCHED_OWN_FRAME();
+    append_due(inner, jobs);
+    // A `deliver` on a fiber may return after another call has removed its frame, and has delivered `due`. The entry may have another use then.
+    while (is_continuing(inner, deliver, context) && (jobs = pop_due(inner)) != NULL) deliver(jobs);
+    if (is_continuing(inner, deliver, context)) inner->continuing = NULL;
+  } else { // without memory, or a call for another context delivers here: not flat
+    for (csched_job *next; jobs != NULL; jobs = next) {
+      next = jobs->next;
+      deliver(jobs);
+    }
+  }
+}
+
+bool csched_frame_has_due_(const csched_job *job) {
+  for (csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer) {
+    const csched_job *due = entry_of(each) != NULL ? entry_of(each)->due : NULL;
+    while (due != NULL && due != job) due = due->next;
+    if (due != NULL) return true;
+  }
+  return false;
 }
 
 // MARK: beginning and ending
@@ -202,6 +306,7 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_al
     set_top(frame); // so that `release` runs inside `frame`, not inside an unwound one
     frame->job = NULL;
     if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // a gone job is not accessed
+    if (entry_of(frame) != NULL && entry_of(frame)->continuing != NULL) end_continuing(entry_of(frame));
   }
   set_top(outer);
 }
@@ -269,12 +374,24 @@ CSCHED_NOINLINE void csched_frames_end_for_job_(const csched_job *job) {
 
 CSCHED_NOINLINE void csched_frames_end_thread_(void) {
   if (on_stack != NULL) set_top(own_frames() != NULL ? own_frames()->last : &no_list); // the stack is gone: unread
-  if (own_frames() != NULL) end_inner_frames(&own_frames()->first.frames[0], CSCHED_CALLER_FRAME(), true);
+  if (own_frames() != NULL) end_inner_frames(sentinel_of(own_frames()), CSCHED_CALLER_FRAME(), true);
 }
 
 csched_postponed_drops *csched_frames_postponed_drops_(void) {
   if (own_frames() == NULL) csched_frame_make_next_(); // for its side effect: allocates the list
   return own_frames() != NULL ? &own_frames()->discards : NULL;
+}
+
+void csched_frames_note_refused_(const csched_job *job) {
+  if (own_frames() == NULL) csched_frame_make_next_(); // for its side effect: allocates the list
+  if (own_frames() != NULL) own_frames()->refused = job;
+}
+
+bool csched_frames_has_refused_(const csched_job *job, const csched_job *next) {
+  thread_frames *frames = own_frames();
+  if (frames == NULL || frames->refused != job) return frames == NULL; // without memory: as if it was
+  frames->refused = next;
+  return true;
 }
 
 struct csched_observer **csched_frames_observer_(void) {

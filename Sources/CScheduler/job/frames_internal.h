@@ -88,6 +88,13 @@ void csched_frames_end_for_job_(const csched_job *job);
 /// Does: ends all context frames of this thread, and their jobs, the innermost first. Requires: the thread is exiting; its stack frames are gone.
 void csched_frames_end_thread_(void);
 
+/// Does: calls `deliver` for each of the list `jobs`, oldest first; `deliver` may perform its job at once. The `release` of a job calls this, to submit
+/// that job, or jobs of the same `context`, again. So the stack does not grow with each job: if `deliver` performs a job whose `release` calls this
+/// again, the inner call only lists its jobs, and the outer call delivers them next. Requires: `context` is the same for all, and not NULL.
+void csched_frame_continue_(void (*deliver)(csched_job *job), csched_job *jobs);
+/// Returns: whether a call of csched_frame_continue_ on this thread has listed `job`, and not yet delivered it.
+bool csched_frame_has_due_(const csched_job *job);
+
 /// What a thread waits for. Only that thread writes it; dumps and the watchdog read it. All zero: the thread does not wait.
 typedef struct csched_dump_wait {
   const char *function; ///< the function that waits; NULL: the thread does not wait
@@ -116,6 +123,12 @@ bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen);
 
 /// Returns: the address of this thread's pointer to its observer; NULL: the thread has no list yet.
 struct csched_observer **csched_frames_observer_(void);
+
+/// Does: notes that the refusal of `job`, a queue's or limit's own job, has made this thread drop the user's job that it submits.
+void csched_frames_note_refused_(const csched_job *job);
+/// Returns: whether that is noted for `job`, which is not accessed; false: another thread, which helps with the queue or limit, has taken the user's
+/// job before the refusal, and runs it. After true it is noted for `next`.
+bool csched_frames_has_refused_(const csched_job *job, const csched_job *next);
 
 /// The jobs whose discard a thread has postponed (job.c, J11: discards do not recurse), and the state of the discard in progress.
 typedef struct csched_postponed_drops {

@@ -356,6 +356,8 @@ csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred)
   return before;
 }
 
+bool csched_job_defers_discards_(void) { return deferred_here != NULL; }
+
 // A call of `drop_job` in progress on this thread. `outer`: the `drop_job` call that encloses it; NULL: none.
 typedef struct dropping {
   const csched_job *job;

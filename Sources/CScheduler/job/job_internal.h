@@ -48,10 +48,17 @@ void csched_job_discard_(csched_job *job);
 typedef struct csched_own_job_type {
   csched_job_type type;
   void (*drop)(csched_job *job);
+  bool
+      continues; ///< the job continues with work that was accepted earlier: a target that was closed to run its work still runs it
 } csched_own_job_type;
-#define CSCHED_OWN_JOB_TYPE(run, drop, release)                                                                        \
-  { {run, csched_job_drop_own_, release}, drop }
+#define CSCHED_OWN_JOB_TYPE(run, drop, release, continues)                                                             \
+  { {run, csched_job_drop_own_, release}, drop, continues }
 void csched_job_drop_own_(csched_job *job);
+
+/// Returns: whether `job` is one of the library's own jobs, and continues with work that was accepted earlier.
+static inline bool csched_job_continues_(const csched_job *job) {
+  return job->type->drop == csched_job_drop_own_ && ((const csched_own_job_type *)(const void *)job->type)->continues;
+}
 
 /// Deferred drops: another thread discards the jobs, because this thread may not run user code. (Postponed jobs: this thread discards them later.)
 typedef struct csched_deferred_drops {
@@ -60,6 +67,8 @@ typedef struct csched_deferred_drops {
 
 /// Does: from now on passes the jobs that this thread discards to `deferred`; NULL: the thread drops them itself. Returns: the previous `deferred`.
 csched_deferred_drops *csched_job_discard_into_(csched_deferred_drops *deferred);
+/// Returns: whether this thread passes the jobs that it discards to another one, because it may not run user code.
+bool csched_job_defers_discards_(void);
 
 /// Jobs that this thread discards inside a drop, postponed to the end of that drop.
 typedef struct csched_discards {

@@ -73,6 +73,21 @@ static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   return first;
 }
 
+void csched_mpsc_push_late(csched_mpsc *queue, csched_job *job) { // Requires: the queue is closed
+  csched_job *head = csched_load_relaxed(&queue->head);           // racy read, rechecked by the cas
+  do {
+    job->next = without_closed_bit(head);
+  } while (
+      !csched_cas_acq_rel(&queue->head, &head, (csched_job *)((uintptr_t)job | CLOSED_BIT))); // Q1, Q6: stays closed
+}
+
+csched_job *csched_mpsc_newest(const csched_mpsc *queue) { // Returns: the newest job; NULL: none. The consumer only
+  csched_job *newest =
+      csched_mpsc_has_new_jobs(queue) ? without_closed_bit(csched_load_relaxed(&queue->head)) : NULL; // Q1: not read
+  for (csched_job *each = newest == NULL ? queue->first : NULL; each != NULL; each = each->next) newest = each;
+  return newest;
+}
+
 csched_job *csched_mpsc_pop(csched_mpsc *queue) { // removes the oldest job. Returns: NULL: none. The consumer only
   csched_job *job = queue->first;
   if (job == NULL && (job = take_all_jobs(queue)) == NULL) return NULL;
@@ -126,6 +141,11 @@ bool csched_mpsc_close(csched_mpsc *queue) { // Returns: true: the consumer was 
     closed = (csched_job *)((uintptr_t)(head == PARKED ? NULL : head) | CLOSED_BIT);
   } while (!csched_cas_acq_rel(&queue->head, &head, closed)); // Q3, Q6: a later push reads this word, and is refused
   return head == PARKED;
+}
+
+bool csched_mpsc_is_at_rest(const csched_mpsc *queue) {
+  csched_job *head = csched_load_acquire(&queue->head); // Q6: may be old
+  return head == PARKED || has_closed_bit(head);
 }
 
 bool csched_mpsc_is_closed(const csched_mpsc *queue) {

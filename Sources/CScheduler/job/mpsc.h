@@ -57,5 +57,11 @@ bool csched_mpsc_unpark(csched_mpsc *queue);
 bool csched_mpsc_notify(csched_mpsc *queue);
 /// Does: refuses later pushes; earlier jobs can be popped. Returns: whether the consumer was parked: the caller must wake it. Thread: any.
 bool csched_mpsc_close(csched_mpsc *queue);
+/// Does: pushes `job` to a closed queue. Requires: the caller knows that the consumer will pop it. Thread: any.
+void csched_mpsc_push_late(csched_mpsc *queue, csched_job *job);
+/// Returns: the newest job of the queue, which a pop returns last; NULL: the queue is empty. Thread: the consumer.
+csched_job *csched_mpsc_newest(const csched_mpsc *queue);
+/// Returns: whether the consumer is parked, or the queue has been closed; the result may be stale. Thread: any.
+bool csched_mpsc_is_at_rest(const csched_mpsc *queue);
 /// Returns: whether the queue has been closed. Thread: any.
 bool csched_mpsc_is_closed(const csched_mpsc *queue);

@@ -14,6 +14,7 @@
 //       worker delivers to a user's target, or to a queue on one. It also discards the jobs that a delivery would drop or release.
 //   DV4  Order: a thread that delivers an overdue timer has seen the end of all deliveries that the timer must follow, or gives the timer to the
 //       delivery worker, behind them. Each delivery is counted before the unlock that makes the timer's removal visible (W9, CL6).
+//   DV5  In a child of fork no delivery is in progress but one that the forking thread makes: the thread of another one does not exist there.
 // Orderings
 //   undelivered: an increment is relaxed: the lock of DV4 orders it; a decrement is release, pairs with csched_delivery_must_follow_'s acquire
 //   progress: relaxed at the start, ordered by the job's push and run; release at the end, pairs with csched_delivery_await_
@@ -21,8 +22,8 @@
 // Source: epoch-based reclamation, with one reader: a thread that frees memory first waits until the reader that may still use it, here the
 //   delivery in progress, has ended. Later readers cannot reach that memory.
 // Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
-//   time", "a target that blocks holds up no other's timers".
-// Models: checks/clock.c, checks/pool.c.
+//   time", "a target that blocks holds up no other's timers", "after a fork during a delivery, loops and virtual time end".
+// Models: checks/clock.c, checks/pool.c. Not modelled: DV5.
 
 #include "delivery_internal.h"
 
@@ -92,4 +93,9 @@ void csched_delivery_await_(void) { // waits for the delivery in progress, so th
       csched_futex_wait_(&progress, seen | WAITED, CSCHED_FOREVER);
     seen = csched_load_acquire(&progress); // DV1: pairs with csched_delivery_deliver_tracked_
   }
+}
+
+void csched_delivery_reset_in_child_(void) { // DV5: relaxed: the child has one thread
+  uint32_t begun = csched_load_relaxed(&progress) & ~(uint32_t)(MAKING | WAITED); // DV5: relaxed, as above
+  csched_store_relaxed(&progress, is_making_here ? begun + MAKING : begun);       // DV5: relaxed, as above
 }

@@ -29,3 +29,5 @@ void csched_delivery_deliver_tracked_(csched_delivery *delivery, csched_timer *t
 /// Does: waits until a csched_delivery_deliver_tracked_ in progress has returned. Call it before you free a target. Thread: any. Inside that call it
 /// does not wait.
 void csched_delivery_await_(void);
+/// Does: in a child of fork, forgets the delivery of a thread that does not exist there. Thread: the child's only one.
+void csched_delivery_reset_in_child_(void);

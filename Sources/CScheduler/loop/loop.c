@@ -36,6 +36,8 @@
 //       start of the sleep, with ASLEEP set; a reader adds the current time.
 //   LP13  At the end of the process, a loop reports how many of its jobs were neither cancelled nor run. It reports nothing inside of a run, after
 //       csched_loop_end_run, and while a host runs the loop.
+//   LP14  A loop that is closed to run its work accepts the jobs of queues and limits that continue with accepted work, until it has finished. Before
+//       that, it waits for threads that are just submitting such jobs: a queue or limit on it has work that the loop does not have (`is_busy`).
 // Orderings
 //   wake: relaxed, ordered by the inbox · closing, ending, ended: release, pair with the loop's acquire; ordered against parking by
 //   csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed, ordered against parking by csched_mpsc_notify
@@ -52,11 +54,12 @@
 //   elsewhere while its thread ends", "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and
 //   its idle time", "a loop counts what no run has come to, unless it is run, was stopped or has a host", "a job that ends its thread on a loop has
 //   ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the
-//   process".
+//   process", "a stop to run runs what queues and limits have accepted before it", "a due timer of a queue or limit runs after a stop to run".
 // Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order nothing.
 
 #include "loop_state.h"
 
+#include "../sync/lock_internal.h"
 #include "../base/text.h"
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
@@ -113,6 +116,26 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
 
 // MARK: submitting
 
+// Does: after the close, accepts `job`, which continues with accepted work. Returns: false: the loop has finished its work, or drops it.
+static CSCHED_NOINLINE bool accept_late(csched_loop *loop, csched_job *job) {   // LP14
+  (void)csched_mpsc_is_closed(&loop->inbox);                                    // LP6: acquires the closer's writes
+  if (csched_load_acquire(&loop->closing) != 1 + CSCHED_STOP_RUN) return false; // LP6: pairs with csched_loop_close
+  csched_lock_lock(&loop->late_lock);
+  bool accepts = !loop->is_over;
+  if (accepts) csched_mpsc_push_late(&loop->inbox, job);
+  csched_lock_unlock(&loop->late_lock);
+  return accepts;
+}
+
+// The `rest_` of a loop.
+static unsigned rest_of_loop(const csched_target *target) {
+  const csched_loop *loop = (const csched_loop *)target;
+  return csched_loop_is_here_(loop) && loop->is_delivering &&
+                 csched_load_acquire(&loop->closing) == 1 + CSCHED_STOP_RUN // LP6: pairs with csched_loop_close
+             ? CSCHED_REST_IS_DUE
+             : 0;
+}
+
 // The `deliver` of a loop: queues `job`, and wakes a parked loop. Returns: 0; ECANCELED: the loop is closed, and the job was discarded.
 static int deliver_to_loop(csched_target *target, csched_job *job) {
   csched_loop *loop = (csched_loop *)target;
@@ -122,13 +145,17 @@ static int deliver_to_loop(csched_target *target, csched_job *job) {
     csched_loop_wake_(loop); // LP2: the push has ended the park, so no other thread wakes the loop
     return 0;
   }
+  if (csched_job_continues_(job) && accept_late(loop, job)) return 0;
   csched_job_discard_(job); // LP6: the loop is closed, and will not pop the job
   return ECANCELED;
 }
 
 static bool is_loop_closed(const csched_target *target) { return csched_loop_is_closing_((const csched_loop *)target); }
 static bool may_run_here(csched_target *target) { // the `enter`: whether this thread may run work as the loop
-  return csched_loop_is_here_((csched_loop *)target) && !is_loop_closed(target);
+  if (!csched_loop_is_here_((csched_loop *)target) || is_loop_closed(target)) return false;
+  if (CSCHED_LIKELY(csched_helping_here_ == 0)) return true;
+  return csched_target_is_inside(target) ||
+         !csched_target_holds_(target); // else a helper's job runs inside of the loop's
 }
 static bool is_bound_here(const csched_target *target) { return csched_loop_is_here_((const csched_loop *)target); }
 
@@ -139,15 +166,19 @@ static bool loop_has(const csched_target *target, const csched_job *job) { // LP
 
 // Does: adds the loop's thread, state, and numbers of jobs and timers to a dump. Thread: any.
 static void describe_loop(const csched_target *target, csched_text *text) {
-  csched_loop *loop = (csched_loop *)(uintptr_t)target; // removes const: csched_timers_count_ locks the timers
-  csched_mpsc_seen inbox = csched_mpsc_inspect_(&loop->inbox, CSCHED_DUMP_PENDING);
-  csched_time first = csched_load_relaxed(&loop->timers.first), now = csched_now(); // racy read, for dumps
-  uint32_t thread = csched_load_relaxed(&loop->thread_number);                      // racy read, for dumps
-  csched_text_target_(text, "loop", target, "");
+  csched_loop *loop = (csched_loop *)(uintptr_t)target;        // removes const: csched_timers_count_ locks the timers
+  uint32_t thread = csched_load_relaxed(&loop->thread_number); // racy read, for dumps
+  bool is_main = csched_loop_is_main_(loop);
+  if (is_main && text->is_name_only) csched_text_add_(text, "the main loop");
+  else csched_text_target_(text, is_main ? "the main loop," : "loop", target, "");
   if (thread != 0) csched_text_thread_(text, " of ", thread);
+  if (text->is_name_only) return;
+  csched_mpsc_seen inbox = csched_mpsc_inspect_(&loop->inbox, CSCHED_DUMP_PENDING);
+  csched_time first = csched_load_relaxed(&loop->timers.first), now = csched_now();          // racy read, for dumps
   csched_text_add_(text, csched_load_relaxed(&loop->closing) != 0 ? ": accepts no more work" // racy read, for dumps
                          : inbox.is_parked                        ? ": asleep"
-                                                                  : ": awake, or not run");
+                         : csched_load_relaxed(&loop->served) == CSCHED_LOOP_NEVER_RUN ? ": not run yet" // racy read
+                                                                                       : ": awake, or not run");
   csched_text_pending_(text, ", ", inbox);
   csched_text_delayed_(text, csched_timers_count_(&loop->timers, true), first, now);
 }
@@ -159,6 +190,7 @@ const csched_target_type csched_loop_type_ = {.deliver = deliver_to_loop,
                                               .is_closed = is_loop_closed,
                                               .has = loop_has,
                                               .describe_ = describe_loop,
+                                              .rest_ = rest_of_loop,
                                               .only_enqueues_ = true}; // `deliver` only enqueues
 
 // MARK: a batch
@@ -180,8 +212,10 @@ static csched_job *next_timer(csched_loop *loop) {
       if (timer != NULL) add_to_figure(&loop->ran, 1);
       return timer != NULL ? &timer->job : NULL;
     }
+    loop->is_delivering = true;
     if (loop->delivery != NULL) csched_delivery_deliver_(loop->delivery, timer); // DV3: user code would delay timers
     else csched_loop_deliver_now_(timer);
+    loop->is_delivering = false;
   }
   return NULL;
 }

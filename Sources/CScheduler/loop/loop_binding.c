@@ -18,7 +18,9 @@ static csched_lock binding; // guards `loops_here` of all threads, and a change 
 
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
+  csched_lock_lock(&binding); // another thread may free a loop of this thread
   LIST_FOREACH(loop, &loops_here, link) loop->target.waits_for = target;
+  csched_lock_unlock(&binding);
 }
 
 bool csched_loop_is_on_thread(const csched_loop *loop) { return csched_loop_is_here_(loop); }
@@ -83,8 +85,10 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_lock_unlock(&binding);
 }
 
+void csched_loops_at_fork_(void) { binding = (csched_lock)CSCHED_LOCK_INIT; } // its owner may be in the parent
+
 void csched_loop_rebind_(csched_loop *loop) {
-  binding = (csched_lock)CSCHED_LOCK_INIT; // a thread of the parent may have locked it
+  csched_loops_at_fork_();
   if (csched_loop_is_on_thread(loop))
     csched_store_relaxed(&loop->thread_number, csched_os_thread_id_()); // racy write, for dumps
 }
@@ -110,8 +114,7 @@ static void deliver_due_timers(csched_loop *loop) {
 
 // Does: moves due timers to the inbox. Returns: whether the caller may run work at once in place of a submission: nothing waits or runs on the loop.
 bool csched_loop_is_free_(csched_loop *loop) { // LP11: else work that runs at once would overtake other work
-  if (!csched_loop_is_here_(loop) || csched_target_is_inside(&loop->target) || csched_loop_is_closing_(loop))
-    return false;
+  if (!csched_loop_is_here_(loop) || csched_target_holds_(&loop->target) || csched_loop_is_closing_(loop)) return false;
   deliver_due_timers(loop);
   for (csched_job *job; (job = csched_mpsc_peek(&loop->inbox)) != NULL && csched_job_is_cancelled_(job);)
     csched_job_discard_(csched_mpsc_pop(&loop->inbox)); // a cancelled entry is no work: releases it

@@ -3,8 +3,10 @@
 // States
 //   poller_state  0: the loop sleeps on its futex. 1: the poller is open: from its next park on, the loop sleeps on it, until csched_fds_destroy_.
 //              LOST: a child of fork had no free descriptor for a poller of its own; the loop's thread opens one later
-//   by_fd      a table: the source of each descriptor number. The poller reports that number, and the source's serial number
-//   is_silent  of a source: 1 once csched_loop_unregister_fd_ has removed it from the poller. The loop's thread removes it from the table later
+//   by_fd      a table: a source of each descriptor number; `sibling` links the sources of a number in a ring. The poller watches each number once,
+//              for the events of all its sources. It reports the number, and the serial number that these sources share
+//   is_silent  of a source: SILENT once csched_loop_unregister_fd_ has removed it from the poller, CLOSED if its descriptor was closed before. The
+//              loop's thread removes it from the table later
 //   ready      the queue of sources whose handlers are to be called; of a source: its reported events, 0 outside the queue
 //
 // Invariants
@@ -17,10 +19,12 @@
 //   FD4  Each polled event is reported once, however the runs nest: it waits in `ready`, which all runs of the loop share.
 //   FD5  No starvation: a batch begins with a poll if eight batches have begun since the previous poll, or if the first of them began half a
 //       millisecond ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
-//   FD6  Once a source is silent or removed, its descriptor is not in the poller. The poller's descriptors and is_silent change under `lock`.
+//   FD6  Once a source is silent or removed, the poller does not watch its descriptor, except for other sources of the same number. The poller's
+//        descriptors, the rings and is_silent change under `lock`. A number is added to the poller only if its ring is empty.
 //   FD7  Events of a descriptor without a source stop. Without this rule they would repeat for ever if a descriptor was closed before its source was
 //       removed, and a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under the same number.
-//       A loop with a host prints one message instead, because the host knows the old poller. A loop without free descriptors prints it, too.
+//       The new poller does not get numbers that are now those of other descriptors. A loop with a host prints one message instead, because the
+//       host knows the old poller. A loop without free descriptors prints it, too.
 // Orderings
 //   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
 //   handler from starting (LoopSource.swift) · poller_state: release, pairs with the waker's acquire, carries the poller
@@ -30,7 +34,8 @@
 //   here). The table with serial numbers, against stale events, is epoll(7)'s advice.
 // Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a handler is not
 //   called again", "a descriptor's number used again brings no stale event", "a thousand sources", "a source that another thread silences leaves the
-//   poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy", "jobs, timers and sources do not starve each
+//   poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy", "a source whose number is another file's is
+//   removed", "sources share a descriptor until each is removed", "jobs, timers and sources do not starve each
 //   other", "a loop with sources does not wake up while idle", "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources
 //   are never early".
 // Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's descriptors.
@@ -46,6 +51,7 @@
 #include <string.h>
 
 enum { EVENTS = 64, MOST_BATCHES = 8, LOST = 2 }; // FD5: limits of a poll, and between polls. LOST: a poller_state
+enum { SILENT = 1, CLOSED = 2 };                  // values of is_silent
 static const csched_time MOST_TIME = 500000;      // FD5: most ns between polls while there are jobs
 enum { BOTH = CSCHED_FD_READ | CSCHED_FD_WRITE }; // all events; CSCHED_FD_EDGE is an option
 
@@ -83,6 +89,26 @@ static uint64_t event_tag(const csched_fd_source *source) {
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
 
+// Returns: the events that the other sources of `source`'s number wait for, without silent sources. Requires: the lock.
+static unsigned events_beside(const csched_fd_source *source) {
+  unsigned events = 0;
+  for (const csched_fd_source *each = source->sibling; each != source; each = each->sibling)
+    if (!is_silent(each)) events |= each->events;
+  return events;
+}
+
+// Returns: the events for which the poller watches `source`'s number. Requires: the lock.
+static unsigned events_with(const csched_fd_source *source) {
+  return events_beside(source) | (is_silent(source) ? 0 : source->events);
+}
+
+// Returns: whether `poller` still watches the descriptor of `source`. If not, the descriptor was closed, or all its sources are silent. Requires: the
+// lock. The poller reports again what is ready now.
+static bool is_watched(csched_poller *poller, const csched_fd_source *source) {
+  unsigned events = events_with(source);
+  return events != 0 && csched_poller_set_(poller, source->fd, events, events, event_tag(source)) == 0;
+}
+
 static bool is_open(const csched_fds *fds) {           // open or LOST; on the loop's thread
   return csched_load_relaxed(&fds->poller_state) != 0; // FD1: relaxed: only this thread writes it
 }
@@ -100,13 +126,14 @@ static int reopen_poller_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL || is_silent(source)) continue;
+    unsigned events = source != NULL ? events_with(source) : 0;
+    if (events == 0) continue;
     if (source->renew != NULL && source->renew(source) != 0) { // failed: ready, so that its handler reports it
       if (source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
       source->ready |= CSCHED_FD_READ;
       continue;
     }
-    csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source)); // after an error: no events
+    csched_poller_set_(&fds->poller, source->fd, 0, events, event_tag(source)); // after an error: no events
   }
   if (error == 0) mark_open(fds);
   return error;
@@ -170,11 +197,19 @@ static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: ends the e
   csched_lock_lock(&fds->lock); // FD6: else a source that is silenced now could be added again
   for (size_t fd = 0; fd < fds->size; fd++) {
     csched_fd_source *source = fds->by_fd[fd];
-    if (source != NULL && !is_silent(source))
-      csched_poller_set_(&next, source->fd, 0, source->events, event_tag(source)); // after an error: no events
+    if (source != NULL && is_watched(&fds->poller, source)) // FD7: else the number is another descriptor's
+      csched_poller_set_(&next, source->fd, 0, events_with(source), event_tag(source)); // after an error: no events
   }
   csched_poller_replace_(&fds->poller, &next);
   csched_lock_unlock(&fds->lock);
+}
+
+// Does: notes `events`, which the poller has reported, for `source`, and appends it to `ready`.
+static void add_ready(csched_fds *fds, csched_fd_source *source, unsigned events) {
+  if (is_silent(source)) return;                   // FD6: silenced since the poll, so not called
+  unsigned ready = events & source->events & BOTH; // FD3: without events that it does not wait for
+  if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
+  source->ready |= ready; // FD4: adds to events that are not yet passed to the handler
 }
 
 // Does: polls, and appends the ready sources to `ready`. `blocks`: first waits for an event, a wake, the alarm or a signal.
@@ -191,10 +226,9 @@ static void poll_sources(csched_fds *fds, bool blocks) {
       unknown++;
       continue;
     }
-    if (is_silent(source)) continue;                           // FD6: silenced since the poll, so not called
-    unsigned ready = events[i].events & source->events & BOTH; // FD3: without events that it does not wait for
-    if (ready != 0 && source->ready == 0) TAILQ_INSERT_TAIL(&fds->ready, source, node);
-    source->ready |= ready; // FD4: adds to events that are not yet passed to the handler
+    csched_fd_source *first = source;
+    do add_ready(fds, source, events[i].events);
+    while ((source = source->sibling) != first);
   }
   if (CSCHED_UNLIKELY(unknown > 0)) {
     csched_poller_require_intact_(&fds->poller); // stops the process if other code has replaced the poller's descriptor
@@ -261,7 +295,10 @@ void csched_loop_detach(csched_loop *loop) {
   csched_loop_unbind_(loop);
 }
 
-void csched_loop_attach(csched_loop *loop) { csched_loop_bind_(loop); }
+void csched_loop_attach(csched_loop *loop) {
+  csched_loop_bind_(loop);
+  csched_loop_unblock_signals_(loop);
+}
 
 // MARK: sources
 
@@ -281,19 +318,31 @@ static bool reserve_table(csched_fds *fds, size_t fd) {
 
 // Does: unlinks `source` from the table and the ready queue, but not from the poller.
 static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: else its handler could still be called
+  csched_fd_source *next = source->sibling, *previous = source;
+  while (previous->sibling != source) previous = previous->sibling;
+  previous->sibling = next;
+  if (fds->by_fd[source->fd] == source) fds->by_fd[source->fd] = next != source ? next : NULL;
   if (source->ready != 0) TAILQ_REMOVE(&fds->ready, source, node);
   source->ready = 0;
   source->owner = NULL;
-  fds->by_fd[source->fd] = NULL;
   fds->count--;
 }
 
-// Does: unlinks `source` from the table, the ready queue and the poller. Returns: 0; EBADF or ENOENT if its descriptor was closed before.
+// Does: removes the events of `source` from the poller, if they are there. Returns: 0; EBADF or ENOENT if its descriptor was closed before. Requires:
+// the lock, and the source is in the table.
+static int leave_poller(csched_fds *fds, const csched_fd_source *source) {
+  if (is_silent(source)) return csched_load_relaxed(&source->is_silent) == CLOSED ? EBADF : 0; // FD6: under the lock
+  if (is_lost(fds)) return 0;                                                                  // there is no poller
+  unsigned others = events_beside(source);
+  return csched_poller_set_(&fds->poller, source->fd, source->events | others, others, event_tag(source));
+}
+
+// Does: unlinks `source` from the table, the ready queue and the poller. Returns: as leave_poller.
 static int remove_source(csched_fds *fds, csched_fd_source *source) { // FD3: else its handler could still be called
   csched_lock_lock(&fds->lock);
-  bool is_in_poller = !is_lost(fds) && !is_silent(source); // FD6: else the poller does not have it
-  int error = is_in_poller ? csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0) : 0; // to no events
+  int error = leave_poller(fds, source);
   unlink_source(fds, source);
+  if (error != 0) source->serial = 0;
   csched_lock_unlock(&fds->lock);
   return error;
 }
@@ -309,33 +358,66 @@ static void report_drop(csched_fd_source *source, int error) {
         source->fd, (void *)source);
 }
 
-// Does: adds `source` to the poller and the table. Returns: 0 or an errno value; after an error the source is not added.
-int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
-  csched_fds *fds = csched_loop_fds_(loop, "csched_loop_add_fd");
+// Does: drops one source of number `fd` if the number's descriptor was closed, or the number has only silent sources. Returns: whether it did.
+// Requires: the lock, which is unlocked during the call of `dropped`.
+static bool drop_closed(csched_fds *fds, int fd) {
+  csched_fd_source *source = fds->by_fd[fd];
+  if (source == NULL || is_watched(&fds->poller, source)) return false;
+  unlink_source(fds, source);
+  source->serial = 0;
+  csched_lock_unlock(&fds->lock);
+  report_drop(source, EBADF);
+  csched_lock_lock(&fds->lock);
+  return true;
+}
+
+// Returns: the errno value with which `source` cannot be added, or 0.
+static int refusal_of(const csched_fds *fds, const csched_fd_source *source) {
   if (source->owner != NULL) return EEXIST;
   if (source->fd < 0) return EBADF;
   if ((source->events & BOTH) == 0) return EINVAL;
-  if (fds->is_closed) return ECANCELED;
-  int error = csched_fds_open_(fds);
+  return fds->is_closed || is_silent(source) ? ECANCELED : 0;
+}
+
+// Does: adds `source` to the poller and the table. `other`: a source of the same number, or NULL. Returns: 0 or an errno value; after an error the
+// source is not added. Requires: the lock, and the poller watches `other`.
+static int add_beside(csched_fds *fds, csched_fd_source *source, csched_fd_source *other) {
+  unsigned before = other != NULL ? events_with(other) : 0;
+  source->serial = other != NULL ? other->serial : ++fds->last_serial; // FD3: new, so that earlier events are stale
+  int error = csched_poller_set_(&fds->poller, source->fd, before, before | source->events, event_tag(source));
+  if (error != 0) return error;
+  source->sibling = other != NULL ? other->sibling : source;
+  if (other != NULL) other->sibling = source;
+  else fds->by_fd[source->fd] = source;
+  source->owner = fds;
+  source->ready = 0;
+  fds->count++;
+  return 0;
+}
+
+// Does: adds `source`, also beside other level-triggered sources of its number if `is_shared`. Returns: 0 or an errno value.
+static int add_source(csched_fds *fds, csched_fd_source *source, bool is_shared) {
+  int error = refusal_of(fds, source);
+  if (error == 0) error = csched_fds_open_(fds);
   if (error != 0) return error;
   if (!reserve_table(fds, (size_t)source->fd)) return ENOMEM;
-  csched_fd_source *previous = NULL;   // a source whose descriptor was closed: its number is now that of `source`
-  csched_lock_lock(&fds->lock);        // FD6: unregister_fd_ must come before or after the whole addition
-  source->serial = ++fds->last_serial; // FD3: new, so that events of an earlier source with this number are stale
-  error = is_silent(source) ? ECANCELED
-                            : csched_poller_set_(&fds->poller, source->fd, 0, source->events, event_tag(source));
-  if (error == 0) {
-    previous = fds->by_fd[source->fd];
-    if (previous != NULL) unlink_source(fds, previous); // FD3: `by_fd` has one source for each number
-    fds->by_fd[source->fd] = source;
-    source->owner = fds;
-    source->ready = 0;
-    fds->count++;
-  }
+  csched_lock_lock(&fds->lock);           // FD6: unregister_fd_ must come before or after the whole addition
+  while (drop_closed(fds, source->fd)) {} // FD6: the number has a new descriptor: its ring must be empty
+  error = refusal_of(fds, source);        // again: `dropped` may have changed it
+  csched_fd_source *other = fds->by_fd[source->fd];
+  bool can_share = is_shared && other != NULL && ((source->events | events_with(other)) & CSCHED_FD_EDGE) == 0;
+  if (error == 0 && other != NULL && !can_share) error = EEXIST;
+  if (error == 0) error = add_beside(fds, source, other);
   csched_lock_unlock(&fds->lock);
-  if (error != 0) return error;
-  if (previous != NULL) report_drop(previous, EBADF); // without the lock: `dropped` may call the loop
-  return 0;
+  return error;
+}
+
+int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source) {
+  return add_source(csched_loop_fds_(loop, "csched_loop_add_fd"), source, false);
+}
+
+int csched_loop_add_shared_fd_(csched_loop *loop, csched_fd_source *source) {
+  return add_source(csched_loop_fds_(loop, "csched_loop_add_fd"), source, true);
 }
 
 // Does: makes `source` wait for `events` in place of its previous events. Returns: 0 or an errno value, with no change.
@@ -345,7 +427,10 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   if ((events & BOTH) == 0) return EINVAL;
   csched_poller *poller = poller_of(fds);
   csched_lock_lock(&fds->lock); // FD6: else a source that is silenced now could be added again
-  int error = is_silent(source) ? 0 : csched_poller_set_(poller, source->fd, source->events, events, event_tag(source));
+  unsigned others = events_beside(source);
+  int error = is_silent(source)
+                  ? 0
+                  : csched_poller_set_(poller, source->fd, source->events | others, events | others, event_tag(source));
   if (error == 0) source->events = events;
   csched_lock_unlock(&fds->lock);
   if (error != 0) return error;
@@ -359,9 +444,8 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
 void csched_loop_unregister_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock); // FD6: the loop's thread may be adding or removing the source
-  bool is_in_poller = source->owner == fds && !is_silent(source) && !is_lost(fds);
-  csched_store_relaxed(&source->is_silent, 1u); // FD6: under the lock, so no thread adds it to the poller again
-  if (is_in_poller) csched_poller_set_(&fds->poller, source->fd, source->events, 0, 0);
+  uint32_t state = source->owner == fds && leave_poller(fds, source) != 0 ? CLOSED : SILENT;
+  csched_store_relaxed(&source->is_silent, state); // FD6: under the lock, so no thread adds it to the poller again
   csched_lock_unlock(&fds->lock);
 }
 
@@ -374,10 +458,10 @@ int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source) {
 void csched_fds_close_(csched_fds *fds) { // removes all sources; later ones are refused
   fds->is_closed = true;
   for (size_t fd = 0; fds->count > 0; fd++) { // until no source is left: remove_source decrements `count`
-    csched_fd_source *source = fds->by_fd[fd];
-    if (source == NULL) continue;
-    remove_source(fds, source);
-    report_drop(source, ECANCELED);
+    for (csched_fd_source *source; (source = fds->by_fd[fd]) != NULL;) {
+      remove_source(fds, source);
+      report_drop(source, ECANCELED);
+    }
   }
 }
 

@@ -22,7 +22,7 @@ typedef struct csched_fds {
   bool has_warned;              ///< FD7: the message about an event without a source has been printed
   bool had_unknown_event;       ///< FD7: the previous poll found an event without a source
   bool is_stale;                ///< a wake or alarm may be pending for work that is done: poll before a park
-  csched_fd_source **by_fd;     ///< the source of each descriptor, or NULL
+  csched_fd_source **by_fd;     ///< a source of each descriptor, or NULL; `sibling` leads to its other sources
   size_t size, count;           ///< length of `by_fd`; number of sources in it
   struct csched_fd_queue ready; ///< the sources whose handlers are to be called
   csched_job job;               ///< reused for all sources: calls the handler of the first source in `ready`

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CScheduler/loop.h>
+#include <CScheduler/thread.h>
 
 #include "../platform/platform.h"
 #include "delivery_internal.h"
@@ -17,8 +18,14 @@ void csched_loop_free_(csched_loop *loop);
 void csched_require_policy_(csched_stop_policy policy, const char *function);
 /// Does: frees the table of sources and the poller of a closed loop, but not the loop itself, which stays closed. Requires: as csched_loop_destroy.
 void csched_loop_free_contents_(csched_loop *loop);
+/// Does: as csched_thread_start, for a thread that never runs user code: it blocks all signals except those of faults. `name`: "" is none.
+int csched_thread_start_internal_(csched_thread **thread, const char *name);
+/// Does: unblocks the signals of the loop's sources in the calling thread, which becomes the loop's.
+void csched_loop_unblock_signals_(csched_loop *loop);
 /// Does: makes the calling thread the loop's thread, also if the loop still belongs to a thread that exits.
 void csched_loop_bind_(csched_loop *loop);
+/// Does: in a child of fork, forgets the watch of the main loop, whose thread is the parent's.
+void csched_main_loop_forget_watch_(void);
 /// Does: separates the loop from its thread, because that thread is about to end or detaches the loop.
 void csched_loop_unbind_(csched_loop *loop);
 /// Returns: where the loop that runs on this thread counts down the jobs of its batch; a serial queue decrements it for its jobs. NULL: no loop runs.
@@ -36,6 +43,8 @@ struct csched_fds *csched_loop_fds_of_(csched_loop *loop);
 struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);
 /// Does: records, in all loops of the calling thread, the target for which the thread waits, for the deadlock check (waits.c); NULL: for none.
 void csched_loops_set_waits_for_(csched_target *target);
+/// Does: in a child of fork, initialises the lock that the function above takes. Loops do the same, but a process may have none.
+void csched_loops_at_fork_(void);
 /// Returns: whether the loop was orphaned by fork: its thread is in the parent.
 bool csched_loop_is_orphaned_(const csched_loop *loop);
 /// Does: stops the process if the loop was orphaned.

@@ -34,8 +34,9 @@ static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) 
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
   csched_timers_atfork_(&loop->timers, phase, is_of_other_thread);
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
-  csched_loop_rebind_(loop);     // for an orphaned loop, too: all loops share the lock `binding`
-  loop->target.waits_for = NULL; // the wait that is recorded here is the parent's
+  csched_loop_rebind_(loop);                       // for an orphaned loop, too: all loops share the lock `binding`
+  loop->target.waits_for = NULL;                   // the wait that is recorded here is the parent's
+  loop->late_lock = (csched_lock)CSCHED_LOCK_INIT; // a thread of the parent may have owned it
   if (is_of_other_thread) orphan_loop(loop);
   else csched_fds_renew_(&loop->fds);
 }
@@ -98,10 +99,12 @@ csched_loop *csched_loop_create_unbound_(void) {
   return loop != NULL ? init_and_register(loop, "that of a thread. Stop and destroy the thread, not its loop.") : NULL;
 }
 
+static csched_loop main_loop;
+bool csched_loop_is_main_(const csched_loop *loop) { return loop == &main_loop; }
+
 csched_loop *csched_loop_make_static_(void) {
-  static csched_loop loop;
   return init_and_register(
-      &loop, "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
+      &main_loop, "the main loop, which lives as long as the process. Close it, or call csched_shutdown at the end.");
 }
 
 void csched_loop_free_contents_(csched_loop *loop) {
@@ -127,7 +130,7 @@ static CSCHED_NOINLINE void require_destroyable(const csched_loop *loop) {
         function,
         "called inside of a run of loop %p. Stop or close it here, and destroy it when its runs have returned.",
         (const void *)loop);
-  if (csched_target_is_inside(&loop->target))
+  if (csched_target_holds_(&loop->target))
     csched_panic_(function,
                   "called inside of a sync on a queue whose base is loop %p. Destroy the loop when that has returned.",
                   (const void *)loop);

@@ -25,7 +25,9 @@ struct csched_loop {
   uint32_t closing; // 0: open; 1 + the strictest csched_stop_policy requested; or CSCHED_LOOP_ORPHANED
   uint32_t ending;  // 1: csched_loop_end_run was called, and its request has not ended a run yet
   uint32_t refs;    // csched_loop_ref calls minus csched_loop_unref calls (int32_t), for csched_loop_run_until_done
-  uint32_t served;  // CSCHED_LOOP_NEVER_RUN, _RUN or _STOPPED: decides on the report of jobs that were not run (LP13)
+  csched_lock late_lock; // guards `is_over`, and pushes after the close
+  bool is_over;          // LP14: a closed loop has finished its work, and accepts no more
+  uint32_t served; // CSCHED_LOOP_NEVER_RUN, _RUN or _STOPPED: decides on the report of jobs that were not run (LP13)
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
@@ -35,6 +37,7 @@ struct csched_loop {
   const void *thread;     // address of the thread's csched_loop_here_; NULL: no thread, or it has ended
   csched_time batch_time; // the clock (ns) at the beginning of the current batch
   unsigned timers_left, sources_left, jobs_left; // how many more of each the current batch may run
+  bool is_delivering;                            // the loop's thread delivers a due timer to another target
   bool has_more_timers;                          // the most recent pop of `timers` found a due timer: more may be due
   unsigned no_jobs_at_depth;                     // LP10: the run of this depth must not run submitted jobs; 0: none
   bool will_run_again;       // the host (another library's main loop, which runs this loop) has promised another run
@@ -87,6 +90,11 @@ static inline void csched_loop_call_hooks_(csched_loop *loop, unsigned depth, bo
   if (CSCHED_UNLIKELY(!TAILQ_EMPTY(&loop->hooks.all) || loop->hooks.is_asleep))
     csched_hooks_call_(&loop->hooks, depth, is_sleep);
 }
+
+// MARK: loop_life.c
+
+/// Returns: whether `loop` is the main loop.
+bool csched_loop_is_main_(const csched_loop *loop);
 
 // MARK: loop_stop.c
 

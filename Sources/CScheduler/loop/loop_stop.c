@@ -47,6 +47,43 @@ void csched_loop_record_end_(csched_loop *loop) {
   if (loop->depth == 1) csched_store_relaxed(&loop->served, CSCHED_LOOP_STOPPED); // LP13: else unrun jobs are reported
 }
 
+// Does: ends the acceptance of late work, if there is none. Returns: false: there is.
+static bool end_late_work(csched_loop *loop) { // LP14
+  csched_lock_lock(&loop->late_lock);
+  bool is_over = csched_mpsc_is_empty(&loop->inbox);
+  if (is_over && loop->depth <= 1) loop->is_over = true; // else an outer run finishes the work
+  csched_lock_unlock(&loop->late_lock);
+  return is_over;
+}
+
+typedef struct search {
+  const csched_loop *loop;
+  bool is_busy; // a queue or limit on `loop` is
+} search;
+
+static bool look_at(csched_atfork *each,
+                    void *context) { // goes on to the end: so the cursor is never linked, and no child of fork finds it
+  search *search = context;
+  if (!search->is_busy && each->is_busy != NULL) search->is_busy = each->is_busy(each, search->loop);
+  return true;
+}
+
+static bool has_busy_queue(const csched_loop *loop) {
+  csched_atfork cursor = {.handler = NULL};
+  search search = {.loop = loop};
+  csched_os_atfork_visit_(&cursor, look_at, &search);
+  return search.is_busy;
+}
+
+// Does: waits while a queue or limit on the loop has accepted work that the loop does not have: a thread is just submitting it. Not in a nested run,
+// because an outer frame of this thread may have that work. At most for a second: a thread that was stopped in a submission does not keep the loop.
+static void await_submitters(csched_loop *loop) { // LP14
+  for (int i = 0; i < 10000 && loop->depth <= 1 && !csched_loop_is_dropping_(loop) &&
+                  csched_mpsc_is_empty(&loop->inbox) && has_busy_queue(loop);
+       i++)
+    csched_nap_(100000);
+}
+
 // Does: refuses later work. Runs outstanding work until a close says CSCHED_STOP_DROP, then drops the rest, and all timers that are not due.
 void csched_loop_finish_work_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have only set `closing` so far
@@ -54,10 +91,13 @@ void csched_loop_finish_work_(csched_loop *loop) {
   csched_hooks_close_(&loop->hooks);
   if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: runs no user code
   csched_job *job; // has_more_timers after NULL: the batch was full of timers of other targets, and more may be due
-  while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
-    if (job != NULL) csched_job_perform_(job);
-  while ((job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
-  csched_timer *timer;
-  while ((timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL) csched_job_discard_(&timer->job);
+  do {
+    while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))
+      if (job != NULL) csched_job_perform_(job);
+    while (csched_loop_is_dropping_(loop) && (job = csched_mpsc_pop(&loop->inbox)) != NULL) csched_job_discard_(job);
+    for (csched_timer *timer; (timer = csched_timers_pop_(&loop->timers, CSCHED_FOREVER)) != NULL;)
+      csched_job_discard_(&timer->job);
+    await_submitters(loop);
+  } while (!end_late_work(loop));
   if (loop->delivery != NULL) csched_job_discard_into_(NULL); // this thread drops its own jobs again
 }

@@ -19,6 +19,7 @@ static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase ph
   cached_answer = 0;                    // the thread that forked is the child's main thread
   lock = (csched_lock)CSCHED_LOCK_INIT; // a thread of the parent may have locked it
   is_hosted = false;                    // the host drives the parent's loop
+  csched_main_loop_forget_watch_();
   if (loop == NULL || !csched_loop_is_orphaned_(loop)) return;
   csched_loop_renew_(loop);
   is_bound = false; // csched_main_loop binds it again, on the new main thread

@@ -12,6 +12,8 @@
 //   SG3  A signal has one source. The signal's action is restored when the source ends: by removal, by another thread that silences it, by the loop's
 //        close, or in a child of fork whose thread is not the loop's. A source that has ended does not change the count or bell of the next source.
 //   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are reported in the child, too.
+//   SG5  While a signal has a source, the loop's thread does not block it. So it arrives even if all other threads block it. The thread blocks it
+//        again when the source is removed, if it did before.
 // Orderings
 //   count, bell: relaxed, only the values matter. The write and read of the eventfd order the handler's earlier writes before the loop's call of
 //   the source. The system call that sets the handler orders `bell`
@@ -19,8 +21,9 @@
 // Source: Bernstein's self-pipe, with a count, as in libuv and tokio. A signalfd was rejected: see source.h.
 // Checked by: "a signal is reported to its loop, and its action put back", "a signal that has a handler already is refused", "signals during the
 //   loop's check are all reported", "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the
-//   child's", "signals for one source are not reported to the next one".
-// Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4.
+//   child's", "signals for one source are not reported to the next one",
+//   "a signal with a source arrives although all other threads block it".
+// Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4, SG5.
 
 #include <CScheduler/source.h>
 
@@ -84,16 +87,31 @@ static void report_signals(csched_fd_source *fd, unsigned events) {
   if (count > 0) source->handler(source, count); // without the lock: it may free or remove the source
 }
 
-// Does: restores the signal's action, unless `source` has ended already.
-static void end_signal_source(csched_signal_source *source) {
+// Does: restores the signal's action, unless `source` has ended already. `is_on_thread`: on the loop's thread, which also restores its mask.
+static void end_signal_source(csched_signal_source *source, bool is_on_thread) {
+  int signal = source->signal;
   csched_lock_lock(&lock);
-  if (table[source->signal].source == source) release_signal(source->signal);
+  csched_signal_source *next = table[signal].source; // `source`, or one that was added since
+  if (is_on_thread && source->was_blocked) {
+    source->was_blocked = false;
+    if (next != NULL && next != source && csched_loop_is_on_thread(table[signal].loop)) next->was_blocked = true;
+    else csched_os_signal_block_(signal, true); // SG5: before the action is restored, which may end the process
+  }
+  if (next == source) release_signal(signal);
+  csched_lock_unlock(&lock);
+}
+
+void csched_loop_unblock_signals_(csched_loop *loop) {
+  csched_lock_lock(&lock);
+  for (int i = 1; i < SIGNALS; i++)
+    if (table[i].source != NULL && table[i].loop == loop)
+      table[i].source->was_blocked |= csched_os_signal_block_(i, false); // SG5
   csched_lock_unlock(&lock);
 }
 
 static void signal_dropped(csched_fd_source *fd, int error) { // the `dropped` of the bell's descriptor
   csched_signal_source *source = (csched_signal_source *)fd;
-  end_signal_source(source);
+  end_signal_source(source, csched_loop_is_on_thread(table[source->signal].loop));
   if (source->dropped != NULL) source->dropped(source, error);
 }
 
@@ -117,10 +135,12 @@ static int open_bell(int signal, int *fd) {
   return error;
 }
 
-// Does: makes `source` the source of its signal, and installs on_signal. Returns: 0; EBUSY, ECANCELED or another errno value. Requires: the lock.
+// Does: makes `source` the source of its signal, unless it is that already, and installs on_signal. Returns: 0; EBUSY, ECANCELED or another errno
+// value. Requires: the lock.
 static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
   if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: else it would keep the signal
+  if (table[signal].source == source) return 0;                          // csched_loop_claim_signal_ was called
   if (table[signal].source != NULL) return EBUSY;                        // SG3: two sources would share one count
   int error = open_bell(signal, &fd);
   if (error != 0) return error;
@@ -133,29 +153,35 @@ static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   return 0;
 }
 
-// Does: installs the signal handler, and adds the bell's descriptor to the loop. Returns: 0; or an errno value: the signal keeps its action.
-int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
-  csched_loop_fds_(loop, "csched_loop_add_signal"); // called for its check: stops the process on another thread
-  if (source->fd.owner != NULL) return EEXIST;
+int csched_loop_claim_signal_(csched_loop *loop, csched_signal_source *source) { // installs the signal handler
   if (source->signal <= 0 || source->signal >= SIGNALS) return EINVAL;
   csched_os_atfork_(&atfork, signal_source_at_fork); // a second call does nothing
   csched_lock_lock(&lock);
   int error = claim_signal(loop, source);
   csched_lock_unlock(&lock);
+  return error;
+}
+
+// Does: installs the signal handler, and adds the bell's descriptor to the loop. Returns: 0; or an errno value: the signal keeps its action.
+int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
+  csched_loop_fds_(loop, "csched_loop_add_signal"); // called for its check: stops the process on another thread
+  if (source->fd.owner != NULL) return EEXIST;
+  int error = csched_loop_claim_signal_(loop, source);
   if (error != 0) return error;
+  source->was_blocked = csched_os_signal_block_(source->signal, false); // SG5
   error = csched_loop_add_fd(loop, &source->fd);
-  if (error != 0) end_signal_source(source); // undoes claim_signal
+  if (error != 0) end_signal_source(source, true); // undoes claim_signal
   return error;
 }
 
 void csched_loop_unregister_signal_(csched_loop *loop, csched_signal_source *source) {
   csched_loop_unregister_fd_(loop, &source->fd); // a later csched_loop_add_signal returns ECANCELED
   if (source->signal <= 0 || source->signal >= SIGNALS) return;
-  end_signal_source(source);
+  end_signal_source(source, csched_loop_is_on_thread(loop));
 }
 
 int csched_loop_remove_signal(csched_loop *loop, csched_signal_source *source) {
   int error = csched_loop_remove_fd(loop, &source->fd);
-  if (error != ENOENT) end_signal_source(source); // also after EBADF, which removes the descriptor, too
+  if (error != ENOENT) end_signal_source(source, true); // also after EBADF, which removes the descriptor, too
   return error;
 }

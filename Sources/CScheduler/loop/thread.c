@@ -99,7 +99,7 @@ static void end_thread(void *context) { // TH3: called on each way out, else wor
 static void loop_thread_main(void *context) { csched_os_call_with_cleanup_(run_thread, end_thread, context); }
 
 // Does: starts a thread, and waits until it is ready. Returns: 0, and the thread in `*result`; or an errno value, and no thread.
-int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
+static int start_thread(csched_thread **result, const csched_thread_options *options, bool is_internal) {
   csched_thread *thread = calloc(1, sizeof *thread);
   if (thread == NULL) return ENOMEM;
   thread->owners = 2; // the new thread, and the owner of `*result`
@@ -110,6 +110,7 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
     thread->context = options->context;
   }
   int error = thread->loop == NULL ? ENOMEM
+              : is_internal        ? csched_os_thread_start_internal_(&thread->os, loop_thread_main, thread)
                                    : csched_os_thread_start_(&thread->os, options != NULL ? options->stack_size : 0,
                                                              loop_thread_main, thread);
   if (error != 0) { // TH1: no thread was started, so this is the only owner
@@ -128,6 +129,14 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   }
   *result = thread;
   return 0;
+}
+
+int csched_thread_start(csched_thread **result, const csched_thread_options *options) {
+  return start_thread(result, options, false);
+}
+
+int csched_thread_start_internal_(csched_thread **result, const char *name) {
+  return start_thread(result, &(csched_thread_options){.name = name[0] != 0 ? name : NULL}, true);
 }
 
 csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->loop; }

@@ -69,7 +69,8 @@ int csched_poller_wake_(const csched_poller *poller);
 void csched_poller_abort_refused_(const csched_poller *poller, int error) CSCHED_NORETURN;
 /// Does: sets the alarm, which ends one wait at `deadline`, and replaces the previous deadline; CSCHED_FOREVER: no alarm.
 void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline);
-/// Does: changes the events for which the poller watches `fd` from the set `before` to the set `events`; 0: none. Returns: 0 or an errno value.
+/// Does: changes the events for which the poller watches `fd` from the set `before` to the set `events`; 0: none. Returns: 0 or an errno value. If
+/// `before` is not 0, an error means that the watched descriptor was closed: its number is free, or another descriptor's. On Linux that is EBADF.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag);
 /// Does: writes the events of descriptors to `events`. If `blocks`, first waits for an event, a wake, the alarm or a signal. Returns: the number of
 /// `events`, at most `most`; 0: no descriptor has an event.
@@ -110,13 +111,16 @@ typedef struct csched_os_thread {
   uintptr_t handle; ///< a pthread_t
   void (*body)(void *);
   void *context;
-  bool is_raised; ///< the starting thread's nice value is above its base: see csched_os_thread_set_nice_
-  int nice;       ///< if `is_raised`: that base, with which the new thread begins
+  bool is_raised;   ///< the starting thread's nice value is above its base: see csched_os_thread_set_nice_
+  int nice;         ///< if `is_raised`: that base, with which the new thread begins
+  uint64_t signals; ///< the signals that it blocks when it begins: bit N - 1 for signal N
 } csched_os_thread;
 
-/// Does: starts a joinable thread that calls `body(context)`. Returns: 0 or an errno value. `stack_size` 0 is the default.
-/// Requires: `*thread` stays in place until `body` is called.
+/// Does: starts a joinable thread that calls `body(context)`, with the main thread's signal mask (base.h). Returns: 0 or an errno value. `stack_size`
+/// 0 is the default. Requires: `*thread` stays in place until `body` is called.
 int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context);
+/// Does: the same, for a thread that never runs user code: it blocks all signals except those of faults (SIGSEGV …).
+int csched_os_thread_start_internal_(csched_os_thread *thread, void (*body)(void *), void *context);
 void csched_os_thread_join_(csched_os_thread thread);   ///< waits for its end; call join or detach, exactly once
 void csched_os_thread_detach_(csched_os_thread thread); ///< does not wait: the system frees the thread when it ends
 
@@ -127,20 +131,26 @@ void csched_os_thread_leave_count_(void);
 /// Returns: the smallest stack that a thread may have, in bytes.
 size_t csched_os_thread_least_stack_(void);
 
-/// The signal mask of a thread (sigset_t).
-typedef struct csched_os_signals {
-  uint64_t words[16];
-} csched_os_signals;
-
-/// Does: blocks all signals in the calling thread, and so in threads that it starts, except those of faults (SIGSEGV …). `*before`: the old mask.
-void csched_os_signals_block_(csched_os_signals *before);
-void csched_os_signals_restore_(const csched_os_signals *before); ///< sets the mask that csched_os_signals_block_ wrote
+/// Does: blocks or unblocks `signal` in the calling thread. Returns: whether it was blocked before.
+bool csched_os_signal_block_(int signal, bool blocks);
+/// Returns: the bits of all signals that a program may block, bit N - 1 for signal N, and of SIGKILL and SIGSTOP.
+uint64_t csched_os_all_signals_(void);
+/// Does: gives the calling thread, which another function has started, the signal mask of csched_os_thread_start_.
+void csched_os_begin_with_main_mask_(void);
+/// Does: replaces the calling thread's signal mask in `*mask`, bit N - 1 for signal N, by the main thread's. Returns: false: that one is unknown, or
+/// may be the mask of one wait (ppoll).
+bool csched_os_main_mask_(uint64_t *mask);
 /// Does: writes the range of the calling thread's own stack to `*low` and `*high`, even while the thread runs on another stack. 0, 0: unknown.
 void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high);
 /// Does: asks the system to wake the calling thread at its deadlines without the usual delay (timer slack).
 void csched_os_thread_drop_slack_(void);
 /// Does: calls `body(context)`, then `finally(context)`, also when the thread ends (pthread_exit, cancellation) inside `body`.
 void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *), void *context);
+
+/// Does: disables the cancellation of this thread. No wait of the library may be a cancellation point: a cancelled thread continues to one of its own
+/// code. So C library calls that are cancellation points run so; the raw system calls of futexes and pollers are none. Returns: the state to restore.
+int csched_os_disable_cancellation_(void);
+void csched_os_restore_cancellation_(int before);
 
 /// Does: restricts the calling thread to these processors. Returns: 0; EINVAL: a processor is not available to the thread; ENOTSUP.
 int csched_os_thread_set_affinity_(const unsigned *processors, size_t count);
@@ -153,6 +163,10 @@ void csched_os_thread_set_name_(const char *name);
 uint32_t csched_os_thread_id_(void);
 /// Returns: the processor time that thread `id` of this process has used, in nanoseconds; 0: the thread has ended, or the time is unknown.
 csched_time csched_os_thread_processor_time_(uint32_t id);
+/// Returns: whether blocks wait in Dispatch's main queue; false: unknown.
+bool csched_os_main_queue_waits_(void);
+/// Returns: the system's number of the main thread; 0: unknown.
+uint32_t csched_os_main_thread_id_(void);
 /// Returns: whether thread `id` of this process runs, or waits only for a processor. Also false if this is unknown, or system calls are filtered.
 bool csched_os_thread_is_ready_(uint32_t id);
 
@@ -207,19 +221,25 @@ void csched_os_pages_discard_(void *pages, size_t size);
 size_t csched_os_page_size_(void);
 
 /// The phases of a fork: one before it, one in the parent, three in the child, which has only the forking thread. The handlers of all entries run for
-/// one phase before any runs for the next. In IN_CHILD_FIRST a handler may not lock or unlock a csched_lock: lock.c still has the parent's sleepers.
+/// one phase before any runs for the next. In IN_CHILD_FIRST a handler may not lock or unlock a csched_lock: lock.c still has the parent's sleepers. In
+/// none of these may user code run, because the fork list is locked. In AFTER_CHILD it may: the handlers that have asked for it by `continues` are
+/// called once more, unlocked.
 typedef enum csched_atfork_phase {
   CSCHED_ATFORK_BEFORE,
   CSCHED_ATFORK_IN_PARENT,
   CSCHED_ATFORK_IN_CHILD_FIRST,
   CSCHED_ATFORK_IN_CHILD,
   CSCHED_ATFORK_IN_CHILD_LAST,
+  CSCHED_ATFORK_AFTER_CHILD,
 } csched_atfork_phase;
 
 /// An entry in the fork list, embedded in an object such as a loop. `handler` is called at each fork, on the forking thread. All zero at first.
 typedef struct csched_atfork {
   struct csched_atfork *next, **back; ///< `back`: the `next` or list head that points here; NULL: not in the list
   void (*handler)(struct csched_atfork *atfork, csched_atfork_phase phase);
+  bool
+      continues; ///< set by `handler` in the child: it is called for CSCHED_ATFORK_AFTER_CHILD, if it is still in the list then
+  bool (*is_busy)(struct csched_atfork *atfork, const void *root); ///< see csched_loop_finish_work_; NULL: never
 } csched_atfork;
 
 /// Does: registers `handler`, called at each fork until csched_os_atfork_end_. A second call does nothing. Requires: `handler` removes no entry.
@@ -229,6 +249,10 @@ void csched_os_atfork_end_(csched_atfork *atfork);
 /// `mark` stays in the list, and the next call begins again with the refused entry. Requires: `visit` does not block; the calling thread has locked a
 /// csched_lock before. `mark` is all zero at first, is not moved, and has a `handler`, which forks call.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *atfork, void *context), void *context);
+
+/// Does: has each fork call `before` first, and `after` in both processes when the handlers of the list have run, but before CSCHED_ATFORK_AFTER_CHILD.
+/// There is one such pair. Requires: no other thread exists yet.
+void csched_os_around_fork_(void (*before)(void), void (*after)(void));
 
 uint32_t csched_os_process_id_(void);
 
@@ -255,9 +279,12 @@ int csched_os_write_(int fd, const char *text, size_t size);
 int csched_os_can_write_(int fd);
 /// Does: opens and empties a trace file, which only its owner may read. Returns: 0; ELOOP: a link; EPERM: no regular file of this user; other errno.
 int csched_os_trace_open_(const char *path, int *fd);
-/// Does: if the environment variable SCHEDULER_TRACE is set, calls `begin` with its path, and prints an error of `begin`. Does nothing if the program
-/// has more rights than its user (setuid).
+/// Does: if the environment variable SCHEDULER_TRACE is set, calls `begin` with its path, and prints an error of `begin`.
 void csched_os_trace_by_environment_(int (*begin)(const char *path));
+/// Returns: the environment variable `name`; NULL if it is not set, or if the program has more rights than its user: then he could use them.
+const char *csched_os_environment_(const char *name);
+/// Returns: whether the program has rights that its user lacks, by its set-user-ID or set-group-ID bit or its capabilities.
+bool csched_os_has_more_rights_(void);
 /// Does: calls `begin` if the environment variable SCHEDULER_RECORD is 1. If `begin` fails, prints the error.
 void csched_os_record_by_environment_(int (*begin)(void));
 /// Does: if the environment variable SCHEDULER_WATCH is set, calls `begin` with its span, such as 1s, 250ms or 100us. If the value is no span, or

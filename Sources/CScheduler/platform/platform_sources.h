@@ -4,9 +4,6 @@
 
 #include "platform.h"
 
-/// Does: duplicates `fd`, to a number of at least 3. Returns: 0, or an errno value, with `*copy` unchanged.
-int csched_os_descriptor_copy_(int fd, int *copy);
-
 /// Does: makes `*fd`, a descriptor (an eventfd) that the next two functions make readable and unreadable. Returns: 0 or an errno value.
 int csched_os_wake_fd_open_(int *fd);
 void csched_os_wake_fd_signal_(int fd); ///< makes `fd` readable; thread: any, also in a signal handler
@@ -14,17 +11,18 @@ void csched_os_wake_fd_clear_(int fd);  ///< makes `fd` unreadable, however many
 /// Does: in a child of fork, replaces `fd`, which the parent shares, under the same number. Returns: 0; or an errno value, and `fd` is closed.
 int csched_os_wake_fd_renew_(int fd);
 
-/// Does: installs `handler` for `signal`. Returns: 0; EBUSY: the signal has a handler already; EINVAL: no such signal, or one of a fault; ENOTSUP.
+/// Does: installs `handler` for `signal`, on an alternate stack if the thread has one. Returns: 0; EBUSY: the signal has a handler already; EINVAL: no
+/// such signal, or one of a fault; ENOTSUP.
 int csched_os_signal_take_(int signal, void (*handler)(int signal));
 /// Does: restores the action that csched_os_signal_take_ has replaced, unless other code has replaced `handler` since.
 void csched_os_signal_give_back_(int signal, void (*handler)(int signal));
 
 /// Does: makes a descriptor that is readable once the child process `pid` has ended, in `*fd`. Returns: 0 or an errno value.
 int csched_os_child_open_(int pid, int *fd);
-/// Does: reaps the child, if it has ended. `fd`: from csched_os_child_open_. Returns: whether the child has ended; then `*end` is one of these
-/// constants, which equal those of csched_child_end, and `*status` is the exit status or the signal.
+/// Does: reads how the child has ended. `reaps`: also reaps it. `fd`: from csched_os_child_open_. Returns: whether the child has ended; then `*end` is
+/// one of these constants, which equal those of csched_child_end, and `*status` is the exit status or the signal.
 enum { CSCHED_OS_CHILD_EXITED, CSCHED_OS_CHILD_SIGNALED, CSCHED_OS_CHILD_REAPED_ELSEWHERE };
-bool csched_os_child_reap_(int fd, int *end, int *status);
+bool csched_os_child_end_(int fd, bool reaps, int *end, int *status);
 
 /// The changes of a file, with the values of csched_file_changes. LOST: the system has lost changes. GONE: the file is no longer watched.
 enum {

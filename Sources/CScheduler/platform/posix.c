@@ -30,12 +30,93 @@ static void leave_count(void *unused) {
   csched_os_thread_leave_count_();
 }
 
+// MARK: signal masks
+//
+// A thread that may run user code begins with the main thread's mask, wherever it is started. The starter's own mask would not do: Dispatch blocks
+// nearly all signals in its threads, where Swift's tasks run, and a child process that such a thread spawns would never get SIGTERM. An empty mask
+// would not do either: a program may block signals in all threads, and take them by sigwait or a signalfd.
+
+enum { SIGKILL_BIT = 1 << (SIGKILL - 1) }; // in `mask_of_main`: the mask is known. No thread can block SIGKILL
+static uint64_t mask_of_main; // when the main thread last started a thread, else at the first start; 0: no start yet
+
+static uint64_t bits_of(const sigset_t *set) { // bit N - 1 is signal N, as in a sigset_t of the supported systems
+  uint64_t bits = 0;
+  memcpy(&bits, set, sizeof *set < sizeof bits ? sizeof *set : sizeof bits);
+  return bits;
+}
+
+static uint64_t set_mask(uint64_t bits) { // of the calling thread; returns: its previous mask
+  sigset_t set, before;
+  sigemptyset(&set);
+  memcpy(&set, &bits, sizeof set < sizeof bits ? sizeof set : sizeof bits);
+  pthread_sigmask(SIG_SETMASK, &set, &before);
+  return bits_of(&before);
+}
+
+static uint64_t own_mask(void) {
+  sigset_t set;
+  pthread_sigmask(SIG_SETMASK, NULL, &set);
+  return bits_of(&set);
+}
+
+// Without those of the C library, which sigfillset leaves out: musl's setuid waits until each thread has handled one.
+uint64_t csched_os_all_signals_(void) {
+  sigset_t all;
+  sigfillset(&all);
+  return bits_of(&all);
+}
+
+static uint64_t all_signals_but(const int *but, size_t count) {
+  uint64_t bits = csched_os_all_signals_();
+  for (size_t i = 0; i < count; i++) bits &= ~((uint64_t)1 << (but[i] - 1));
+  return bits;
+}
+
+static uint64_t all_signals(void) { // except those of faults, which are not blocked
+  static const int of_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
+  return all_signals_but(of_faults, sizeof of_faults / sizeof of_faults[0]);
+}
+
+// Returns: whether Dispatch has set the mask: it says nothing about the program's. Dispatch blocks all but these, and real-time signals in part.
+static bool is_of_dispatch(uint64_t mask) {
+  static const int open[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGSYS, SIGPROF, SIGKILL, SIGSTOP};
+  uint64_t blocked = all_signals_but(open, sizeof open / sizeof open[0]) & INT32_MAX; // INT32_MAX: signals 1 to 31
+  return (mask & blocked) == blocked && (mask & (uint64_t)1 << (SIGPROF - 1)) == 0;
+}
+
+// Returns: the mask for a new thread that may run user code. `own`: the mask of the calling thread.
+static uint64_t mask_to_begin_with(uint64_t own) {
+  uint64_t known = csched_load_relaxed(&mask_of_main), mask = own; // relaxed: no other data depends on it
+  bool is_main = csched_os_is_main_thread_();
+  if (is_main && !is_of_dispatch(own)) {
+    csched_store_relaxed(&mask_of_main, own | SIGKILL_BIT); // the newest one counts
+    return own;
+  }
+  if (known != 0) return known & ~(uint64_t)SIGKILL_BIT;
+  if (!is_main && !csched_os_main_mask_(&mask) && !is_of_dispatch(own)) mask = own;
+  if (is_of_dispatch(mask)) mask = 0; // Dispatch has the main thread, or soon: there it waits with an empty mask
+  if (csched_cas_relaxed(&mask_of_main, &known, mask | SIGKILL_BIT)) return mask; // relaxed, as above
+  return known & ~(uint64_t)SIGKILL_BIT; // the main thread has just stored its own; then it blocks all for a moment
+}
+
+void csched_os_begin_with_main_mask_(void) { set_mask(mask_to_begin_with(own_mask())); }
+
+bool csched_os_signal_block_(int signal, bool blocks) {
+  sigset_t one, before;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  return pthread_sigmask(blocks ? SIG_BLOCK : SIG_UNBLOCK, &one, &before) == 0 && sigismember(&before, signal) == 1;
+}
+
+// MARK: start
+
 // The start function of a thread. It copies its arguments first: the starter may discard the csched_os_thread once `body` is called.
 static void *posix_thread_main(void *argument) {
   const csched_os_thread *self = argument;
   void (*body)(void *) = self->body;
   void *context = self->context;
   is_counted = true;
+  set_mask(self->signals);                                                 // all are blocked until here
   if (self->is_raised) csched_os_thread_set_nice_(self->nice, self->nice); // inherited the starter's raised value
   csched_os_thread_drop_slack_();                                          // else the system may end timed waits late
   csched_os_call_with_cleanup_(body, leave_count, context);
@@ -52,8 +133,8 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size) {
   return pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
 }
 
-// Does: starts a joinable thread that calls `body(context)`. `stack_size` 0: the system's default. Returns: 0 or an errno value.
-int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
+// Does: as csched_os_thread_start_. `is_internal`: the thread never runs user code, so it blocks signals: no handler of the program runs there.
+static int start(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context, bool is_internal) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
   if (error != 0) return error;
@@ -62,13 +143,25 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   thread->is_raised = csched_os_thread_is_raised_(&thread->nice);
   error = set_stack_size(&attributes, stack_size);
   pthread_t id;
-  csched_fetch_add_relaxed(&live, 1u); // a count of live threads: plus 1, before the thread can end
+  csched_fetch_add_relaxed(&live, 1u);              // a count of live threads: plus 1, before the thread can end
+  thread->signals = mask_to_begin_with(own_mask()); // before the next line, whose mask another starter might read
+  if (is_internal) thread->signals = all_signals();
+  uint64_t before = set_mask(all_signals()); // inherited: no handler runs on the thread until it has its own mask
   if (error == 0) error = pthread_create(&id, &attributes, posix_thread_main, thread);
+  set_mask(before);
   if (error == EINVAL) error = ENOMEM; // EINVAL: the system cannot map such a stack
   if (error == 0) thread->handle = (uintptr_t)id;
   else csched_fetch_add_relaxed(&live, UINT32_MAX); // a count of live threads: minus 1, because none was started
   pthread_attr_destroy(&attributes);
   return error;
+}
+
+int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context) {
+  return start(thread, stack_size, body, context, false);
+}
+
+int csched_os_thread_start_internal_(csched_os_thread *thread, void (*body)(void *), void *context) {
+  return start(thread, 0, body, context, true);
 }
 
 void csched_os_thread_join_(csched_os_thread thread) {
@@ -84,23 +177,6 @@ void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *),
   body(context);
   pthread_cleanup_pop(1); // 1: calls `finally`
 }
-
-void csched_os_signals_block_(csched_os_signals *before) {
-  static const int of_faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT}; // not blocked
-  sigset_t all, old;
-  sigfillset(&all);
-  for (size_t i = 0; i < sizeof of_faults / sizeof of_faults[0]; i++) sigdelset(&all, of_faults[i]);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  memcpy(before, &old, sizeof old);
-}
-
-void csched_os_signals_restore_(const csched_os_signals *before) {
-  sigset_t old;
-  memcpy(&old, before, sizeof old);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-_Static_assert(sizeof(sigset_t) <= sizeof(csched_os_signals), "platform.h has room for a set of signals");
 
 // close() is a cancellation point, so cancellation is disabled around it. Rejected: a raw system call. ThreadSanitizer would not see it, and would
 // mistake the next descriptor with this number for the closed one.
@@ -183,9 +259,9 @@ static void unlink_locked(csched_atfork *atfork) {
 }
 
 void csched_os_atfork_end_(csched_atfork *atfork) {
-  pthread_mutex_lock(&list_lock);
+  if (!is_forking) pthread_mutex_lock(&list_lock);
   unlink_locked(atfork);
-  pthread_mutex_unlock(&list_lock);
+  if (!is_forking) pthread_mutex_unlock(&list_lock);
 }
 
 // Does: inserts `atfork` in front of `next`. Requires: the caller owns `list_lock`.
@@ -216,7 +292,15 @@ static void call_handlers(csched_atfork_phase phase) {
   }
 }
 
+static void (*before_all)(void), (*after_all)(void); // NULL: none
+
+void csched_os_around_fork_(void (*before)(void), void (*after)(void)) {
+  before_all = before;
+  after_all = after;
+}
+
 static void before_fork(void) {
+  if (before_all != NULL) before_all();
   pthread_mutex_lock(&list_lock); // both locks: no other thread may own one during the fork
   pthread_mutex_lock(&key_lock);
   is_forking = true; // handlers add entries without locking `list_lock`
@@ -228,6 +312,17 @@ static void in_parent(void) { // after the fork
   is_forking = false;
   pthread_mutex_unlock(&key_lock);
   pthread_mutex_unlock(&list_lock);
+  if (after_all != NULL) after_all();
+}
+
+// Returns: an entry whose handler has asked to be called after the fork, and does not ask any more; NULL: none.
+static csched_atfork *take_continuing(void) {
+  pthread_mutex_lock(&list_lock);
+  csched_atfork *each = all;
+  while (each != NULL && !each->continues) each = each->next;
+  if (each != NULL) each->continues = false;
+  pthread_mutex_unlock(&list_lock);
+  return each;
 }
 
 static void in_child(void) {                         // after the fork
@@ -238,6 +333,8 @@ static void in_child(void) {                         // after the fork
   is_forking = false;
   pthread_mutex_unlock(&key_lock);
   pthread_mutex_unlock(&list_lock);
+  if (after_all != NULL) after_all();
+  for (csched_atfork *each; (each = take_continuing()) != NULL;) each->handler(each, CSCHED_ATFORK_AFTER_CHILD);
 }
 
 // At load, before the program registers handlers with pthread_atfork: so before_fork runs after the program's handlers, and in_child before them.
@@ -266,7 +363,16 @@ void csched_os_say_(const char *text) { // writes `text` to standard error; give
   errno = saved;
 }
 
+int csched_os_disable_cancellation_(void) {
+  int before;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+void csched_os_restore_cancellation_(int before) { pthread_setcancelstate(before, &before); }
+
 void csched_os_abort_(const char *text) {
+  csched_os_disable_cancellation_(); // sleep() is a cancellation point
   csched_os_say_(text);
   // A seccomp filter may forbid the system calls of abort(), which then executes an illegal instruction. So try kill() if pthread_kill() fails.
   if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1); // until the signal arrives

@@ -69,7 +69,9 @@ int csched_os_write_(int fd, const char *text, size_t size) { // by writev(): a 
 
 int csched_os_can_write_(int fd) {
   struct pollfd asked = {fd, POLLOUT, 0};
-  int saved = errno, found = poll(&asked, 1, 100); // waits 100 ms at most
+  int saved = errno, before = csched_os_disable_cancellation_();
+  int found = poll(&asked, 1, 100); // waits 100 ms at most
+  csched_os_restore_cancellation_(before);
   errno = saved;
   return found > 0 && (asked.revents & POLLOUT) != 0 ? 0 : EAGAIN;
 }

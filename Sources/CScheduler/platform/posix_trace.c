@@ -19,10 +19,13 @@ static int check_and_empty(int fd) {
 }
 
 int csched_os_trace_open_(const char *path, int *fd) {
-  int saved = errno; // O_NOFOLLOW: a link is an error (ELOOP); O_NONBLOCK: so is a pipe without a reader (ENXIO)
+  int saved = errno,
+      before =
+          csched_os_disable_cancellation_(); // O_NOFOLLOW: a link is an error (ELOOP); O_NONBLOCK: so is a pipe without a reader (ENXIO)
   *fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
   int error = *fd < 0 ? errno : check_and_empty(*fd);
   if (error != 0 && *fd >= 0) close(*fd); // it was opened, but must not be written
+  csched_os_restore_cancellation_(before);
   errno = saved;
   return error == ENXIO ? EPERM : error; // ENXIO: a pipe
 }
@@ -38,13 +41,12 @@ static bool expand_path(char *path, size_t size, const char *asked) {
   return length > 0 && (size_t)length < size;
 }
 
-// Returns: whether the program runs with rights that its user lacks (setuid or setgid).
-static bool has_more_rights(void) { return getuid() != geteuid() || getgid() != getegid(); }
+const char *csched_os_environment_(const char *name) { return csched_os_has_more_rights_() ? NULL : getenv(name); }
 
 void csched_os_trace_by_environment_(int (*begin)(const char *path)) { // calls `begin` if SCHEDULER_TRACE is a path
   char path[4096], line[512];                                          // `line`: a message
-  const char *asked = getenv("SCHEDULER_TRACE");
-  if (asked == NULL || *asked == 0 || has_more_rights()) return; // else a user could write to others' files
+  const char *asked = csched_os_environment_("SCHEDULER_TRACE");
+  if (asked == NULL || *asked == 0) return;
   int error = expand_path(path, sizeof path, asked) ? begin(path) : ENAMETOOLONG;
   if (error == 0) return;
   snprintf(line, sizeof line, "Scheduler: SCHEDULER_TRACE: no trace is written to %.300s: errno %d, %s\n", asked, error,
@@ -53,7 +55,7 @@ void csched_os_trace_by_environment_(int (*begin)(const char *path)) { // calls 
 }
 
 void csched_os_record_by_environment_(int (*begin)(void)) {
-  const char *asked = getenv("SCHEDULER_RECORD");
+  const char *asked = csched_os_environment_("SCHEDULER_RECORD");
   if (asked == NULL || strcmp(asked, "1") != 0 || begin() == 0) return; // 0: it records now
   csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
 }
@@ -77,7 +79,7 @@ static csched_time span_of(const char *text) {
 
 void csched_os_watch_by_environment_(int (*begin)(csched_time span)) { // calls `begin` if SCHEDULER_WATCH is a span
   char line[256];
-  const char *asked = getenv("SCHEDULER_WATCH");
+  const char *asked = csched_os_environment_("SCHEDULER_WATCH");
   if (asked == NULL || *asked == 0) return;
   csched_time span = span_of(asked); // 0: not a span
   int error = span != 0 ? begin(span) : 0;

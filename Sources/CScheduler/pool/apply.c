@@ -11,6 +11,8 @@
 //   AP5  The final reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
 //   AP6  On a pool worker that runs a job of the target, the helpers are fork-join jobs in the caller's stack frame. So a call leaves no cancelled
 //       helpers in a busy target, however many calls are nested or follow each other.
+//   AP7  The caller runs parts of its own call, and what these have forked, but no other job. So a call may be made under a lock that other jobs ask
+//       for, and in a queue's job. A caller whose numbers are all claimed waits for forks (FJ4), or sleeps until its helpers have ended.
 // Orderings
 //   next: relaxed, it assigns a number to a thread and carries nothing
 //   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (job.c, J5); forks: FJ3
@@ -19,9 +21,9 @@
 // Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a helper that
 //   starts after all parts are claimed returns at once.
 // Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side", "a loop without helpers is
-//   run by its caller", "a loop inside of a loop, and inside of a queue, ends", "helpers that come late find nothing", "without memory a loop is run
+//   run by its caller", "a loop inside of a loop, and inside of a queue, ends", "a loop under a lock runs no part of another loop", "helpers that come late find nothing", "without memory a loop is run
 //   by its caller", "after fork a loop of the parent stops the process".
-// Models: checks/apply.c. Not modelled: AP6.
+// Models: checks/apply.c. Not modelled: AP6; AP7, see FJ4 and FJ6.
 
 #include <CScheduler/apply.h>
 #include "../job/job_internal.h"

@@ -10,17 +10,24 @@
 //       check includes that worker's slot (pool_worker.c, WK2).
 //   FJ3  A wait returns after the job, its `release` and the final access to the fork. The waiter sees what the job did. No wake is lost: the
 //       waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or the exchange to DONE finds WAITED.
-//   FJ4  No deadlock. A waiting thread runs forked jobs only. Each of these jobs was forked after the awaited job had started. So waits follow the
-//       order in which jobs started. A worker that sleeps in a wait counts as blocked.
+//   FJ4  No deadlock, and no job of a stranger. While a thread waits for a fork, it runs that fork, forks of the same frame that are newer, and forks
+//       that descend from the awaited one. So all jobs above a stack frame descend from that frame's job: its locks, its queue and its waits concern
+//       no other job. A chain of waits goes from a job to its descendants, and ends at a thread that runs. Otherwise the thread sleeps, and counts as
+//       blocked, so that another worker runs. A worker that runs no job holds nothing: it steals any fork.
 //   FJ5  If a forked job ends a thread other than its forker's, the job has ended, and the wait for it returns.
+//   FJ6  A waiter steals from the worker that has stolen its fork (`thief`), while that fork is not DONE. A worker's deque is empty when it steals. So
+//       until the stolen fork is DONE, all entries of the thief's deque descend from it. A later entry is pushed after DONE was stored (DQ5).
 // Orderings
 //   slots_used: as in pool_worker.c
 //   phase: DONE is stored by release, pairs with the waiter's acquire, carries what the job did; relaxed if the forker itself runs the job
+//   thief: relaxed, it carries nothing: if the forker still reads 0, it sleeps
 // Assumes: the forker waits for its forks before its stack frame ends (pool.h).
-// Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest.
-// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "one
-//   processor runs everything", "a forked job that ends its thread is waited for no longer".
-// Models: checks/pool.c. Not modelled: FJ4, FJ5.
+// Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest. For waits leapfrogging (Wagner and Calder, "Leapfrogging: a
+//   portable technique for implementing efficient futures"): the victim of a theft steals from the thief only.
+// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "a wait for
+//   a forked job runs no fork of another job", "a wait for a stolen job runs what that job has forked", "one processor runs everything", "a forked job
+//   that ends its thread is waited for no longer".
+// Models: checks/pool.c. Not modelled: FJ5.
 
 #include "pool_internal.h"
 #include "../job/job_internal.h"
@@ -70,9 +77,25 @@ void csched_pool_end_help_(csched_pool_worker *worker) {
   worker->helping_depth = 0;
 }
 
+// Does: runs `fork`, which `worker` has removed from the deque of `from`, and marks it as DONE.
+static void run_removed(csched_pool_worker *worker, csched_fork *fork, const csched_pool_worker *from) {
+  csched_pool *pool = worker->pool;
+  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
+    csched_pool_wake_(pool, false); // F2: no worker searches now: wakes the next searcher
+  csched_fork **slot = &worker->helps_with[worker->helping_depth];
+  if (from != worker) {
+    if (csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
+    csched_store_relaxed(&fork->thief, worker->number); // FJ6: from here on the forker may steal from this worker
+    *slot = fork; // FJ5: stolen: if its job ends this thread, csched_pool_end_help_ marks it DONE
+  }
+  perform_fork(worker, fork);
+  mark_done(fork);
+  *slot = NULL;
+}
+
 // Does: steals a forked job, from the worker's own deque last, and runs it. Returns: false: found none. The search may miss
 // a job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
-bool csched_pool_help_(csched_pool_worker *worker) {
+bool csched_pool_help_(csched_pool_worker *worker) { // FJ4: requires that the worker runs no job
   csched_pool *pool = worker->pool;
   uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the check before a sleep
   csched_fork *fork = NULL;
@@ -82,15 +105,21 @@ bool csched_pool_help_(csched_pool_worker *worker) {
     if (!csched_deque_is_empty_(&from->forks))
       fork = csched_deque_steal_(&from->forks); // NULL: other threads have emptied it meanwhile
   }
+  if (fork != NULL) run_removed(worker, fork, from);
+  return fork != NULL;
+}
+
+// Does: for the waiter of `awaited`, runs a job that descends from it: one that the thief of `awaited` has in its deque. Returns: false: found none.
+static bool help_with(csched_pool_worker *worker, const csched_fork *awaited) { // FJ6: leapfrogging
+  uint32_t number = csched_load_relaxed(&awaited->thief); // FJ6: 0: the thief has not stored it yet
+  if (number == 0 || worker->helping_depth == CSCHED_HELPING_MOST) return false;
+  csched_pool_worker *thief = &worker->pool->slots[number - 1];
+  if (csched_deque_is_empty_(&thief->forks)) return false;
+  csched_fork *fork = csched_deque_steal_until_(&thief->forks, &awaited->phase, DONE);
   if (fork == NULL) return false;
-  if (csched_pool_stop_search_(worker) && csched_pool_has_work_(pool))
-    csched_pool_wake_(pool, false); // F2: no worker searches now: wakes the next searcher
-  csched_fork **slot = &worker->helps_with[worker->helping_depth];
-  if (from != worker && csched_is_observed_()) csched_observe_hooks_->note(CSCHED_OCCURRED_STEAL, fork->target, 0);
-  if (from != worker) *slot = fork; // FJ5: stolen: if its job ends this thread, csched_pool_end_help_ marks it DONE
-  perform_fork(worker, fork);
-  mark_done(fork);
-  *slot = NULL;
+  worker->helping_depth++; // bounded, because each help may nest another wait on this stack
+  run_removed(worker, fork, thief);
+  worker->helping_depth--;
   return true;
 }
 
@@ -127,21 +156,16 @@ static void require_worker(const csched_fork *fork) {
     csched_pool_panic_worker_(((const csched_pool_class *)fork->target)->pool);
 }
 
-void csched_pool_wait(csched_fork *fork) { // until its job has ended, runs other forked jobs, or sleeps
+void csched_pool_wait(csched_fork *fork) { // until its job has ended, runs that job, or jobs forked by it, or sleeps
   csched_pool_worker *worker = csched_pool_worker_here_;
   csched_fork *own; // the newest fork in this worker's deque
   if (is_done(fork)) return;
   require_worker(fork);
-  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: runs own forks first
+  while (!is_done(fork) && (own = csched_deque_pop_(&worker->forks)) != NULL) { // FJ4: `fork`, and newer ones before it
     perform_fork(worker, own);
     csched_store_relaxed(&own->phase, (uint32_t)DONE); // FJ3: relaxed: only this thread waits for `own`
   }
-  for (bool helped = true; helped && !is_done(fork) && worker->helping_depth < CSCHED_HELPING_MOST;) {
-    require_worker(fork);
-    worker->helping_depth++;            // bounded, because each help may nest another wait on this stack
-    helped = csched_pool_help_(worker); // FJ4: then runs forks of any worker
-    worker->helping_depth--;
-  }
+  while (!is_done(fork) && help_with(worker, fork)) require_worker(fork); // FJ4: stolen: runs its descendants
   if (is_done(fork)) return;
   require_worker(fork);
   csched_blocked_begin_("csched_pool_wait", fork); // for dumps and the watchdog

@@ -13,15 +13,18 @@
 //       thread is joined once, however many callers wait.
 //   X4  A create that fails leaves no thread and no memory behind.
 //   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
+//   X6  A pool that was stopped to run its work accepts the jobs of queues and limits that continue with accepted work: from its own workers, which
+//       check for work again before they leave; from other threads until the first worker leaves (`is_done`). Later, such a thread runs the job.
 // Orderings
 //   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
+//   is_done: release, pairs with the acquire of a thread that then runs the job, carries what the pool's workers did
 //   ending: relaxed; 2 is stored under `pick`, which carries the pushes to workers that then check for work
 //   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
 // Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
 //   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool of
-//   the parent stops the process".
+//   the parent stops the process", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
 // Models: checks/pool.c. Not modelled: X5.
 
 #include "pool_internal.h"
@@ -71,15 +74,31 @@ static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
 
+// Does: after the stop, accepts `job`, which continues with accepted work. Returns: false: this thread is not the pool's, and the pool's workers leave.
+static CSCHED_NOINLINE bool accept_late(csched_pool_class *class, csched_job *job) {
+  csched_pool *pool = class->pool;
+  (void)csched_mpsc_is_closed(&class->inbox); // X1: acquires the stopper's writes, if the inbox is closed
+  if (csched_load_acquire(&pool->closing) != 1 + CSCHED_STOP_RUN) return false; // X1: pairs with stop
+  bool is_own = csched_pool_worker_here_ != NULL && csched_pool_worker_here_->pool == pool;
+  csched_lock_lock(&pool->pick);
+  bool accepts =
+      is_own || csched_load_relaxed(&pool->is_done) == 0; // X6: this worker, or one that has not left, runs it
+  if (accepts && csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED) csched_mpsc_push_late(&class->inbox, job);
+  csched_lock_unlock(&pool->pick);
+  if (accepts) csched_pool_announce_(pool, 1);
+  return accepts;
+}
+
 // Does: keeps `job` for this worker's next run, or adds it to its priority's inbox; wakes a worker. Returns: 0; ECANCELED after dropping the job.
 static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
-  if (CSCHED_UNLIKELY(is_refusing(pool))) return refuse(&class->inbox, job);
+  if (CSCHED_UNLIKELY(is_refusing(pool)))
+    return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(&class->inbox, job);
   if (csched_pool_keep_(class, job)) {                             // WK8: this worker runs the job next
     if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: runs here, without a wake
-  } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) {
-    return refuse(&class->inbox, job); // X1: the inbox is closed
+  } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) { // X1: the inbox is closed
+    return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(&class->inbox, job);
   }
   csched_pool_announce_(pool, 1); // F1: also for a kept job, which an idle worker may steal
   return 0;
@@ -106,20 +125,27 @@ static bool donate(csched_target *target, int priority, int change) { // WK7: pr
   return true;
 }
 
-// Does: waits for a sync: sleeps until `*ended` is CSCHED_ENDED, and donates this thread's priority to `target` meanwhile.
-static void await_and_donate(csched_target *target, csched_target *waited, uint32_t *ended) { // WK7: donation
-  int priority = (int)csched_pool_priority_here_();
-  bool has_donated = donate(target, priority, 1);
-  (void)waited;                                      // the thread only sleeps: it does not run the awaited queue's jobs
-  while (csched_load_relaxed(ended) != CSCHED_ENDED) // SQ1 of serial.c: relaxed, the caller acquires
-    csched_futex_wait_(ended, 0, CSCHED_FOREVER);
-  if (has_donated) donate(target, priority, -1);
+// The `may_help_` of a pool. Returns: whether a thread that waits for a queue on the pool may run work that the pool has accepted.
+static bool may_be_helped(const csched_target *target) {
+  uint32_t closing = csched_load_acquire(&((const csched_pool_class *)target)->pool->closing); // X1: pairs with stop
+  return closing != 1 + CSCHED_STOP_DROP && closing != ORPHANED;
+}
+
+// The `rest_` of a pool. Returns: CSCHED_REST_RUNS: the workers leave, and this thread, which is not one of them, may run the remaining work.
+static unsigned rest_of_pool(const csched_target *target) {
+  const csched_pool *pool = ((const csched_pool_class *)target)->pool;
+  bool is_own = csched_pool_worker_here_ != NULL && csched_pool_worker_here_->pool == pool;
+  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_RUN && // X1: pairs with stop
+                 !is_own && csched_load_acquire(&pool->is_done) != 0   // X6: pairs with csched_pool_end_
+             ? CSCHED_REST_RUNS
+             : 0;
 }
 
 static void describe_pool(const csched_target *target, csched_text *text) { // adds the pool's line of a dump
   static const char *const names[CSCHED_PRIORITIES] = {"high", "default", "low", "background"};
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
   csched_text_target_(text, "pool", pool, pool->name);
+  if (text->is_name_only) return;
   csched_text_add_(text, csched_pool_is_closing_(pool) ? ": stopped, " : ": ");
   csched_text_number_(text, csched_pool_thread_count(pool));
   csched_text_add_(text, " threads, ");
@@ -142,11 +168,12 @@ static void describe_pool(const csched_target *target, csched_text *text) { // a
 static const csched_target_type pool_type = {.deliver = deliver_to_pool,
                                              .deliver_at = deliver_to_pool_at,
                                              .enter = may_run_anywhere,
-                                             .await_sync_ = await_and_donate,
                                              .donate_ = donate,
                                              .follow_up_ = csched_pool_follow_up_,
                                              .is_closed = is_pool_closed,
                                              .describe_ = describe_pool,
+                                             .may_help_ = may_be_helped,
+                                             .rest_ = rest_of_pool,
                                              .only_enqueues_ = true};
 
 static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority priority, const char *function) {
@@ -226,7 +253,13 @@ bool csched_pool_end_(csched_pool_worker *worker) {
     csched_pool_wake_all_(pool); // X2: the woken workers run the queued jobs, and leave
     return false;
   }
-  return ending == 2 && ending_of(pool) == 2 && !csched_pool_has_work_(pool); // X1, X2: inboxes closed and empty
+  if (ending != 2 || ending_of(pool) != 2 || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool)) return false;
+  csched_lock_lock(&pool->pick);
+  bool is_done = !csched_pool_is_queued_locked_(pool); // X1, X2: the inboxes are closed and empty
+  if (is_done)
+    csched_store_release(&pool->is_done, 1u); // X6: from here on only workers that still run jobs add to them
+  csched_lock_unlock(&pool->pick);
+  return is_done;
 }
 
 void csched_pool_wake_joiners_(csched_pool *pool) {
@@ -303,12 +336,14 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // re
 // MARK: create
 
 // Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`: how many run at once; `most`: the
-// number of threads and slots.
-static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most) {
+// number of threads. `slots`: the number of slots, at least `most`.
+static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most,
+                      size_t slots) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards
   memset(pool, 0, sizeof *pool);
   pool->workers = workers;
   pool->most_threads = most;
+  pool->slot_count = slots;
   pool->stack_size = options->stack_size;
   pool->idle_exit = options->idle_exit != 0 ? options->idle_exit : 10000000000; // 10 s
   if (pool->idle_exit > INT64_MAX) pool->idle_exit = INT64_MAX;                 // csched_time_after takes an int64_t
@@ -336,9 +371,10 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   size_t most = options->most_threads != 0 ? options->most_threads : workers + SPARE_THREADS;
   if (most > MOST_THREADS) most = MOST_THREADS;
   if (workers > most) workers = most;
-  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + most * sizeof(csched_pool_worker));
+  size_t slots = options->most_threads != 0 ? most : MOST_THREADS; // MN9: the default limit yields to a standstill
+  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + slots * sizeof(csched_pool_worker));
   if (pool == NULL) return ENOMEM;
-  init_pool(pool, options, workers, most);
+  init_pool(pool, options, workers, most, slots);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     csched_os_atfork_(&pool->atfork, pool_at_fork); // from here on dumps list the pool, and a fork orphans it

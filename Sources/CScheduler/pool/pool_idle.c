@@ -106,7 +106,8 @@ static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
 
 // Returns: whether the pool has its largest number of workers, and none is idle. So there is no worker to wake, and none may be started.
 static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
-  return count_of(counts, IDLE) == 0 && count_of(counts, THREADS) >= pool->most_threads;
+  return count_of(counts, IDLE) == 0 &&
+         count_of(counts, THREADS) >= pool->most_threads + csched_load_relaxed(&pool->spares); // racy read: MN9
 }
 
 // Returns: whether no further worker may run: enough are running, or there is none to wake or start.
@@ -124,13 +125,26 @@ static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool 
 // Returns: whether queued work may depend on blocked workers, and the monitor can start a thread, or can print the message about `most_threads`.
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
-         (!is_at_cap(pool, counts) || csched_load_relaxed(&pool->may_report_cap) != 0); // racy read: cleared once
+         (count_of(counts, IDLE) > 0 || count_of(counts, THREADS) < pool->slot_count ||
+          csched_load_relaxed(&pool->may_report_cap) != 0); // racy read: cleared once
 }
 
 // Returns: whether fewer than `workers` are running, because others are blocked, and no thread may be started.
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool) {
   uint64_t counts = counts_of(pool);
   return running(counts) < pool->workers && count_of(counts, SEARCHING) == 0 && is_at_cap(pool, counts);
+}
+
+bool csched_pool_add_spare_(csched_pool *pool) { // MN9
+  uint64_t counts = counts_of(pool);
+  size_t threads = count_of(counts, THREADS);
+  if (running(counts) > 0 || !is_at_cap(pool, counts) || threads >= pool->slot_count) return false;
+  csched_store_relaxed(&pool->spares, (uint32_t)(threads + 1 - pool->most_threads)); // MN9: only the monitor writes it
+  return true;
+}
+
+void csched_pool_drop_spares_(csched_pool *pool) {
+  csched_store_relaxed(&pool->spares, 0u); // MN9: only the monitor writes it
 }
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }

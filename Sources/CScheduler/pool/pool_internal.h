@@ -18,7 +18,7 @@ enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED
 // A kept job: a job that a worker's current job has submitted to the same priority. The worker runs it next, without the inbox (pool_worker.c, WK8).
 // The word `kept` is the job's address, with the number of its class (0 to 3) in the two lowest bits. CSCHED_CLASS_BITS is the mask of these bits.
 enum { CSCHED_CLASS_BITS = 3 };
-enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // nested csched_pool_help_ calls; bytes of a name, with its 0
+enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // nested jobs that waits run; bytes of a name, with its 0
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
@@ -49,11 +49,12 @@ struct csched_pool_worker {
   uint32_t id;                          ///< the system's number of the worker's thread; 0 while the thread starts
   uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (pool_worker.c, WK6)
   // Only the worker's own thread uses these fields, up to `helping_depth`.
-  bool is_searching;                      ///< the worker searches for work, and is counted as SEARCHING
-  bool is_surplus;                        ///< too many workers run: this one queues its kept job, then sleeps
-  bool has_left;                          ///< the worker is no longer counted in THREADS: its thread ends
-  uint32_t follow_up;                     ///< of the current job: one of CSCHED_FOLLOW_UP_… (target_internal.h)
-  unsigned blocking_depth, helping_depth; ///< nested csched_pool_blocking_begin calls; nested csched_pool_help_ calls
+  bool is_searching;  ///< the worker searches for work, and is counted as SEARCHING
+  bool is_surplus;    ///< too many workers run: this one queues its kept job, then sleeps
+  bool has_left;      ///< the worker is no longer counted in THREADS: its thread ends
+  uint32_t follow_up; ///< of the current job: one of CSCHED_FOLLOW_UP_… (target_internal.h)
+  unsigned blocking_depth,
+      helping_depth; ///< nested csched_pool_blocking_begin calls; nested jobs that waits have stolen
   // Deliveries of timers, see pool_monitor.c; guarded by the lock `pick`.
   const csched_target *delivers_for;       ///< NULL, or the user's target for which this worker delivers a timer
   csched_job *following, **last_following; ///< list of later timers for `delivers_for`; where its next entry goes
@@ -81,10 +82,13 @@ struct csched_pool {
   // Rarely written after the start.
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< 0: open; else 1 + the stop policy, or orphaned (pool.c)
   uint32_t ending;                       ///< 0: not begun; 1: a worker awaits the monitor's end; 2: inboxes are closed
+  uint32_t is_done;                      ///< 1: a worker has left the ending pool; set under the lock `pick`
   uint32_t over;                         ///< futex: 1: the final worker has left
   uint32_t slots_used;                   ///< slots from this index on were never used, and are not initialised
   // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's default.
   size_t workers, most_threads, stack_size;
+  size_t slot_count; ///< the length of `slots`: `most_threads` if the user has set it, else more (MN9)
+  uint32_t spares;   ///< how many threads above `most_threads` may exist; the monitor changes it (MN9); read racily
   csched_time idle_exit, spin_for; ///< ns: a worker leaves after so long in `idle`; spins so long before it sleeps
   int base_nice;                   ///< the nice value at which high and default priority run
   bool had_nice;                   ///< the initial value of `has_nice`
@@ -106,7 +110,7 @@ struct csched_pool {
   uint32_t watching;        ///< whether `tick` is submitted
   csched_atfork atfork;
 
-  csched_pool_worker slots[]; ///< `most_threads` of them; initialised up to `slots_used`
+  csched_pool_worker slots[]; ///< `slot_count` of them; initialised up to `slots_used`
 };
 
 /// Returns: how many slots were ever used. Those before this index are initialised.
@@ -131,6 +135,9 @@ bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is work; 
 /// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added
+/// Does: if every worker is blocked, and no thread may be added, permits one thread more, unless the user has set the limit. Returns: whether it did.
+bool csched_pool_add_spare_(csched_pool *pool);
+void csched_pool_drop_spares_(csched_pool *pool); ///< permits no threads above `most_threads`; those that exist remain
 /// Does: stops counting `worker` as searching. Returns: whether no worker searches now: the caller must check for work, and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker);
 bool csched_pool_search_(csched_pool_worker *worker);             ///< spins; returns: whether there seems to be work
@@ -197,7 +204,7 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of 
 bool csched_pool_is_forked_(csched_pool *pool); ///< whether a forked job has not started; exact after a fence
 void csched_pool_forget_forks_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
 void csched_pool_end_help_(csched_pool_worker *worker);     ///< marks its stolen forks as done: its thread ends
-/// Does: runs a forked job, preferably another worker's. Returns: whether there was one.
+/// Does: runs a forked job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no job, so it holds nothing.
 bool csched_pool_help_(csched_pool_worker *worker);
 /// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
 const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork);

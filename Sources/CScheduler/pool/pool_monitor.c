@@ -24,16 +24,19 @@
 //       moves `following` to the front of the inbox.
 //   MN7  At any time one worker delivers to a target and to all queues on it. So their timers stay in order.
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
+//   MN9  If every thread is blocked while work waits, and the limit of threads is the default one, each tick adds one thread above it. So jobs that
+//        wait for jobs behind them in the same pool end. A burst of jobs that block for a while adds few threads.
 // Orderings
 //   watching: 0 is stored by release, before a full fence; 1 by acquire, which pairs with that release: `tick` may be submitted again
 //   state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
-// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. `following`: queues that are sharded by key.
+// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's thread pool, which adds threads
+//   slowly while it is starved; Dispatch's pool stands still at its limit. `following`: queues that are sharded by key.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
-//   threads again", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
+//   threads again", "a pool of jobs that wait for jobs behind them goes on", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
 //   the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
-// Models: checks/pool.c. Not modelled: MN2, which is a bound on time: the checker may hold any thread up for as long as it likes.
+// Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
 
@@ -51,11 +54,8 @@ static const int64_t TICK = 4500000; // ns between checks: two ticks and the sta
 
 int csched_pool_start_monitor_(csched_pool *pool) { // returns: 0 or an errno value
   char name[CSCHED_POOL_NAME] = "";
-  csched_os_signals before;
-  csched_pool_name_(pool, 0, name);  // 0: the monitor; the workers' numbers begin with 1
-  csched_os_signals_block_(&before); // the monitor inherits the mask: no signal handler of the program runs there
-  int error = csched_thread_start(&pool->monitor, &(csched_thread_options){.name = name[0] != 0 ? name : NULL});
-  csched_os_signals_restore_(&before);
+  csched_pool_name_(pool, 0, name); // 0: the monitor; the workers' numbers begin with 1
+  int error = csched_thread_start_internal_(&pool->monitor, name);
   if (error == 0) csched_loop_set_delivery_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
   return error;
 }
@@ -190,10 +190,11 @@ static void report_cap(csched_pool *pool) {
   csched_say_(
       "csched_pool",
       "pool %p (%s) has its %zu threads, and work waits while so many of them are blocked that fewer than %zu "
-      "run. Do not block there: be notified (csched_group_notify; in Swift await waitForAll or perform). Or have "
+      "run.%s Do not block there: be notified (csched_group_notify; in Swift await waitForAll or perform). Or have "
       "fewer jobs block at a time (csched_limit; ConcurrentScheduler(limit:)), or give the pool more threads "
       "(most_threads; WorkerPool(maxThreads:)). This is said once.",
-      (void *)pool, pool->name, pool->most_threads, pool->workers);
+      (void *)pool, pool->name, pool->most_threads, pool->workers,
+      pool->slot_count > pool->most_threads ? " It adds threads slowly from now on." : "");
 }
 
 // Does: checks all workers, as the monitor's job, and submits the job again while the watch is needed.
@@ -205,9 +206,13 @@ static void run_tick(csched_job *job) {
     if (!is_needed) pool->slots[i].id_seen = 0; // the next watch compares with no old time
     else check_worker(pool, &pool->slots[i]);
   }
-  if (!is_needed) return;         // MN1: the watch ends; release_tick checks once more
+  if (!is_needed) { // MN1: the watch ends; release_tick checks once more
+    csched_pool_drop_spares_(pool);
+    return;
+  }
   csched_pool_wake_(pool, false); // MN1: tries again after a failed thread start
   report_cap(pool);
+  if (csched_pool_add_spare_(pool)) csched_pool_wake_(pool, false); // MN9: starts that thread
   csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
                           0);
 }
@@ -222,7 +227,7 @@ static void release_tick(csched_job *job) {
   if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_start_watch_(pool);
 }
 
-static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick);
+static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick, false);
 
 // Does: submits `tick` to the monitor thread, unless it is submitted already or the pool is closing.
 void csched_pool_start_watch_(csched_pool *pool) {

@@ -20,7 +20,7 @@
 //   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises its value. If
 //       the process gives up this right later, a worker's thread is stuck at its high value. The worker continues while there is work. The thread
 //       that wakes this worker next starts a thread that takes over its slot.
-//   WK7  Priority donation. A thread that waits for a queue on a lower priority donates its own priority to the lower one. Meanwhile, priorities that
+//   WK7  Priority donation. A thread that waits for work of a lower priority may donate its own to it (csched_target_lend). Meanwhile, priorities that
 //       are not above the donated one pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the
 //       highest priority. While a thread sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
 //   WK8  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same priority, and runs the kept job next.
@@ -35,8 +35,8 @@
 //   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue lends it its priority", "a thread
-//   that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs
+// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue runs it at its own priority", "a
+//   thread that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs
 //   though the one that it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does
 //   not return", "a follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool
 //   a worker", "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
@@ -404,7 +404,7 @@ static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool
   uint32_t used = csched_pool_slots_used_(pool); // WK2: locked, so it does not change
   for (uint32_t i = 0; i < used; i++)
     if (pool->slots[i].life != LIVE && &pool->slots[i] != leaving) return &pool->slots[i];
-  return used < pool->most_threads ? &pool->slots[used] : NULL;
+  return used < pool->slot_count ? &pool->slots[used] : NULL;
 }
 
 // Does: initialises the slot at index `used`, which was never used, and raises `slots_used`.

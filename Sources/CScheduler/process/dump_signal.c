@@ -119,7 +119,8 @@ static void handle(int signal) { // DS2: the signal handler: no locks, no alloca
 static void write_dumps(void *unused) { // the body of the writer's thread: a dump for each change of `asked`
   (void)unused;
   csched_os_thread_set_name_("csched-dump");
-  csched_os_thread_leave_count_(); // the library's own threads do not count as the program's
+  csched_os_thread_leave_count_();               // the library's own threads do not count as the program's
+  csched_os_signal_block_(writer.signal, false); // so the signal is handled even if all other threads block it
   uint32_t asked, served = 0;
   while (((asked = csched_load_relaxed(&writer.asked)) & ENDING) == 0) { // DS1: no signal is missed
     if (asked != served) csched_dump(csched_load_relaxed(&writer.fd));   // DS1: the present `fd`
@@ -135,27 +136,16 @@ static void dump_signal_at_fork(csched_atfork *atfork, csched_atfork_phase phase
   writer.has_thread = false; // the child lacks that thread: the next start makes a new one
 }
 
-// Does: starts the writer, if there is none. Returns: 0 or an errno value.
-static int start_locked(void) {
-  csched_os_signals before;
-  if (writer.has_thread) return 0;
-  writer.asked = 0;                  // the writer begins with `served` 0
-  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
-  int error = csched_os_thread_start_(&writer.thread, 0, write_dumps, NULL);
-  csched_os_signals_restore_(&before);
-  writer.has_thread = error == 0;
-  return error;
-}
-
 // Does: restores the signal's previous handler, and ends the writer, if they were begun.
 static void end_locked(void) {
+  if (writer.has_thread) { // first: this thread does not block the signal, so it must not get it without the handler
+    csched_fetch_add_relaxed(&writer.asked, (uint32_t)ENDING); // DS1: before the wake: the writer sees it, and ends
+    csched_futex_wake_(&writer.asked, 1);
+    csched_os_thread_join_(writer.thread);
+    writer.has_thread = false;
+  }
   if (writer.signal != 0) csched_os_restore_handler_(writer.signal, &writer.before);
   writer.signal = 0;
-  if (!writer.has_thread) return;
-  csched_fetch_add_relaxed(&writer.asked, (uint32_t)ENDING); // DS1: before the wake: the writer sees it, and ends
-  csched_futex_wake_(&writer.asked, 1);
-  csched_os_thread_join_(writer.thread);
-  writer.has_thread = false;
 }
 
 int csched_dump_on_signal(int signal, int fd) { // 0: no signal, ends the dumps; returns: 0 or an errno value
@@ -163,10 +153,14 @@ int csched_dump_on_signal(int signal, int fd) { // 0: no signal, ends the dumps;
   csched_lock_lock(&writer.lock);
   end_locked();                                  // ends an earlier installation
   csched_store_relaxed(&writer.fd, (int32_t)fd); // DS2: before the handler, which reads it, is installed
-  int error = signal != 0 ? start_locked() : 0;  // 0: the caller only wants the end of dumps at signals
-  if (signal != 0 && error == 0) error = csched_os_handle_signal_(signal, handle, &writer.before);
-  if (signal != 0 && error == 0) writer.signal = signal;
-  else end_locked(); // after an error: ends the writer, which has no handler
+  writer.asked = 0;                              // the writer begins with `served` 0
+  int error = signal != 0 ? csched_os_handle_signal_(signal, handle, &writer.before) : 0;
+  if (signal != 0 && error == 0) {
+    writer.signal = signal; // before the start: the writer reads it
+    error = csched_os_thread_start_internal_(&writer.thread, write_dumps, NULL);
+    writer.has_thread = error == 0;
+  }
+  if (error != 0) end_locked(); // restores the handler
   csched_lock_unlock(&writer.lock);
   return error;
 }

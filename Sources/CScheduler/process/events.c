@@ -35,9 +35,11 @@ typedef struct csched_events {
 
 // Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
 static csched_events *ring_of(csched_observer *observer) {
-  if (observer->events == NULL)
-    csched_store_release(&observer->events, // RE1: pairs with copy_rings, publishes zeroed memory
-                         (csched_events *)csched_os_memory_allocate_(sizeof(csched_events)));
+  csched_events *none = NULL, *made = NULL;
+  if (CSCHED_LIKELY(observer->events != NULL) || (made = csched_os_memory_allocate_(sizeof *made)) == NULL)
+    return observer->events;
+  if (!csched_cas_release(&observer->events, &none, made)) // RE1: pairs with copy_rings, publishes zeroed memory
+    csched_os_memory_free_(made, sizeof *made);            // a signal handler has been here meanwhile
   return observer->events;
 }
 

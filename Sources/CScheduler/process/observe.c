@@ -8,11 +8,15 @@
 // Invariants
 //   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So only one end of each submission is recorded.
 //   OB2  A submission or a refusal does not wait long for a lock of this file. After LOCK_ATTEMPTS attempts the job stays unobserved, and `missed`
-//       counts the event. So a signal handler that has interrupted the lock's owner continues.
+//       counts the event. So a signal handler that has interrupted the lock's owner continues. Meanwhile such an owner takes no other lock, and an
+//       unlock is one store: no signal handler finds a lock of the parking table taken by the thread that it has interrupted.
 //   OB3  A thread that reads a run of another thread gets the values of one run, never a mixture of two.
 //   OB4  Figures count for one target. When another target reuses the figures, their `number` changes.
+//   OB5  `waiting` of a target's figures is the number of its entries in the tables: each change of an entry changes it, under the part's lock. No entry
+//        stays when its job has ended: a submission that began before counting ended and began again is not added after the tables were emptied.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · figures: relaxed counts
+//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · figures: relaxed counts · begins: release before the tables
+//   are emptied, pairs with a submission's acquire, which precedes its look at csched_observed_
 //   `all`: release, pairs with acquire, carries zeroed tables · `id` of a run: release, pairs with the reader's acquire, carries the run's fields
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
 // Source: own design. The histogram has the steps of HdrHistogram, but fewer.
@@ -33,13 +37,16 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PARTS = 64, ENTRIES = 1024, MOST = ENTRIES / 8 * 7 }; // parts; entries of one; the most used: fewer than all
-enum { TARGETS = 8192, FIGURES = TARGETS / 2 };              // entries of the hash table of targets; of `figures`
-enum { CODES = 16 };                                         // entries of `codes`
-enum { LOCK_ATTEMPTS = 200 };                                // of lock_bounded
+// Parts; entries of one; the most used: fewer than all.
+enum { PARTS = 64, ENTRIES = CSCHED_OBSERVED_ROOM, MOST = ENTRIES * 7 / 8 };
+enum { TARGETS = 8 * ENTRIES, FIGURES = TARGETS / 2 }; // entries of the hash table of targets; of `figures`
+enum { CODES = 16 };                                   // entries of `codes`
+enum { LOCK_ATTEMPTS = 200 };                          // of lock_bounded
+
+typedef uint32_t table_lock; // 0: free; 1: locked
 
 typedef struct part { // one of the hash tables of waiting submissions
-  CSCHED_CACHE_ALIGNED csched_lock lock;
+  CSCHED_CACHE_ALIGNED table_lock lock;
   uint32_t count;               // used entries
   csched_seen entries[ENTRIES]; // `job` NULL: a free entry
 } part;
@@ -53,7 +60,8 @@ typedef struct tables {
 
 static tables *all;                               // the tables, never freed; NULL: there was never an observer
 static csched_lock observers_lock;                // serialises begins of observers, and changes of `codes`
-static csched_lock targets_lock;                  // serialises writers of the table of targets
+static table_lock targets_lock;                   // serialises writers of the table of targets
+static uint32_t begins;                           // how often counting has begun
 static uint64_t newest_id, newest_number, missed; // number of the newest submission; of the newest figures; lost events
 static csched_observer *observers;                // list of the threads' records, newest first; records are never freed
 static csched_observed_code codes[CODES];         // where jobs of some types store the user's function
@@ -71,17 +79,30 @@ static tables *tables_here(void) {
   return csched_load_acquire(&all); // OB1: pairs with csched_observe_begin_'s release, which publishes zeroed tables
 }
 
-// MARK: bounded locking
+// MARK: locking the tables
 
-// Does: tries LOCK_ATTEMPTS times to lock: first spins, then naps 1 µs. Returns: true: locked; false: busy, and an event was counted as missed.
-static bool lock_bounded(csched_lock *lock) { // OB2: a signal handler may have interrupted the lock's owner
+// Does: tries LOCK_ATTEMPTS times to lock: first spins, then naps 1 µs. Returns: whether it has locked; false: busy.
+static bool lock_if_free_soon(table_lock *lock) {
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (csched_lock_trylock(lock)) return true;
+    uint32_t free = 0;
+    if (csched_cas_acquire(lock, &free, 1u)) return true; // OB2: pairs with unlock_table's release
     if (i < LOCK_ATTEMPTS / 2 && csched_may_spin_()) CSCHED_CPU_RELAX();
     else csched_nap_(1000); // ns: the lock's owner may need this processor
   }
+  return false;
+}
+
+// Does: the same, and counts an event as missed if the lock is busy: the only way to lock that a signal handler may use.
+static bool lock_bounded(table_lock *lock) { // OB2: a signal handler may have interrupted the lock's owner
+  if (lock_if_free_soon(lock)) return true;
   csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return false;
+}
+static void lock_table(table_lock *lock) {
+  while (!lock_if_free_soon(lock)) {}
+}
+static void unlock_table(table_lock *lock) {
+  csched_store_release(lock, 0u); // OB2: pairs with lock_if_free_soon's acquire
 }
 
 uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count of events
@@ -101,22 +122,40 @@ static size_t find_locked(const part *part, const csched_job *job) {
   return at;
 }
 
+// Does: adds `change` (1 or -1) to the target's number of waiting jobs. Returns: the new number; 0: no figures, or another target has them now.
+// Requires: the caller owns the lock of the part in which it changes an entry of `seen`.
+static uint32_t change_waiting_locked(const csched_seen *seen, int32_t change) { // OB5
+  csched_figures *figures = seen->figures;
+  uint64_t now = figures != NULL ? csched_load_relaxed(&figures->waiting) : 0; // racy read, rechecked by the cas
+  uint64_t next = now;
+  do {
+    if (figures == NULL || now >> 32 != (uint32_t)seen->number) return 0; // OB4: another target has the figures
+    next = now >> 32 << 32 | (uint32_t)(now + (uint64_t)change);
+  } while (!csched_cas_relaxed(&figures->waiting, &now, next)); // a count of jobs
+  return (uint32_t)next;
+}
+
 // Does: adds the event to the thread's ring of recent events, and to the trace. Returns: a submission's `trace` (csched_trace_add_).
 static uint32_t add_event(csched_observer *observer, csched_trace_event *event) {
   csched_events_add_(observer, event);
   return csched_trace_add_(observer, event);
 }
 
-// Does: adds a submission to the table, and `event` to the trace, before another thread can find its end. Returns: false: the part is full, or busy.
-static bool add_waiting(tables *tables, csched_seen *seen, csched_observer *observer, csched_trace_event *event) {
+// Does: adds a submission to the table, and `event` to the trace, before another thread can find its end. Returns: false: the part is full or busy, or
+// counting has begun again since it had begun for the time `begun`. Out: `event->waiting`: the target's waiting jobs.
+static bool add_waiting(tables *tables, uint32_t begun, csched_seen *seen, csched_observer *observer,
+                        csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
   if (!lock_bounded(&part->lock)) return false;
   size_t at = find_locked(part, seen->job);
-  bool is_new = part->entries[at].job == NULL, fits = !is_new || part->count < MOST;
+  bool is_new = part->entries[at].job == NULL;
+  bool fits = (!is_new || part->count < MOST) && csched_load_relaxed(&begins) == begun; // OB5: ordered by the lock
+  if (fits && !is_new) change_waiting_locked(&part->entries[at], -1); // an older submission, whose end was missed
+  if (fits) event->waiting = change_waiting_locked(seen, 1);
   if (fits) seen->trace = add_event(observer, event);
-  if (fits) part->entries[at] = *seen; // overwrites an older submission of `job` whose end was missed
+  if (fits) part->entries[at] = *seen;
   if (fits && is_new) part->count++;
-  csched_lock_unlock(&part->lock);
+  unlock_table(&part->lock);
   if (!fits) csched_fetch_add_relaxed(&missed, 1u); // a count of events
   return fits;
 }
@@ -136,17 +175,19 @@ static void remove_locked(part *part, size_t at) {
 }
 
 // Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained it.
+// Out: `*waiting`: the target's waiting jobs after it.
 // `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler. Then the wait is bounded: a busy lock gives false.
-static bool remove_waiting(const csched_job *job, csched_seen *seen, bool may_wait) { // OB1: true for one caller only
+static bool remove_waiting(const csched_job *job, csched_seen *seen, uint32_t *waiting, bool may_wait) {
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
   if (part == NULL || (!may_wait && !lock_bounded(&part->lock))) return false;
-  if (may_wait) csched_lock_lock(&part->lock);
+  if (may_wait) lock_table(&part->lock);
   size_t at = find_locked(part, job);
-  bool is_there = part->entries[at].job != NULL; // NULL: a free entry
+  bool is_there = part->entries[at].job != NULL; // OB1: true for one caller only; NULL: a free entry
   if (is_there) *seen = part->entries[at];
+  if (is_there) *waiting = change_waiting_locked(seen, -1);
   if (is_there) remove_locked(part, at);
-  csched_lock_unlock(&part->lock);
+  unlock_table(&part->lock);
   return is_there;
 }
 
@@ -155,10 +196,10 @@ static void deadline_changed(const csched_job *job, csched_time due) {
   tables *tables = tables_here();
   if (tables == NULL) return;
   part *part = part_of(tables, job);
-  csched_lock_lock(&part->lock);
+  lock_table(&part->lock);
   csched_seen *entry = &part->entries[find_locked(part, job)];
   if (entry->job != NULL) entry->due = due;
-  csched_lock_unlock(&part->lock);
+  unlock_table(&part->lock);
 }
 
 bool csched_observe_find_(const csched_job *job, csched_seen *seen) { // copies the waiting submission of `job`, if any
@@ -167,7 +208,7 @@ bool csched_observe_find_(const csched_job *job, csched_seen *seen) { // copies 
   part *part = part_of(tables, job);
   if (!lock_bounded(&part->lock)) return false;
   *seen = part->entries[find_locked(part, job)];
-  csched_lock_unlock(&part->lock);
+  unlock_table(&part->lock);
   return seen->job == job; // else there was none: `*seen` is a free entry
 }
 
@@ -179,7 +220,7 @@ bool csched_observe_visit_(void (*visit)(const csched_seen *seen, void *context)
     bool is_seen = lock_bounded(&part->lock);
     for (int j = 0; is_seen && j < ENTRIES; j++)
       if (part->entries[j].job != NULL) visit(&part->entries[j], context);
-    if (is_seen) csched_lock_unlock(&part->lock);
+    if (is_seen) unlock_table(&part->lock);
     is_whole = is_whole && is_seen;
   }
   return is_whole;
@@ -194,7 +235,7 @@ csched_figures *csched_figures_at_(size_t at) {
 
 // Returns: the index of `target`; TARGETS: not in the table. Then `*free`, unless NULL, is the first usable index; TARGETS: the table is full.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
-  size_t at = hash_of(target) >> 51, empty = TARGETS; // the highest 13 bits, because TARGETS is 2^13
+  size_t at = hash_of(target) >> 51 & (TARGETS - 1), empty = TARGETS; // the highest 13 bits, because TARGETS is 2^13
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
     const csched_target *found = csched_load_acquire(&tables->targets[at]); // OB4: pairs with begin_figures
     if (found == target) return at;
@@ -211,17 +252,14 @@ csched_figures *csched_figures_find_(const csched_target *target) { // returns: 
   return at < TARGETS ? &tables->figures[tables->figures_of[at]] : NULL;
 }
 
-// Does: sets `figures->name` to the target's description up to the colon that precedes the state, such as: queue 0x… "name" on 0x….
+// Does: sets `figures->name` to the target's description without its state, such as: queue 0x… "name" on 0x….
 static void name_target(csched_figures *figures, const csched_target *target) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
+  text.is_name_only = true; // OB2: the state needs locks
   if (target->type->describe_ != NULL) target->type->describe_(target, &text);
   else csched_text_target_(&text, "target", target, "");
   *text.at = 0;
-  bool is_quoted = false;
-  char *end = line;
-  for (; *end != 0 && (is_quoted || *end != ':'); end++) is_quoted ^= *end == '"';
-  *end = 0;
   csched_name_copy_(figures->name, sizeof figures->name, line);
 }
 
@@ -237,6 +275,8 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     if (each->target != NULL) continue; // another target uses them
     newest_number += i;                 // the next search starts behind `each`
     memset(each, 0, sizeof *each);
+    csched_store_relaxed(&each->waiting, (newest_number + 1)
+                                             << 32); // OB4: a late end of the previous target is ignored
     each->target = target;
     name_target(each, target);
     each->is_concurrent = !csched_target_is_exclusive_(target) && !csched_target_has_virtual_time_(target);
@@ -245,7 +285,7 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
     csched_store_release(&tables->targets[free], target); // OB4: publishes figures_of; pairs with find_target
     figures = each;
   }
-  csched_lock_unlock(&targets_lock);
+  unlock_table(&targets_lock);
   return figures;
 }
 
@@ -265,7 +305,7 @@ static void target_destroyed(const csched_target *target) {
     tables->figures[tables->figures_of[at]].target = NULL;
     csched_store_relaxed(&tables->targets[at], GONE); // OB4: no new user; earlier ones still see their number
   }
-  csched_lock_unlock(&targets_lock);
+  unlock_table(&targets_lock);
 }
 
 // MARK: figures: the counts of a target
@@ -290,12 +330,6 @@ bool csched_figures_belong_to_(const csched_figures *figures, uint64_t number) {
 }
 uint64_t csched_figures_number_(const csched_figures *figures) {
   return csched_load_relaxed(&figures->number); // OB4: a later csched_figures_belong_to_ detects a reuse
-}
-
-// Does: adds `change` (1 or -1) to the target's number of waiting jobs. Returns: the new number; 0: no figures, or another target has them now.
-static uint32_t change_waiting(const csched_seen *seen, int32_t change) {
-  if (!csched_figures_belong_to_(seen->figures, seen->number)) return 0;
-  return csched_fetch_add_relaxed(&seen->figures->waiting, (uint32_t)change) + (uint32_t)change; // a count of jobs
 }
 
 // MARK: the records of threads (csched_observer)
@@ -376,12 +410,13 @@ bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, 
   return copy->id != 0 && csched_load_relaxed(&from->id) == copy->id; // OB3: `id` unchanged: a copy of one run
 }
 
-// Contract: observe_internal.h. First ends recorded runs that were unwound: the stack grows downwards, so their addresses are not above `run`.
+// Contract: observe_internal.h. First ends recorded runs that were unwound: the stack grows downwards, so their addresses are not above `run`. If one
+// is the deepest that is recorded, those below it were unwound, too.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
-  while (observer->depth > 0 && observer->depth <= CSCHED_OBSERVED_DEPTH &&
-         observer->runs[observer->depth - 1].frame <= frame)
-    csched_store_relaxed(&observer->runs[--observer->depth].id, (uint64_t)0); // OB3: 0: readers skip the run
+  uint32_t recorded = observer->depth < CSCHED_OBSERVED_DEPTH ? observer->depth : CSCHED_OBSERVED_DEPTH;
+  for (; recorded > 0 && observer->runs[recorded - 1].frame <= frame; observer->depth = --recorded)
+    csched_store_relaxed(&observer->runs[recorded - 1].id, (uint64_t)0); // OB3: 0: readers skip the run
   run->depth = observer->depth++;
   if (run->depth >= CSCHED_OBSERVED_DEPTH) return; // counted in `depth`, but not recorded
   csched_recorded_run *entry = &observer->runs[run->depth];
@@ -460,6 +495,7 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   tables *tables = tables_here();
   uintptr_t code = code_of(job);
   csched_os_probe_submit_(target, job, code);
+  uint32_t begun = csched_load_acquire(&begins); // OB5: before the look: pairs with csched_observe_begin_
   submission->is_known = tables != NULL && is_observed_here();
   if (!submission->is_known) return;
   csched_observer *observer = observer_here();
@@ -472,12 +508,9 @@ static void observe_submit(csched_observed_submission *submission, csched_target
                                                                               : seen.submitted;
   seen.figures = figures_of(tables, target);
   seen.number = seen.figures != NULL ? csched_load_relaxed(&seen.figures->number) : 0; // OB4: current: `target` exists
-  uint32_t waiting = change_waiting(&seen, 1); // counted before add_waiting: then another thread may count the end
   csched_trace_event event = event_of(CSCHED_OCCURRED_SUBMIT, &seen, seen.submitted);
-  event.waiting = waiting;
-  if (!add_waiting(tables, &seen, observer, &event)) {
+  if (!add_waiting(tables, begun, &seen, observer, &event)) {
     csched_fetch_add_relaxed(&missed, 1u); // a count of events: the job's end will be missed, too
-    change_waiting(&seen, -1);             // undoes the count, because no end will be counted
     return;
   }
   if (observer != NULL) set_current_figures(observer, seen.figures);
@@ -495,10 +528,9 @@ static void submission_returned(const csched_observed_submission *submission) {
 static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
-  run->is_known = remove_waiting(job, &run->seen, true);
+  run->is_known = remove_waiting(job, &run->seen, &run->waiting, true);
   if (!run->is_known) return; // submitted before the first observer, or missed: no end is recorded
   run->since = csched_now();
-  run->waiting = change_waiting(&run->seen, -1);
   csched_frame_make_next_(); // allocates the thread's list, where observer_here stores the record; else it would search
   csched_observer *observer = observer_here();
   run->has_begun = observer != NULL;
@@ -550,10 +582,10 @@ static void run_ended(csched_observed_run *run, bool has_run) {
 // The hook `drop`: `job` will not run. Removes the submission from the table, and counts its end.
 static void job_dropped(const csched_job *job, csched_drop_reason reason) {
   csched_seen seen;
+  uint32_t waiting;
   csched_os_probe_drop_(job, (int)reason);
-  if (!remove_waiting(job, &seen, reason != CSCHED_DROP_REFUSED)) return; // OB2: a refusal's wait is bounded
-  note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason,
-           change_waiting(&seen, -1));
+  if (!remove_waiting(job, &seen, &waiting, reason != CSCHED_DROP_REFUSED)) return; // OB2: a refusal's wait is bounded
+  note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason, waiting);
 }
 
 // The hook `note`: a wake, a steal or a wait. A steal counts for the target `address`, the others for the target of the thread's present work.
@@ -583,13 +615,14 @@ static void count_system_call(void) { // csched_os_on_call_: called before each 
 static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
-  observers_lock = targets_lock = (csched_lock)CSCHED_LOCK_INIT;
+  observers_lock = (csched_lock)CSCHED_LOCK_INIT;
+  targets_lock = 0;
   csched_observer **mine = csched_frames_observer_();
   for (csched_observer *each = observers; each != NULL; each = each->next)
     if (mine == NULL || each != *mine) release_observer(each);
   if (mine != NULL && *mine != NULL) (*mine)->thread = csched_os_thread_id_(); // the number is new in the child
   csched_events_clear_();                                                      // empties the rings of recent events
-  for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = (csched_lock)CSCHED_LOCK_INIT;
+  for (int i = 0; i < PARTS && all != NULL; i++) all->parts[i].lock = 0;
   csched_fetch_and_relaxed(
       &csched_observed_,
       ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child lacks these observers' threads
@@ -598,12 +631,19 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
 // Does: empties the tables of waiting submissions. These jobs may have ended while no observer was on, so that no hook removed them.
 static void clear_waiting(tables *tables) {
   for (int i = 0; i < PARTS; i++) {
-    csched_lock_lock(&tables->parts[i].lock);
-    memset(tables->parts[i].entries, 0, sizeof tables->parts[i].entries);
-    tables->parts[i].count = 0;
-    csched_lock_unlock(&tables->parts[i].lock);
+    part *part = &tables->parts[i];
+    lock_table(&part->lock);
+    for (int j = 0; j < ENTRIES; j++)
+      if (part->entries[j].job != NULL) change_waiting_locked(&part->entries[j], -1);
+    memset(part->entries, 0, sizeof part->entries);
+    part->count = 0;
+    unlock_table(&part->lock);
   }
-  for (int i = 0; i < FIGURES; i++) csched_store_relaxed(&tables->figures[i].waiting, 0u); // a count of jobs
+}
+
+uint32_t csched_figures_waiting_(const csched_figures *figures) {
+  return (uint32_t)csched_load_relaxed(
+      &figures->waiting); // OB5: includes all earlier changes; the high half is a number
 }
 
 void csched_observe_prepare_(void) { csched_os_atfork_(&atfork, observe_at_fork); }
@@ -612,7 +652,10 @@ int csched_observe_begin_(uint32_t observer) { // turns the observer on; returns
   csched_lock_lock(&observers_lock);
   tables *tables = tables_here();
   if (tables == NULL) tables = csched_os_memory_allocate_(sizeof *tables);
-  else if (!is_observed_here()) clear_waiting(tables);
+  else if (!is_observed_here()) {
+    csched_fetch_add_release(&begins, 1u); // OB5: before the tables are emptied; pairs with observe_submit
+    clear_waiting(tables);
+  }
   if (tables != NULL) {
     csched_store_release(&all, tables);                   // OB1: publishes; pairs with tables_here
     csched_fetch_or_relaxed(&csched_observed_, observer); // OB1: a late reader misses the first events

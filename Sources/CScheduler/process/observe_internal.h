@@ -40,7 +40,8 @@ typedef struct csched_figures {
   uint64_t number;             ///< identifies one use of the figures; 0: not used yet
   char name[80];               ///< the target's description without its state
   bool is_concurrent;          ///< the target may run several jobs at a time
-  uint32_t waiting;            ///< submissions that have not started
+  uint64_t
+      waiting; ///< low half: submissions that have not started; high half: of `number`, so that a late end finds other figures
   uint64_t submitted, run, cancelled, dropped, wakes, steals, system_calls; ///< counts of events (csched_statistics)
   uint64_t head, head_check; ///< the watchdog's: longest-waiting submission's `id`; number of the check that found it
   uint64_t reported;         ///< the watchdog's: `id` of the submission that it has reported most recently
@@ -54,6 +55,9 @@ csched_figures *csched_figures_find_(const csched_target *target);
 uint64_t csched_figures_number_(const csched_figures *figures);
 /// Returns: whether `figures` still belong to the target that had them under `number`.
 bool csched_figures_belong_to_(const csched_figures *figures, uint64_t number);
+
+/// Returns: how many submissions to the target wait.
+uint32_t csched_figures_waiting_(const csched_figures *figures);
 
 /// Returns: the figures at index `at`, used or not; NULL: `at` is out of range.
 csched_figures *csched_figures_at_(size_t at);

@@ -49,12 +49,12 @@ static csched_span_statistics summary_of(const csched_spans *spans) {
 bool csched_target_statistics(const csched_target *target, csched_statistics *statistics) { // false: no figures
   const csched_figures *figures = csched_figures_find_(target);
   *statistics = (csched_statistics){0};
-  if (figures == NULL) return false;                                      // no submission to the target was observed
-  statistics->submitted = csched_load_relaxed(&figures->submitted);       // ST1: includes all earlier changes
-  statistics->run = csched_load_relaxed(&figures->run);                   // ST1: includes all earlier changes
-  statistics->cancelled = csched_load_relaxed(&figures->cancelled);       // ST1: includes all earlier changes
-  statistics->dropped = csched_load_relaxed(&figures->dropped);           // ST1: includes all earlier changes
-  statistics->waiting = csched_load_relaxed(&figures->waiting);           // ST1: includes all earlier changes
+  if (figures == NULL) return false;                                // no submission to the target was observed
+  statistics->submitted = csched_load_relaxed(&figures->submitted); // ST1: includes all earlier changes
+  statistics->run = csched_load_relaxed(&figures->run);             // ST1: includes all earlier changes
+  statistics->cancelled = csched_load_relaxed(&figures->cancelled); // ST1: includes all earlier changes
+  statistics->dropped = csched_load_relaxed(&figures->dropped);     // ST1: includes all earlier changes
+  statistics->waiting = csched_figures_waiting_(figures);
   statistics->wakes = csched_load_relaxed(&figures->wakes);               // ST1: includes all earlier changes
   statistics->steals = csched_load_relaxed(&figures->steals);             // ST1: includes all earlier changes
   statistics->system_calls = csched_load_relaxed(&figures->system_calls); // ST1: includes all earlier changes

@@ -1,9 +1,9 @@
 // What the Swift module needs of the C core and cannot import: wrappers of internal functions, and values of the calling thread. Contracts: swift.h.
 #include "swift.h"
+#include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
-#include "../platform/platform_sources.h"
 #include "../target/target_internal.h"
 #include "observe_internal.h"
 #include <errno.h>
@@ -12,7 +12,41 @@
 static CSCHED_THREAD_LOCAL void *walk_slot;
 
 void **csched_swift_walk_slot_(void) { return &walk_slot; }
+void csched_swift_begin_with_main_mask_(void) { csched_os_begin_with_main_mask_(); }
+bool csched_swift_main_queue_waits_(void) { return csched_os_main_queue_waits_(); }
 uintptr_t csched_swift_thread_number_(void) { return (uintptr_t)&walk_slot; }
+
+// MARK: locks of Swift's statics
+
+enum { HELD_MOST = 32 };
+static csched_lock held_lock = CSCHED_LOCK_INIT; // guards the next two
+static struct {
+  csched_lock *lock;
+  bool is_outer;
+} held[HELD_MOST];
+static int held_count;
+
+void csched_swift_hold_in_forks_(csched_lock *lock, bool is_outer) {
+  csched_lock_lock(&held_lock);
+  if (held_count == HELD_MOST) csched_panic_("fork", "too many locks are held. Raise HELD_MOST.");
+  held[held_count].lock = lock;
+  held[held_count++].is_outer = is_outer;
+  csched_lock_unlock(&held_lock);
+}
+
+static void hold_all(void) {
+  csched_lock_lock(&held_lock);
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < held_count; i++)
+      if (held[i].is_outer == (pass == 0)) csched_lock_lock(held[i].lock);
+}
+
+static void let_go_of_all(void) {
+  for (int i = 0; i < held_count; i++) csched_lock_unlock(held[i].lock);
+  csched_lock_unlock(&held_lock);
+}
+
+__attribute__((constructor)) static void hold_in_forks(void) { csched_os_around_fork_(hold_all, let_go_of_all); }
 
 CSCHED_NOINLINE csched_frame *csched_swift_innermost_frame_(void) {
   return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
@@ -33,6 +67,8 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_tar
   bool can_follow_up = target_of_ending_job != NULL && frame->target == target_of_ending_job, holds = false;
   *target = NULL;
   for (; frame->outer != NULL; frame = frame->outer) {
+    if (frame->job != NULL && frame->job->type->drop == csched_target_hides_outer_)
+      can_follow_up = false; // a helper runs the job: its thread continues to wait
     csched_target *root = frame->target != NULL ? csched_target_root_(frame->target) : NULL;
     if (root == NULL || root->type->deliver == NULL) continue; // no target, or a scheduler marker: holds nothing
     if (csched_target_has_virtual_time_(root)) return CSCHED_SWIFT_HOLDS_NOTHING; // tasks continue here
@@ -46,6 +82,10 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_tar
   }
   if (!holds) return CSCHED_SWIFT_HOLDS_NOTHING;
   return can_follow_up && *target != NULL ? CSCHED_SWIFT_LEAVES_QUEUE : CSCHED_SWIFT_HOLDS;
+}
+
+bool csched_swift_is_hidden_(const csched_target *target) {
+  return csched_target_holds_(target) && !csched_target_is_inside(target);
 }
 
 int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
@@ -123,25 +163,3 @@ void csched_swift_wait_(uint32_t *word, uint32_t value) {
 void csched_swift_wake_(uint32_t *word) { csched_futex_wake_(word, INT32_MAX); } // all waiting threads
 bool csched_swift_is_deadlock_error_(int error) { return error == EDEADLK; }     // the wait would never end
 bool csched_swift_is_stopped_error_(int error) { return error == ECANCELED; }    // the target accepts no more work
-
-void csched_swift_close_fd_copy_(csched_fd_source *source, int fd) {
-  if (source->fd != fd) csched_os_close_(source->fd); // not the original `fd`: so it is the copy
-  source->fd = fd;
-}
-
-int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source) { // as csched_loop_add_fd, or with a copy of `fd`
-  int fd = source->fd, error = csched_loop_add_fd(loop, source);
-  // EEXIST has two reasons. With an owner: `source` itself is added already. Without: another source of the loop waits for `fd`; so copy `fd`.
-  if (error != EEXIST || source->owner != NULL) return error;
-  error = csched_os_descriptor_copy_(fd, &source->fd);
-  if (error != 0) return error;
-  error = csched_loop_add_fd(loop, source);
-  if (error != 0) csched_swift_close_fd_copy_(source, fd); // closes the unused copy
-  return error;
-}
-
-int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd) {
-  int error = csched_loop_remove_fd(loop, source);
-  if (error != ENOENT) csched_swift_close_fd_copy_(source, fd); // ENOENT: `source` was not in the loop
-  return error;
-}

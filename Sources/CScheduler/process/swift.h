@@ -1,13 +1,17 @@
 // Private functions for the Swift module: per-thread values, context frames, postponed drops, sleeping, panics, observers, descriptors.
-// Depends on: loop_fd.h, target.h.
+// Depends on: lock.h, loop_fd.h, target.h.
 #pragma once
 
+#include <CScheduler/lock.h>
 #include <CScheduler/loop_fd.h>
 #include <CScheduler/target.h>
 
 /// Returns: the address of a pointer of this thread. The Swift module stores its disposal walk in progress there (DisposalWalk.swift), or NULL, the
 /// initial value. The address is valid until the thread ends. Thread: any.
 void **csched_swift_walk_slot_(void);
+
+/// Does: gives the calling thread the signal mask with which threads of the library begin (base.h). Thread: one that the Swift module has started.
+void csched_swift_begin_with_main_mask_(void);
 
 /// Returns: the thread's innermost context frame; `outer` leads to the frames around it. Thread: any.
 csched_frame *csched_swift_innermost_frame_(void);
@@ -19,14 +23,16 @@ typedef enum csched_swift_holding {
   CSCHED_SWIFT_LEAVES_QUEUE, ///< only queues or limits on a pool; each ends its batch when the current job returns
 } csched_swift_holding;
 
-/// Returns: what this thread holds. Stores in `*target` the pool for a job that must run outside the held targets: the thread's own pool. NULL: the
-/// caller uses the shared pool. Inside virtual time a thread holds nothing: its tasks continue on the thread that advances the time.
+/// Returns: what this thread holds. Stores in `*target` the pool that runs this thread; NULL: none. Inside virtual time a thread holds nothing: its tasks continue on the thread that advances the time.
 /// `target_of_ending_job`: not NULL: the caller is a job of this target, and runs no more user code. Only then LEAVES_QUEUE is returned. Thread: any.
 csched_swift_holding csched_swift_find_holding_(const csched_target *target_of_ending_job, csched_target **target);
 
 /// Does: submits `job` to the pool `target`, to run on this thread after the held queues have ended their batches. No thread is woken. Requires:
 /// csched_swift_find_holding_ has returned CSCHED_SWIFT_LEAVES_QUEUE and `target`. Returns: as csched_target_submit.
 int csched_swift_submit_follow_up_(csched_target *target, csched_job *job);
+
+/// Returns: whether this thread is inside of `target`, but waits there, and runs another target's job meanwhile (queue/helping.c). Thread: any.
+bool csched_swift_is_hidden_(const csched_target *target);
 
 /// A thread's postponed drops: a list of jobs. The thread drops them at the end of the drop that it is executing.
 typedef struct csched_swift_discards {
@@ -65,6 +71,13 @@ void *csched_swift_set_sleeper_(void *sleeper);
 /// Returns: the `Sleeper` that csched_swift_set_sleeper_ has set; NULL: none. Thread: any.
 void *csched_swift_sleeper_(void);
 
+/// Does: has each fork hold `lock`, so that in the child no thread of the parent owns it. Locks with `is_outer` are locked before the others: a thread
+/// that owns one may lock others. Requires: `lock` stays valid for ever, and no user code runs under it. Thread: any.
+void csched_swift_hold_in_forks_(csched_lock *lock, bool is_outer);
+
+/// Returns: whether blocks wait in Dispatch's main queue, as far as that is known. Thread: any.
+bool csched_swift_main_queue_waits_(void);
+
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 
@@ -86,11 +99,3 @@ void csched_swift_wake_(uint32_t *word);
 /// Returns: whether `error` is EDEADLK, or ECANCELED. With these two functions the Swift module needs no import of the C library for errno values.
 bool csched_swift_is_deadlock_error_(int error);
 bool csched_swift_is_stopped_error_(int error);
-
-/// Does: adds or removes the source, as csched_loop_add_fd and csched_loop_remove_fd. If another source of the loop waits for this descriptor
-/// already, the added source gets a copy of the descriptor in its `fd`. Removal closes the copy, and sets the source's `fd` to the argument `fd`, the
-/// original descriptor. Returns: as those functions; or the errno value of the failed copy. Thread: the loop's.
-int csched_swift_add_fd_(csched_loop *loop, csched_fd_source *source);
-int csched_swift_remove_fd_(csched_loop *loop, csched_fd_source *source, int fd);
-/// Does: closes a removed source's copy of the descriptor, if it has one, and sets its `fd` to `fd`, the original descriptor. Thread: the loop's.
-void csched_swift_close_fd_copy_(csched_fd_source *source, int fd);

@@ -57,9 +57,11 @@ static struct {
 
 // Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
 static csched_trace_ring *ring_of(csched_observer *observer) {
-  if (observer->ring == NULL)
-    csched_store_release(&observer->ring, // TR1: pairs with seen_ring, publishes zeroed slots
-                         (csched_trace_ring *)csched_os_memory_allocate_(sizeof(csched_trace_ring)));
+  csched_trace_ring *none = NULL, *made = NULL;
+  if (CSCHED_LIKELY(observer->ring != NULL) || (made = csched_os_memory_allocate_(sizeof *made)) == NULL)
+    return observer->ring;
+  if (!csched_cas_release(&observer->ring, &none, made)) // TR1: pairs with seen_ring, publishes zeroed slots
+    csched_os_memory_free_(made, sizeof *made);          // a signal handler has been here meanwhile
   return observer->ring;
 }
 
@@ -181,10 +183,7 @@ static int begin_locked(const char *path) {
   trace.ending = 0;              // 1 since the end of an earlier trace
   lost_before = drain_all(NULL); // discards events of an earlier trace
   error = trace.file == NULL ? ENOMEM : csched_observe_begin_(CSCHED_OBSERVED_BY_TRACE);
-  csched_os_signals before;
-  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
-  if (error == 0) error = csched_os_thread_start_(&trace.thread, 0, write_trace, trace.file);
-  csched_os_signals_restore_(&before);
+  if (error == 0) error = csched_os_thread_start_internal_(&trace.thread, write_trace, trace.file);
   trace.is_on = error == 0;
   if (trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);

@@ -122,7 +122,7 @@ static void add_target(csched_watch_report *report, const csched_figures *figure
   if (!csched_figures_belong_to_(figures, number)) return;
   report->target = figures->target;
   report->target_name = figures->name;
-  report->waiting = csched_load_relaxed(&figures->waiting); // a count of jobs
+  report->waiting = csched_figures_waiting_(figures);
 }
 
 // MARK: runs and queues
@@ -379,15 +379,12 @@ static void end_locked(void) { // if the watchdog is on, ends it, and waits for 
 
 // Does: starts the watchdog with the settings in `watch`. Returns: 0 or an errno value.
 static int start_locked(void) {
-  csched_os_signals before;
   int error = csched_observe_begin_(CSCHED_OBSERVED_BY_WATCH);
   if (error != 0) return error;
   csched_os_atfork_end_(&watch.marker); // in a child of fork, the parent's check may have linked the marker
   watch.marker.handler = watch_at_fork;
   watch.ending = watch.thread_id = 0;
-  csched_os_signals_block_(&before); // the new thread inherits the mask: it runs no signal handler
-  error = csched_os_thread_start_(&watch.thread, 0, watchdog_main, NULL);
-  csched_os_signals_restore_(&before);
+  error = csched_os_thread_start_internal_(&watch.thread, watchdog_main, NULL);
   watch.is_on = error == 0;
   if (error != 0) csched_observe_end_(CSCHED_OBSERVED_BY_WATCH);
   return error;

@@ -10,23 +10,27 @@
 //   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after the cancel. A job that is
 //        submitted later calls no handler.
 //   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event idle owns its memory.
+//   EV6  On a target that runs a job within `deliver`, a handler that merges again makes the stack no deeper: csched_frame_continue_.
 // Orderings
 //   word: merge's release pairs with clear_value's acquire, carries the merging thread's earlier writes; the release at the job's end pairs with the
 //   acquire of the thread that submits next, or finds the event idle
 // Assumes: a job's `release` is called once for each submission, after its run or drop (job.c, J3).
 // Source: data-add and data-or of Dispatch's sources; the word is this project's.
-// Checked by: "merged values are reported once, and in sum", "an event that is cancelled tells nothing more".
+// Checked by: "merged values are reported once, and in sum", "an event that is cancelled tells nothing more", "an event on a target
+//   that runs jobs at once needs no stack of the number of its merges".
 // Models: checks/event.c.
 
 #include <CScheduler/event.h>
 #include <CScheduler/atomic.h>
+#include "../job/frames_internal.h"
 #include <errno.h>
 
 // Parts of `word`: two flags, and the mask of the value, which is also the largest value.
 static const uint64_t QUEUED = (uint64_t)1 << 63, CANCELLED = (uint64_t)1 << 62, VALUE = CSCHED_EVENT_MOST;
 
-static void submit_event(csched_event *event) {
-  csched_target_submit(event->target, &event->job); // EV2, EV3: if refused, it calls drop_event and release_event
+static void
+submit_again(csched_job *job) { // EV2, EV3: if refused, csched_target_submit calls drop_event and release_event
+  csched_target_submit(((csched_event *)job->context)->target, job);
 }
 
 // Does: clears the merged value, and leaves the flags. Returns: the previous word, with the value.
@@ -51,7 +55,9 @@ static void release_event(csched_job *job) {
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
   for (;;) {
     if ((seen & VALUE) != 0) {
-      submit_event(event); // EV2: QUEUED stays set, so a merge does not submit the job as well
+      job->next = NULL;
+      csched_frame_continue_(submit_again,
+                             job); // EV2: QUEUED stays set, so a merge does not submit the job as well; EV6
       return;
     }
     if (csched_cas_release(&event->word, &seen, seen & CANCELLED)) return; // EV3, EV5: clears QUEUED; no access after

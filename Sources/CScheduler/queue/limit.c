@@ -1,19 +1,21 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   permit     one of `most` jobs that the limit itself submits to the base. Each submission of a permit runs one user job. FREE: in the list `free`,
-//              or never initialised; OUT: from acquire_permit_locked to return_permit
+//   permit     one of `most` jobs that the limit itself submits to the base. A permit runs one user job at a time. OUT: from acquire_permit_locked until
+//              its user job has ended. LINKED: submitted to the base, until that run has ended. STALE: LINKED, but not OUT, because a helper (LM10)
+//              has run its user job. FREE: neither; it is in the list `free`, or was never initialised
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
-//   out        the number of permits that are OUT. The structure is freed when `out` is 0 and the handle has been released
+//   out, stale the numbers of permits that are OUT, and STALE. The structure is freed when all are FREE and the handle has been released
 //   is_alone   of the limit: the only permit that is OUT has a barrier to run. Of a permit: its user job is that barrier
 //
 // Invariants
-//   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job.
-//   LM2  No job waits for ever: a job waits in `first` only while no permit is FREE, or because of a barrier (LM9). Each submission, and each
-//        returned permit, assigns the FREE permits to the oldest jobs, under the lock.
+//   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job. One exchange of `job_to_run` decides which thread
+//        runs it. A job that waits for a queue on the limit does not run meanwhile: a plain job may run in its place, on its thread (LM10).
+//   LM2  No job waits for ever: a job waits in `first` only while all permits are OUT, or because of a barrier (LM9). Each submission, and each
+//        returned permit, assigns the other permits to the oldest jobs, under the lock.
 //   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
-//   LM4  If the base refuses a permit, the permit's user job and all waiting jobs are dropped. A later submission tries the base again. A
-//        submission returns the error of its own job only.
+//   LM4  If the base refuses the permit of a new job, that job is dropped. If it refuses the permit of a job that was accepted before, that job and
+//        all waiting jobs are dropped. A later submission tries the base again. A submission returns the error of its own job only.
 //   LM5  The structure is freed once: by the final permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
 //        touches the structure.
 //   LM6  If a job is unwound, its permit is returned.
@@ -21,45 +23,62 @@
 //        any job of the target: a wait for a barrier. Other waits are allowed, because other permits may continue.
 //   LM8  In a child of fork no permit is lost. Permits that threads of the parent were about to submit are submitted. Permits in which such threads
 //        ran jobs are returned. A target with an orphaned base stops the process when work is submitted.
-//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before the barrier. A
-//        cancelled barrier counts as a plain job: it delays no job after the next submission, or the next returned permit.
-// Orderings: the lock's; no atomics of its own.
+//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before the barrier, but what
+//        a job of the limit waits for (LM10), which the barrier waits for. A cancelled barrier counts as a plain job: it delays no job after the next
+//        submission, or the next returned permit.
+//   LM10  As SQ10 of serial.c: a thread that waits for a queue on the limit runs jobs of the limit, if the base is a pool. It takes the user job of a
+//        LINKED permit. A thread inside of a job of the limit also takes the oldest waiting job or, if that is a barrier, the work of the queue that it
+//        waits for. Each assigned or waiting job wakes all helpers. If the pool was stopped to drop its work, the thread drops what it takes, as all
+//        of the pool's own threads may be in such waits.
+//   LM11  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs: csched_frame_continue_.
+//   LM12  Jobs that the limit has accepted before its base was closed with CSCHED_STOP_RUN run (as SQ13 of serial.c). From the first permit on that is
+//        assigned after the close, when a job has ended, the limit refuses new jobs, so that its work ends.
+// Orderings: the lock's. job_to_run: acquire and release, carries the user job to the run that takes it.
 // Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
 // Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
 // Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base", "a limited target whose base is
 //   gone drops everything", "a released limited target runs what it has", "a limit below one is an error", "a limited target goes on when a job ends
 //   its thread", "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
 //   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up", "barriers of many threads are each alone", "a
-//   barrier is dropped with its target", "a wait that a barrier keeps from its end is refused".
+//   barrier is dropped with its target", "a wait that a barrier keeps from its end is refused", "waits inside of all permits of a limit, for a queue on
+//   the limit, end", "jobs of a pool that sync with one queue need no further thread", "jobs on a target that runs them at once are in order, and need
+//   no stack of their number", "jobs on a target that runs them at once go on after a longjmp out of one", "jobs on a target that runs them at once go
+//   on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
 #include <CScheduler/lock.h>
+#include "../job/frames_internal.h"
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../platform/platform.h"
 #include "../target/target_internal.h"
+#include "helping_internal.h"
 #include "queue_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
 typedef struct permit {
-  csched_job job;         // submitted to the base
-  csched_job *job_to_run; // the user job; NULL: it has started, or was dropped
-  bool is_out, is_alone;  // true: OUT, false: FREE (States); `job_to_run` is a barrier
+  csched_job job;            // submitted to the base
+  csched_job *job_to_run;    // the user job; NULL: it has started, or was dropped, or there is none
+  bool is_out, is_alone;     // OUT (States); `job_to_run` is a barrier; guarded by the lock
+  bool is_linked, has_taken; // LINKED; guarded by the lock. The run of `job` has taken `job_to_run`; that run's only
+  bool is_lost; // LM8: in a child of fork: a thread of the parent had the permit; restore_permits continues
 } permit;
 
 struct csched_limit {
-  csched_target target, barriers; // plain jobs are submitted to `target`, barriers to `barriers`
-  csched_target *base;            // permits are submitted to it
-  csched_lock lock;               // guards `first` to `is_released`, and `permits`
-  csched_job *first, *last;       // list of the user jobs that wait for a permit, oldest first
-  csched_job *free;               // list of the FREE permits that were OUT before
-  int most, initialised, out;     // numbers of permits: the limit; initialised so far; OUT now
-  bool is_alone, is_released;     // a barrier has the only permit that is OUT; csched_limit_destroy was called
+  csched_target target, barriers;    // plain jobs are submitted to `target`, barriers to `barriers`
+  csched_target *base;               // permits are submitted to it
+  csched_lock lock;                  // guards `first` to `is_ending`, and `permits`
+  csched_job *first, *last;          // list of the user jobs that wait for a permit, oldest first
+  csched_job *free;                  // list of the FREE permits that were OUT before
+  int most, initialised, out, stale; // numbers of permits: the limit; initialised so far; OUT now; STALE now
+  bool is_alone, is_released;        // a barrier has the only permit that is OUT; csched_limit_destroy was called
+  bool is_ending;                    // LM12: the base was closed: the limit refuses new jobs
   void (*retain)(void *), (*release)(void *); // of `owner`: one retain for each permit that is OUT; or NULL
   void *owner;                                // the user's object that contains the limit: csched_limit_own
+  csched_helper_list helpers;                 // LM10: the waiting syncs that may help; guarded by the lock
   csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
   permit permits[];
 };
@@ -92,116 +111,225 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
 
 // MARK: permits
 
-static const csched_own_job_type permit_type; // defined below
+static const csched_own_job_type permit_type, continuing_permit_type; // defined below
 
-// Does: makes a FREE permit OUT; `alone`: for a barrier. Returns: the permit's job; NULL: all are OUT, or (LM9) one that is OUT must end first.
-static csched_job *acquire_permit_locked(csched_limit *limit, bool alone) {
+// Returns: a permit that is not OUT; NULL: all are.
+static permit *find_permit_locked(csched_limit *limit) {
+  if (limit->out == limit->most) return NULL; // LM1
+  if (CSCHED_UNLIKELY(limit->stale > 0)) {
+    for (permit *each = limit->permits;; each++) {
+      if (!each->is_linked || each->is_out) continue;
+      limit->stale--;
+      return each;
+    }
+  }
   csched_job *job = limit->free;
-  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
   if (job != NULL) {
     limit->free = job->next;
-  } else {                                              // no permit was returned: initialises the next one
-    if (limit->initialised == limit->most) return NULL; // LM1: all permits are OUT
-    job = &limit->permits[limit->initialised++].job;
-    csched_job_init(job, &permit_type.type, limit);
+    return (permit *)job;
   }
-  ((permit *)job)->is_out = true;
-  ((permit *)job)->is_alone = limit->is_alone = alone;
-  limit->out++;
-  return job;
+  permit *next = &limit->permits[limit->initialised++]; // no permit was returned: initialises the next one
+  *next = (permit){.is_out = false};
+  csched_job_init(&next->job, &permit_type.type, limit);
+  return next;
 }
 
-// Does: assigns permits to the waiting jobs that may start. A cancelled barrier counts as a plain job. Returns: these permits, linked, in order.
+// Does: makes a permit OUT; `alone`: for a barrier. Returns: the permit; NULL: all are OUT, or (LM9) one that is OUT must end first.
+static permit *acquire_permit_locked(csched_limit *limit, bool alone) {
+  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
+  permit *permit = find_permit_locked(limit);
+  if (permit == NULL) return NULL;
+  permit->is_out = true;
+  permit->is_alone = limit->is_alone = alone;
+  limit->out++;
+  return permit;
+}
+
+// Does: assigns permits to the waiting jobs that may start, and wakes the helpers. A cancelled barrier counts as a plain job. Returns: the permits
+// that the caller must submit, linked, in order.
 static csched_job *assign_permits_locked(csched_limit *limit) {
-  csched_job *permits = NULL, **end = &permits, *first, *acquired;
-  while ((first = limit->first) != NULL) { // LM2: uses all FREE permits; LM3: in the jobs' order
+  csched_job *permits = NULL, **end = &permits, *first;
+  permit *acquired;
+  while ((first = limit->first) != NULL) { // LM2: uses all permits; LM3: in the jobs' order
     acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: `alone`
     if (acquired == NULL) break;
     limit->first = next_waiting(first);
-    ((permit *)acquired)->job_to_run = first;
-    *end = acquired;
-    end = &acquired->next;
+    csched_store_release(&acquired->job_to_run, first); // LM1: pairs with take_job: of a LINKED permit at once
+    if (acquired->is_linked) continue;                  // it was STALE: its run is still to come
+    acquired->is_linked = true;
+    *end = &acquired->job;
+    end = &acquired->job.next;
   }
   *end = NULL;
+  csched_helpers_wake_all_locked_(&limit->helpers); // LM10: a job was assigned, or waits
   return permits;
 }
 
-// Does: submits the permit `job` to the base. Returns: 0; ECANCELED: the base has refused it, and so drop_permit was called.
-static int submit_to_base(csched_limit *limit, csched_job *job) {
+// Does: submits the permit `job` to the base. `continues`: the limit has accepted the permit's job before. Returns: 0; ECANCELED: the base has refused
+// it, and so drop_permit was called.
+static int submit_to_base(csched_limit *limit, csched_job *job, bool continues) {
+  csched_target *base = limit->base;
+  job->type = continues ? &continuing_permit_type.type : &permit_type.type;
   csched_job_submitted_(job, "csched_target_submit"); // required before `deliver` links it
-  return limit->base->type->deliver(limit->base, job);
+  if (CSCHED_UNLIKELY(continues && (csched_target_rest_(base) & CSCHED_REST_RUNS) != 0)) { // LM12
+    csched_job_perform_on_(job, base);
+    return 0;
+  }
+  return base->type->deliver(base, job);
 }
 
-// Does: submits the list `permits`, each with a retain of `owner`; `is_kept`: the caller's retain serves one. Returns: the last result: 0, ECANCELED.
-static int submit_permits(csched_limit *limit, csched_job *permits, bool is_kept) {
+// Does: submits the list `permits`. The limit has accepted the jobs of all before; or, if `last_is_new`, of all but the last. Returns: the last
+// result: 0, ECANCELED.
+static int submit_permits(csched_limit *limit, csched_job *permits, bool last_is_new) {
   int error = 0;
-  for (csched_job *each = permits; each != NULL && limit->retain != NULL; each = each->next) {
-    if (!is_kept) limit->retain(limit->owner);
-    is_kept = false;
-  }
   for (csched_job *next; permits != NULL; permits = next) { // LM5: the last submission may free `limit`
     next = permits->next; // loaded now: once submitted, the permit may be in another list
-    error = submit_to_base(limit, permits);
+    error = submit_to_base(limit, permits, next != NULL || !last_is_new);
   }
   return error;
+}
+
+static void submit_again(csched_job *permit) { submit_to_base(permit->context, permit, true); }
+
+// Does: submits the list `permits` after the end of a job, which may be on this thread's stack.
+static void continue_with(csched_limit *limit, csched_job *permits) {
+  if (limit->base->type->only_enqueues_ && csched_target_rest_(limit->base) == 0) submit_permits(limit, permits, false);
+  else csched_frame_continue_(submit_again, permits); // LM11
+}
+
+// Does: retains `owner` for each of the list `permits`, but for one if `is_kept`: the caller's retain serves one.
+static void retain_for(csched_limit *limit, const csched_job *permits, bool is_kept) {
+  if (limit->retain == NULL) return;
+  for (const csched_job *each = is_kept ? permits->next : permits; each != NULL; each = each->next)
+    limit->retain(limit->owner);
+}
+
+// Returns: the user job of `permit`, which the caller must run or drop; NULL: another thread has taken it.
+static csched_job *take_job(permit *permit) {
+  return csched_exchange_acquire(&permit->job_to_run, NULL); // LM1: pairs with assign_permits_locked
+}
+
+// Does: ends the use of `permit` by its user job. Returns: whether the permit is FREE now.
+static bool end_permit_locked(csched_limit *limit, permit *permit) {
+  permit->is_out = permit->is_alone = limit->is_alone = false; // LM9: a barrier has ended: others may start
+  limit->out--;
+  if (permit->is_linked) {
+    limit->stale++;
+    return false;
+  }
+  permit->job.next = limit->free;
+  limit->free = &permit->job;
+  return true;
+}
+
+// Does: unlocks, after the end of a user job or of a run: submits `permits`, the waiting jobs' permits, and `again`, a permit whose next run is due, or
+// NULL. `is_freed`: a permit has become FREE: its retain of `owner` serves one of `permits`, or ends.
+static void unlock_and_continue(csched_limit *limit, csched_job *permits, csched_job *again, bool is_freed) {
+  void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
+  void *owner = limit->owner;
+  bool is_last = limit->out + limit->stale == 0 && limit->is_released; // LM5: the final permit frees the structure
+  if (permits != NULL && !limit->is_ending) limit->is_ending = csched_target_is_closed_(limit->base); // LM12
+  csched_lock_unlock(&limit->lock);
+  if (permits != NULL) { // LM2; LM5: `again` still keeps the structure
+    retain_for(limit, permits, is_freed);
+    continue_with(limit, permits);
+  }
+  if (again != NULL) {
+    again->next = NULL;
+    continue_with(limit, again);
+  }
+  if (permits != NULL || !is_freed) return;
+  if (is_last) free_limit(limit);
+  if (release != NULL) release(owner);
 }
 
 // The next three are the `run`, `drop` and `release` of a permit's job.
 static void run_permit(csched_job *job) { // LM1: runs the permit's user job; LM7: a barrier on the target `barriers`
   csched_limit *limit = job->context;
-  csched_job *job_to_run = ((permit *)job)->job_to_run;
-  ((permit *)job)->job_to_run = NULL; // started: in a fork's child, restore_permit must not submit it again
-  csched_job_perform_on_(job_to_run, ((permit *)job)->is_alone ? &limit->barriers : &limit->target);
+  permit *own = (permit *)job;
+  csched_job *job_to_run = take_job(own);
+  if (job_to_run == NULL) return; // LM10: a helper runs it, or has run it
+  own->has_taken = true;          // for return_permit, also after an unwind (LM6)
+  csched_job_perform_on_(job_to_run, own->is_alone ? &limit->barriers : &limit->target);
 }
 
-static void drop_permit(csched_job *job) { // LM4: the base has refused the permit: drops its job and all waiting
+static void drop_permit(csched_job *job) { // LM4: the base has refused the permit
   csched_limit *limit = job->context;
+  bool continues = csched_job_continues_(job);
+  if (continues && (csched_target_rest_(limit->base) & CSCHED_REST_RUNS) != 0) return; // LM12: return_permit runs it
+  if (!continues && (csched_target_rest_(csched_target_root_(limit->base)) & CSCHED_REST_IS_DUE) != 0)
+    return; // LM12: its job was due as a timer: return_permit submits it as one that was accepted
   csched_lock_lock(&limit->lock);
-  csched_job *next, *each = ((permit *)job)->job_to_run;
-  ((permit *)job)->job_to_run = NULL;
-  each->next = limit->first; // a list of the permit's user job, then all waiting jobs
-  limit->first = NULL;
+  csched_job *next, *each = take_job((permit *)job);
+  if (each != NULL) { // else LM10: the helper's next submission will be refused
+    ((permit *)job)->has_taken = true;
+    each->next = NULL;
+    if (continues) { // drops all waiting jobs, too; after a new job, the limit goes on with those that it has accepted
+      each->next = limit->first;
+      limit->first = NULL;
+    }
+  }
   csched_lock_unlock(&limit->lock);
+  const csched_job *first = each;
+  bool is_users = each != NULL && each->type->drop != csched_job_drop_own_;
   for (; each != NULL; each = next) {
     next = next_waiting(each);
     csched_job_discard_(each);
   }
+  if (!continues && first != NULL && (is_users || csched_frames_has_refused_(first, NULL)))
+    csched_frames_note_refused_(job);
 }
 
-static void return_permit(csched_job *job) { // makes the permit FREE. LM6: also after its user job was unwound
+static void return_permit(csched_job *job) { // ends a run of the permit. LM6: also after its user job was unwound
   csched_limit *limit = job->context;
-  void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
-  void *owner = limit->owner;
+  permit *own = (permit *)job;
+  bool has_taken = own->has_taken, is_freed = false;
+  csched_job *again = NULL;
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: orphaned: no job may start
   csched_lock_lock(&limit->lock);
-  ((permit *)job)->is_out = limit->is_alone = false; // LM9: a barrier has ended: others may start
-  job->next = limit->free;
-  limit->free = job;
-  limit->out--;
-  csched_job *permits = assign_permits_locked(limit);   // LM2: to the oldest waiting jobs
-  bool is_last = limit->out == 0 && limit->is_released; // LM5: the final permit frees the structure
-  csched_lock_unlock(&limit->lock);
-  if (permits != NULL) {
-    submit_permits(limit, permits, true); // LM2; true: one of them inherits the retain of `owner`
-    return;
-  }
-  if (is_last) free_limit(limit);
-  if (release != NULL) release(owner);
+  own->has_taken = own->is_linked = false;
+  if (has_taken) {
+    is_freed = end_permit_locked(limit, own);
+  } else if (!own->is_out) { // it was STALE
+    limit->stale--;
+    job->next = limit->free;
+    limit->free = job;
+    is_freed = true;
+  } else if (csched_load_relaxed(&own->job_to_run) != NULL) { // LM10: assigned again since the run found nothing
+    own->is_linked = true; // racy read: a helper that takes the job now leaves the permit STALE
+    again = job;
+  } // else a helper runs its user job, and will free it
+  unlock_and_continue(limit, assign_permits_locked(limit), again, is_freed);
 }
 
-static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, drop_permit, return_permit);
+static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, drop_permit, return_permit, false),
+                                 continuing_permit_type =
+                                     CSCHED_OWN_JOB_TYPE(run_permit, drop_permit, return_permit, true);
 
 // MARK: submitting
 
 // Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base refuses; `job` dropped.
 static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
+  bool continues = csched_job_continues_(job);
   csched_lock_lock(&limit->lock);
+  if (CSCHED_UNLIKELY(limit->is_ending && !continues)) { // LM12
+    csched_lock_unlock(&limit->lock);
+    csched_job_discard_(job);
+    return ECANCELED;
+  }
   append_locked(limit, job, mark);
   csched_job *permits = assign_permits_locked(limit); // LM2: to the oldest jobs
   bool has_permit = limit->first == NULL;             // no job waits: `job` has the last of `permits`
   csched_lock_unlock(&limit->lock);
-  int error = submit_permits(limit, permits, false);
-  return has_permit ? error : 0; // LM4: the error of `job` only; 0: it waits
+  if (permits == NULL)
+    return 0; // LM5: `job` may have run on another permit: `limit` may be freed, if this is a timer's
+  retain_for(limit, permits, false);
+  const csched_job *last = permits; // the permit of `job`, if `has_permit`
+  while (last->next != NULL) last = last->next;
+  int error = submit_permits(limit, permits, has_permit && !continues);
+  if (error == 0 || !has_permit) return 0; // LM4: the error of `job` only; 0: it waits
+  // LM10: a helper may have been first. Not accessed from here on: `limit` may be freed, `job` too
+  return csched_frames_has_refused_(last, job) ? ECANCELED : 0;
 }
 
 static int deliver_to_limit(csched_target *target, csched_job *job) {
@@ -229,12 +357,87 @@ static int deliver_barrier_at(csched_target *barriers, csched_timer *timer, csch
 }
 
 static bool is_in_barrier(const csched_target *target) { // LM7: then a wait of this thread for any job is refused
-  return csched_target_is_inside(&((const csched_limit *)target)->barriers);
+  return csched_target_holds_(&((const csched_limit *)target)->barriers);
 }
 
 static bool is_in_any_job(const csched_target *barriers) { // LM7: then a wait of this thread for a barrier is refused
-  return csched_target_is_inside(limited_target_of(barriers));
+  return csched_target_holds_(limited_target_of(barriers));
 }
+
+// MARK: helping
+
+static void add_helper(csched_target *target, csched_helper *helper) {
+  csched_limit *limit = (csched_limit *)target;
+  csched_lock_lock(&limit->lock);
+  TAILQ_INSERT_TAIL(&limit->helpers, helper, link);
+  csched_lock_unlock(&limit->lock);
+}
+
+static void remove_helper(csched_target *target, csched_helper *helper) { // LM10: each job wakes all helpers
+  csched_limit *limit = (csched_limit *)target;
+  csched_lock_lock(&limit->lock);
+  TAILQ_REMOVE(&limit->helpers, helper, link);
+  csched_lock_unlock(&limit->lock);
+}
+
+// Returns: the oldest waiting job; or, behind a barrier, the one by which the queue or limit on `limit` runs on which `waited` is; NULL: none.
+static csched_job *take_waiting_locked(csched_limit *limit, const csched_target *waited) { // LM10
+  csched_job *job = limit->first, *before = NULL;
+  if (job == NULL || !is_barrier(job)) {
+    if (job != NULL) limit->first = next_waiting(job);
+    return job;
+  }
+  while (waited != NULL && csched_target_base_(waited) != &limit->target) waited = csched_target_base_(waited);
+  if (waited == NULL) return NULL; // `waited` is on the barriers
+  while (job != NULL && (is_barrier(job) || job->type->drop != csched_job_drop_own_ || job->context != waited)) {
+    before = job;
+    job = next_waiting(job);
+  }
+  if (job == NULL) return NULL;
+  before->next = (csched_job *)((uintptr_t)next_waiting(job) | ((uintptr_t)before->next & BARRIER));
+  if (limit->last == job) limit->last = before;
+  return job;
+}
+
+// Returns: a user job that this thread may run: that of a permit, which is stored in `*permit`; or, if this thread `is_inside` of a job of the limit,
+// a waiting one, with NULL. NULL: none.
+static csched_job *take_any_job_locked(csched_limit *limit, permit **permit, bool is_inside,
+                                       const csched_target *waited) { // LM10
+  csched_job *job = NULL;
+  for (int i = 0; i < limit->initialised; i++) {
+    *permit = &limit->permits[i];
+    if ((*permit)->is_linked && (*permit)->is_out && (job = take_job(*permit)) != NULL) return job;
+  }
+  *permit = NULL;
+  return is_inside ? take_waiting_locked(limit, waited) : NULL;
+}
+
+static csched_help_result help_limit(csched_target *target, csched_helper *helper, const csched_job *own,
+                                     csched_target *waited) { // LM10: runs one job
+  csched_limit *limit = (csched_limit *)target;
+  permit *permit = NULL;
+  csched_frame spare;
+  bool is_inside = csched_target_holds_(target);
+  (void)own; // a sync is a job of a queue, never of a limit
+  csched_lock_lock(&limit->lock);
+  csched_job *job = take_any_job_locked(limit, &permit, is_inside, waited);
+  csched_lock_unlock(&limit->lock);
+  if (job == NULL) return CSCHED_HELPED_NOTHING;
+  if (csched_may_help_(target)) {
+    csched_helper_begin_(helper, &spare);
+    csched_job_perform_on_(job, permit != NULL && permit->is_alone ? &limit->barriers : target);
+    csched_helper_end_(helper, waited);
+  } else {
+    csched_job_discard_(job); // the pool drops its work
+  }
+  if (permit == NULL) return CSCHED_HELPED;
+  csched_lock_lock(&limit->lock);
+  bool is_freed = end_permit_locked(limit, permit);
+  unlock_and_continue(limit, assign_permits_locked(limit), NULL, is_freed);
+  return CSCHED_HELPED;
+}
+
+static const struct csched_helping limit_helping = {add_helper, help_limit, remove_helper};
 
 // MARK: dumps
 
@@ -250,6 +453,7 @@ static void describe_limit(const csched_target *target, csched_text *text) { // 
   csched_text_target_(text, "limit", target, "");
   csched_text_add_(text, " on ");
   csched_text_address_(text, limit->base);
+  if (text->is_name_only) return;
   csched_text_add_(text, ": at most ");
   csched_text_number_(text, (uint64_t)limit->most);
   if (csched_target_is_orphaned_(target)) {
@@ -288,7 +492,8 @@ static bool limit_has(const csched_target *target, const csched_job *job) { // L
   const csched_job *each = limit->first;
   while (each != NULL && each != job) each = next_waiting(each);
   for (int i = 0; i < limit->initialised && each == NULL; i++)
-    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job) each = job; // limit_at_fork submits the permit
+    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job)
+      each = job; // restore_permits submits the permit
   return each != NULL;
 }
 
@@ -296,13 +501,34 @@ static bool has_barrier(const csched_target *barriers, const csched_job *job) {
   return limit_has(limited_target_of(barriers), job);
 }
 
-// Does: submits a permit that a thread of the parent was about to submit, or returns it if its job has started. May retain `owner` once too often.
-static void restore_permit(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
-  limit->is_released = false; // else return_permit may free `limit` here; a released one is never freed in the child
-  if (limit->retain != NULL) limit->retain(limit->owner);
+// Does: marks a permit that a thread of the parent was about to submit, or whose job it had started. Until restore_permits no helper takes its job.
+static void mark_lost(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
+  limit->is_released = false; // else return_permit may free `limit`; a released one is never freed in the child
   csched_job_init(&permit->job, &permit_type.type, limit); // idle again: a thread of the parent had marked or run it
-  if (permit->job_to_run != NULL) submit_to_base(limit, &permit->job);
-  else return_permit(&permit->job);
+  permit->has_taken = permit->job_to_run == NULL;
+  permit->is_linked = false;
+  permit->is_lost = limit->atfork.continues = true;
+}
+
+static permit *find_lost(csched_limit *limit) {
+  for (int i = 0; i < limit->initialised; i++)
+    if (limit->permits[i].is_lost) return &limit->permits[i];
+  return NULL;
+}
+
+// Does: submits each lost permit, or returns it if its job has started. May retain `owner` once too often. User code may run in the submission.
+static void restore_permits(csched_limit *limit) { // LM8
+  permit *next;
+  for (permit *each = find_lost(limit); each != NULL; each = next) {
+    csched_lock_lock(&limit->lock);
+    each->is_lost = false;
+    each->is_linked = true;
+    csched_lock_unlock(&limit->lock);
+    next = find_lost(limit); // LM5: a lost permit keeps the structure; after the final one it may be freed
+    if (limit->retain != NULL) limit->retain(limit->owner);
+    if (each->has_taken) return_permit(&each->job);
+    else submit_to_base(limit, &each->job, true);
+  }
 }
 
 static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LM8: restores permits in the child
@@ -310,7 +536,9 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_PARENT) csched_lock_unlock(&limit->lock);
   if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) limit->lock = (csched_lock)CSCHED_LOCK_INIT; // waiters are in the parent
+  if (phase == CSCHED_ATFORK_AFTER_CHILD) restore_permits(limit);
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
+  TAILQ_INIT(&limit->helpers);
   limit->target.waits_for = limit->barriers.waits_for = NULL; // the threads that waited are in the parent
   if (csched_target_is_orphaned_(limit->base)) {
     limit->target.type = limit->barriers.type = &csched_target_orphaned_;
@@ -318,9 +546,20 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   }
   for (int i = 0; i < limit->initialised; i++) {
     permit *each = &limit->permits[i];
-    if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job))
-      restore_permit(limit, each); // a thread of the parent had it
+    if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job) &&
+        !csched_frame_has_due_(&each->job))
+      mark_lost(limit, each); // a thread of the parent had it
   }
+}
+
+// Returns: whether the limit, on the loop `root`, has accepted jobs, and this thread does not run one of them.
+static bool is_busy(csched_atfork *atfork, const void *root) { // LM12
+  csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
+  if (csched_target_root_(limit->base) != root || csched_target_holds_(&limit->target)) return false;
+  if (!csched_lock_trylock(&limit->lock)) return true; // a thread is just submitting, or ends a job
+  bool is_busy = limit->out > 0 || limit->first != NULL;
+  csched_lock_unlock(&limit->lock);
+  return is_busy;
 }
 
 const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
@@ -344,6 +583,7 @@ static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
                                                   .has = limit_has,
                                                   .follow_up_ = follow_up,
                                                   .describe_ = describe_limit,
+                                                  .helping_ = &limit_helping,
                                                   .only_enqueues_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .deliver_at = deliver_to_limit_at,
@@ -351,6 +591,7 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .has = limit_has,
                                                    .follow_up_ = follow_up,
                                                    .describe_ = describe_limit,
+                                                   .helping_ = &limit_helping,
                                                    .only_enqueues_ = true,
                                                    .is_bound_here = is_in_barrier, // LM7: refuses waits in a barrier
                                                    .is_concurrent_ = true};        // LM7: other waits may end
@@ -369,8 +610,10 @@ int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // unused pages cost no memory
   if (limit == NULL) return ENOMEM;
   *limit = (csched_limit){.base = base, .most = most};
+  TAILQ_INIT(&limit->helpers);
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
   limit->barriers.type = &barrier_type;
+  limit->atfork.is_busy = is_busy;
   csched_os_atfork_(&limit->atfork, limit_at_fork);
   *result = limit;
   return 0;
@@ -388,7 +631,7 @@ void csched_limit_destroy(csched_limit *limit) {
   if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: never freed: permits stay OUT
   csched_lock_lock(&limit->lock);
   limit->is_released = true;
-  bool is_last = limit->out == 0; // LM5: else the final permit frees the structure
+  bool is_last = limit->out + limit->stale == 0; // LM5: else the final permit frees the structure
   csched_lock_unlock(&limit->lock);
   if (is_last) free_limit(limit);
 }

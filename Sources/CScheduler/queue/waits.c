@@ -20,7 +20,9 @@ static csched_lock lock; // guards all `waits_for`
 
 static void waits_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
-  if (phase == CSCHED_ATFORK_IN_CHILD_FIRST) lock = (csched_lock)CSCHED_LOCK_INIT; // its owner may be in the parent
+  if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
+  lock = (csched_lock)CSCHED_LOCK_INIT; // its owner may be in the parent
+  csched_loops_at_fork_();              // so may be that of the lock that csched_loops_set_waits_for_ takes
 }
 
 // Does: in all exclusive targets and loops that this thread holds, records that this thread waits for `target`; NULL: that it waits no more.

@@ -4,6 +4,9 @@
 
 #include <CScheduler/lock.h>
 
+/// How many helpers (queue/helping_internal.h) run other work on this thread at present.
+extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL unsigned csched_helping_here_;
+
 /// Returns: the calling thread's lock number, which its locks store as their owner. A thread's first call also enables its inline paths.
 uint32_t csched_lock_self_(void);
 

@@ -34,12 +34,25 @@ CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
   csched_frame_end_(inside->frame);
 }
 
-CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
-  const csched_frame *each = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
-  for (; each != NULL; each = each->outer)
+// Returns: whether a job or a sync of `target` is among the context frames of this thread from `each` on, or one of a target over it. `sees_hidden`:
+// also among those that are hidden from the job that a helper runs (queue/helping.c).
+static bool is_among(const csched_frame *each, const csched_target *target, bool sees_hidden) {
+  for (; each != NULL; each = each->outer) {
+    if (!sees_hidden && each->job != NULL && each->job->type->drop == csched_target_hides_outer_) return false;
     for (const csched_target *under = each->target; under != NULL; under = csched_target_base_(under))
       if (under == target) return true;
+  }
   return false;
+}
+
+void csched_target_hides_outer_(csched_job *unused) { (void)unused; } // a mark: its address stands in a job's type
+
+CSCHED_NOINLINE bool csched_target_is_inside(const csched_target *target) {
+  return is_among(csched_frames_end_unwound_(CSCHED_CALLER_FRAME()), target, false);
+}
+
+CSCHED_NOINLINE bool csched_target_holds_(const csched_target *target) {
+  return is_among(csched_frames_end_unwound_(CSCHED_CALLER_FRAME()), target, true);
 }
 
 // Returns: whether `target` runs one job at a time. A type with `base` is a queue, and one with `is_bound_here` is a loop or virtual time: both do. A
@@ -54,7 +67,7 @@ bool csched_target_is_exclusive_(const csched_target *target) {
 // its jobs, even if no run of the loop is in progress; or a barrier is waited for inside a job of its limited target (LM7 of limit.c).
 bool csched_target_would_wait_forever_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
-    if (csched_target_is_exclusive_(target) && csched_target_is_inside(target)) return true;
+    if (csched_target_is_exclusive_(target) && csched_target_holds_(target)) return true;
     if (target->type->is_bound_here != NULL && target->type->is_bound_here(target)) return true;
   }
   return false;
@@ -64,6 +77,10 @@ bool csched_target_is_closed_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target))
     if (target->type->is_closed != NULL && target->type->is_closed(target)) return true;
   return false;
+}
+
+unsigned csched_target_rest_(const csched_target *target) {
+  return target->type->rest_ == NULL || csched_job_defers_discards_() ? 0 : target->type->rest_(target);
 }
 
 csched_target *csched_target_base_(const csched_target *target) {

@@ -4,6 +4,11 @@
 
 #include <CScheduler/target.h>
 
+/// Returns: as csched_target_is_inside, also if this thread is a helper that runs other work inside of `target` (queue/helping_internal.h).
+bool csched_target_holds_(const csched_target *target);
+/// The `drop` of a placeholder job: a context frame with such a job hides the frames around it from csched_target_is_inside.
+void csched_target_hides_outer_(csched_job *unused);
+
 /// Returns: whether a wait of this thread for `target` would never end: `target` or a base runs work only on this thread, or after its current work.
 bool csched_target_would_wait_forever_(const csched_target *target);
 
@@ -12,6 +17,14 @@ bool csched_target_is_exclusive_(const csched_target *target);
 
 /// Returns: whether `target`, or one of its bases, reports that it accepts no more work.
 bool csched_target_is_closed_(const csched_target *target);
+
+// What a thread may do with the work of a target that was closed with CSCHED_STOP_RUN: csched_target_rest_.
+enum {
+  CSCHED_REST_RUNS = 1,  ///< it may run work that was accepted before the close, as if the target ran it
+  CSCHED_REST_IS_DUE = 2 ///< it delivers a timer that is due: so that timer's job was accepted, too
+};
+/// Returns: the sum of CSCHED_REST_… for this thread and `target`, which was closed with CSCHED_STOP_RUN; 0: it was not, or this thread may do nothing.
+unsigned csched_target_rest_(const csched_target *target);
 
 /// Does: records that the exclusive targets whose work this thread runs wait for `target`, until csched_deadlock_check_end_. Returns: false, with no
 /// record, if the wait would close a cycle of waits, and so never end.

@@ -7,7 +7,9 @@
 //        before it starts. A handler in the action's own context disposes the action, which releases its captures.
 //   AX3  A context leaves the tree when it has ended and has no children (CN4); until then the tree retains it. A child created later retains its
 //        parent itself. Releasing a chain of contexts does not recurse.
-//   AX4  `disposeAndWait` finds each running action, also if another thread disposed it: `scheduled` is set until the action ends.
+//   AX4  `disposeAndWait` finds each action that runs, or whose captures another thread releases: `scheduled` is set until the captures are gone. An
+//        action may run before its submission has returned, and so before `scheduled` is set: a wait first awaits the submission, unless the
+//        waiting thread submits or runs the action.
 // Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
 //   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
 //   that has ended", "an action may dispose itself, and a handler its action and others",
@@ -15,6 +17,7 @@
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler
+internal import Synchronization
 
 /// Lets a running action check whether it is cancelled, and cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
 ///
@@ -39,6 +42,8 @@ public final class ActionContext: Disposable {
   private struct Node {
     var cancellation = csched_cancellation()  // a node in the core's tree of cancellations; first field: see `owner`
     var handler = csched_cancel_handler()  // the handler that disposes `scheduled`
+    var submission = csched_group()  // AX4: entered from the creation until the submission has returned
+    let submitter = csched_swift_thread_number_()  // the thread that submits the action
     let context: Unmanaged<ActionContext>
   }
 
@@ -47,12 +52,14 @@ public final class ActionContext: Disposable {
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
   /// The disposable that `scheduler.schedule` returned for this context's action. Nil before the submission and after the action's end.
   private let scheduled = Protected<(any Disposable)?>(nil)
+  private let runner = Atomic<UInt>(0)  // the thread that runs the action; 0: none
   /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
   /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
   fileprivate init(below parent: ActionContext? = nil) {
     node.initialize(to: Node(context: .passUnretained(self)))
+    csched_group_enter(submission, 1)  // AX4: before another thread can find this context; `start` leaves
     _ = Unmanaged.passRetained(self)  // the tree's reference; the closure below releases it
     // the core calls the closure when this node leaves the tree: the action has ended and the node has no children
     let treeRetainsParent = csched_cancellation_init(cancellation, parent?.cancellation) { node in
@@ -67,6 +74,7 @@ public final class ActionContext: Disposable {
 
   deinit { node.deallocate() }
   private var cancellation: UnsafeMutablePointer<csched_cancellation> { node.pointer(to: \.cancellation)! }
+  private var submission: UnsafeMutablePointer<csched_group> { node.pointer(to: \.submission)! }
 
   /// Returns the context whose node begins with `cancellation`, unretained.
   private static func owner(_ cancellation: UnsafeMutablePointer<csched_cancellation>) -> Unmanaged<ActionContext> {
@@ -94,8 +102,19 @@ public final class ActionContext: Disposable {
           all!.assumingMemoryBound(to: [ActionContext].self).pointee.append(context)
         }, all)
     }
-    // AX4: `scheduled` is set until the action ends, so this waits also if another thread disposed the context
-    for each in all { each.scheduled.read()?.disposeAndWait() }
+    for each in all {
+      each.awaitSubmission()
+      // AX4: `scheduled` is set until the action ends, so this waits also if another thread disposed the context
+      each.scheduled.read()?.disposeAndWait()
+    }
+  }
+
+  /// Waits until the scheduler has accepted the action, and `scheduled` is set.
+  private func awaitSubmission() {
+    let thread = csched_swift_thread_number_()
+    // AX4: relaxed: only this thread's own number matters
+    if node.pointee.submitter == thread || runner.load(ordering: .relaxed) == thread { return }
+    csched_group_wait(submission)
   }
 
   /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers before `dispose()`
@@ -144,17 +163,13 @@ public final class ActionContext: Disposable {
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
+    defer { csched_group_leave(submission) }  // AX4
     if isCancelled {
       end()
       return self
     }
-    let running = Running(self)  // its deinit ends the context if the scheduler drops the closure
-    scheduled.write(
-      submit {
-        // AX2: a scheduler may run an action that was disposed during its submission, so the action checks here
-        if !running.context.isCancelled { action(running.context) }
-        running.context.end()
-      })
+    let running = Running(self, action)  // its deinit ends the context if the scheduler drops the closure
+    scheduled.write(submit { running.run() })
     disposeWhenCancelled()
     // AX3: if the scheduler has released the closure, `running` is released here. So its deinit clears `scheduled` and removes the handler.
     withExtendedLifetime(running) {}
@@ -185,21 +200,47 @@ public final class ActionContext: Disposable {
 
   /// After `start` has returned, only the submitted closure retains this object. So its release ends the context, also when the scheduler drops the
   /// closure without a call.
-  private final class Running: Sendable {
-    let context: ActionContext
-    init(_ context: ActionContext) { self.context = context }
-    deinit { context.end() }
+  private final class Running: @unchecked Sendable {
+    // Unchecked: only the thread that runs the action, and later deinit, access `action`.
+    private let context: ActionContext
+    @exclusivity(unchecked) private var action: (@Sendable (ActionContext) -> Void)?
+
+    init(_ context: ActionContext, _ action: @escaping @Sendable (ActionContext) -> Void) {
+      self.context = context
+      self.action = action
+    }
+
+    deinit {
+      action = nil  // AX4: its captures are gone before the context ends
+      context.end()
+    }
+
+    func run() {
+      context.runner.store(csched_swift_thread_number_(), ordering: .relaxed)  // AX4
+      callOnce()
+      context.end()
+      context.runner.store(0, ordering: .relaxed)  // AX4
+    }
+
+    /// Calls and releases the action. Not inlined, so that the captures have been released when it returns.
+    @inline(never)
+    private func callOnce() {
+      let action = action.take()!
+      // AX2: a scheduler may run an action that was disposed during its submission, so the action checks here
+      if !context.isCancelled { action(context) }
+    }
   }
 
   /// A closure that the context's disposal calls once, unless the handler is removed before.
   private final class DisposalHandler: Disposable, @unchecked Sendable {
-    // Unchecked: only the disposing thread reads `body`. Only the core's `release` callback clears `body`, once, after the call or the removal.
-    @exclusivity(unchecked) private var body: (@Sendable () -> Void)?
+    // Unchecked, because of the pointer: the C core guards what it points to.
+    // AX1: entered by the core's call, and finished by the call or the removal
+    private let body: RepeatedCall<@Sendable () -> Void, Void>
     private let handler = UnsafeMutablePointer<csched_cancel_handler>.allocate(capacity: 1)
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
 
     init(_ body: @escaping @Sendable () -> Void) {
-      self.body = body
+      self.body = RepeatedCall(body, ())
       handler.initialize(to: csched_cancel_handler())
     }
 
@@ -209,20 +250,40 @@ public final class ActionContext: Disposable {
     func add(to cancellation: UnsafeMutablePointer<csched_cancellation>) {
       handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
       handler.pointee.call = {
-        Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context).takeUnretainedValue().body!()
+        let body = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context).takeUnretainedValue().body
+        if DisposalHandler.enterAndCall(body) { body.leave { _ in } }
       }
       handler.pointee.release = {
         let handler = Unmanaged<DisposalHandler>.fromOpaque($0!.pointee.context)
-        handler.takeUnretainedValue().body = nil  // AX1: here, because the user may keep this object for long
+        handler.takeUnretainedValue().body.finish()  // AX1: here, because the user may keep this object for long
         handler.release()
       }
       csched_cancellation_add(cancellation, handler)
     }
 
+    /// Calls the closure, unless it was removed. Returns whether it did; then the caller calls `leave`. Not inlined, so that its reference to the
+    /// closure is gone before that.
+    @inline(never)
+    private static func enterAndCall(_ body: RepeatedCall<@Sendable () -> Void, Void>) -> Bool {
+      guard let call = body.enter() else { return false }
+      body.finish()  // called once: `leave` releases the closure
+      call()
+      return true
+    }
+
     /// Whether the handler is being called, was called, or was removed.
     var isDisposed: Bool { !csched_cancellation_handler_waits_(handler) }
-    func dispose() { csched_cancellation_remove(handler) }
-    func disposeAndWait() { csched_cancellation_remove_and_wait(handler) }
+
+    func dispose() {
+      csched_cancellation_remove(handler)
+      body.finish()
+    }
+
+    func disposeAndWait() {
+      csched_cancellation_remove_and_wait(handler)  // for a call that is about to enter
+      body.finish()
+      body.awaitOthers()  // for a thread that releases the captures
+    }
   }
 }
 

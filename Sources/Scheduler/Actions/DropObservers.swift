@@ -15,7 +15,7 @@ enum DropObservers {
   typealias Handler =
     @Sendable (_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) -> Void
 
-  private static let all = Protected<[DropObserver]>([])
+  private static let all = Protected<[DropObserver]>([]).heldInForks()
   private static let present = Atomic(false)  // whether `all` is not empty
 
   /// Whether there are observers. False spares a drop all further work.
@@ -57,11 +57,13 @@ enum DropObservers {
 private final class DropObserver: Disposable {
   private struct State {
     var handler: DropObservers.Handler?  // nil after the disposal
-    var threadsInside: [UInt] = []  // the threads that are calling the handler
+    var threadsInside: [UInt] = []  // the threads that call or release the handler
   }
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let state: Protected<State>
+  // signalled when a thread has left `threadsInside` after the disposal
+  private let threadLeft = UnfairLock.Condition()
 
   init(_ handler: @escaping DropObservers.Handler) {
     state = Protected(State(handler: handler))
@@ -73,25 +75,62 @@ private final class DropObserver: Disposable {
   /// Calls the handler, unless the observer is disposed or this thread is already inside the handler.
   func notify(_ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError) {
     let thread = csched_swift_thread_number_()
+    guard enterAndCall(scheduler, reason, thread) else { return }
+    leave(thread)
+  }
+
+  /// Calls the handler. Returns whether it did; then the caller calls `leave`. Not inlined, so that its reference to the handler is gone before that.
+  @inline(never)
+  private func enterAndCall(
+    _ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError, _ thread: UInt
+  ) -> Bool {
     let handler = state.withLock { state -> DropObservers.Handler? in
       guard let handler = state.handler, !state.threadsInside.contains(thread) else { return nil }
       state.threadsInside.append(thread)
       return handler
     }
-    guard let handler else { return }
+    guard let handler else { return false }
     let outer = csched_swift_discards_begin_()  // defers the drops that the handler causes
     handler(scheduler, reason)
     // performs the deferred drops. This thread is still in `threadsInside`, so the handler is not called for them.
     csched_swift_discards_end_(outer)
-    state.withLock { $0.threadsInside.removeAll { $0 == thread } }
+    return true
+  }
+
+  private func leave(_ thread: UInt) {
+    let isAwaited = state.withLock { state in
+      state.threadsInside.remove(at: state.threadsInside.lastIndex(of: thread)!)
+      return state.handler == nil
+    }
+    if isAwaited { threadLeft.broadcast() }
   }
 
   var isDisposed: Bool { state.read { $0.handler == nil } }
 
   func dispose() {
-    guard let handler = state.withLock({ $0.handler.take() }) else { return }
+    let thread = csched_swift_thread_number_()
+    guard release(thread) else { return }
+    leave(thread)
+  }
+
+  /// Releases the handler, with its captures. Returns false if it was released before; otherwise the caller calls `leave`.
+  @inline(never)
+  private func release(_ thread: UInt) -> Bool {
+    let handler = state.withLock { state in
+      if state.handler != nil { state.threadsInside.append(thread) }
+      return state.handler.take()
+    }
+    guard handler != nil else { return false }
     DropObservers.remove(self)
-    _ = consume handler  // the captures are released before `dispose` returns
     Counted.closures(-1)  // for the diagnostic count
+    return true
+  }
+
+  func disposeAndWait() {
+    dispose()
+    let thread = csched_swift_thread_number_()
+    csched_pool_blocking_begin()  // if this is a pool thread, the pool replaces it during the wait
+    state.withLock(on: threadLeft, when: { $0.threadsInside.isEmpty || $0.threadsInside.contains(thread) }) { _ in }
+    csched_pool_blocking_end()
   }
 }

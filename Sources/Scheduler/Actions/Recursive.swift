@@ -102,6 +102,8 @@ private final class Recursion: Disposable {
     var isDisposed = false
     var isAwaited = false  // another thread sleeps in `disposeAndWait` until no thread is inside
     var body: (any Body)?  // the user's closure; nil after the disposal
+    // of the steps that `dispose` has removed. One may have just started, and still hold its captures
+    var disposed: [any Disposable] = []
 
     /// Removes an entry of `inside`. Returns whether the caller must wake waiters, which then check again.
     mutating func removeThread(at index: Int) -> Bool {
@@ -205,10 +207,12 @@ private final class Recursion: Disposable {
     }
     for (_, token) in tokens.sorted(by: { $0.key < $1.key }) { token?.dispose() }  // the oldest step first
     if body != nil { Counted.closures(-1) }  // for the diagnostic count
+    let disposed = tokens.values.compactMap { $0 }
     _ = (consume tokens, consume body)  // released here, before this thread leaves `inside`
     let isAwaited = steps.withLock { steps in
+      steps.disposed += disposed
       // the last entry: an earlier one is that of a step that this thread is inside
-      steps.removeThread(at: steps.inside.lastIndex { $0.thread == thread }!)
+      return steps.removeThread(at: steps.inside.lastIndex { $0.thread == thread }!)
     }
     if isAwaited { threadLeft.signal() }  // wakes the threads in `disposeAndWait`
   }
@@ -216,6 +220,9 @@ private final class Recursion: Disposable {
   func disposeAndWait() {
     dispose()
     while let mark = markOfOthers() { threadLeft.wait(since: mark) }
+    let thread = csched_swift_thread_number_()
+    let disposed = steps.withLock { $0.inside.contains { $0.thread == thread } ? [] : $0.disposed }
+    for token in disposed { token.disposeAndWait() }
   }
 
   /// Announces a wait, so that a thread that leaves wakes this thread. Returns the number of events of `threadLeft` so far. Returns nil, so that the

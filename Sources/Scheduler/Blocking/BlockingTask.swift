@@ -3,7 +3,7 @@ internal import CScheduler
 extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// Returns a blocking observable of this sequence, for synchronous code.
   ///
-  /// Each wait iterates the sequence in a task, which is cancelled when the wait ends. The task runs on the pool's threads, not on those of
+  /// Each wait iterates the sequence in a task, which is cancelled when the wait ends. The task runs on threads of the library's own, not on those of
   /// Swift's own executor. So a wait on a thread of Swift's executor does not block its own task.
   ///
   /// - Parameters:
@@ -32,7 +32,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 /// let page = try runAndWait(timeout: .seconds(5)) { await download(url) }
 /// ```
 ///
-/// The function runs in a task on the pool's threads, and so do actors without their own executor that it calls. So you may wait on any thread,
+/// The function runs in a task on threads of the library's own, and so do actors without their own executor that it calls. So you may wait on any thread,
 /// also on threads of Swift's own executor and of the pool. The task is cancelled at the timeout.
 ///
 /// Two kinds of deadlock throw ``SchedulerError/deadlock`` at once: an operation of the main actor, called on the main thread; and an operation
@@ -59,21 +59,21 @@ public func runAndWait<Value: Sendable>(
   return try source.first()!  // not nil: the source never completes without an element
 }
 
-/// Starts a task on the pool's threads. Returns a disposable that cancels it.
+/// Starts a task on threads of the library's own. Returns a disposable that cancels it.
 private func inBlockingTask(_ body: @escaping @Sendable () async -> Void) -> any Disposable {
   Task(executorPreference: PoolTaskExecutor.shared) { await body() }.asDisposable
 }
 
-/// Runs tasks on the shared pool, which replaces blocked threads.
+/// Runs tasks on a pool of the library's own, which replaces blocked threads. Not on the shared pool: all its threads may wait for such tasks.
 private final class PoolTaskExecutor: TaskExecutor {
   static let shared = PoolTaskExecutor()
 
   func enqueue(_ job: consuming ExecutorJob) {
     let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
-    // A pool that is being shut down refuses the job. It is no longer the shared pool, so the next attempt submits to a new pool. `isReported`: a
+    // A pool that is being shut down refuses the job. It is not the present pool any more, so the next attempt submits to a new one. `isReported`: a
     // refusal is not reported to the user, because the loop handles it.
-    while !PoolCore.shared(priority).submit(
+    while !(PoolCore.waiting(priority) ?? PoolCore.shared(priority)).submit(
       { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isReported: true
     ).isAccepted {}
   }

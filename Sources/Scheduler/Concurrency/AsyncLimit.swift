@@ -16,6 +16,9 @@
 /// saves.submit { await store.save(second) }    // starts when the first save has ended
 /// ```
 ///
+/// As with `Task`, a body of `submit` that is written in an actor, or on the main actor, runs on that actor. Write `{ @concurrent in … }` (Swift 6.2),
+/// or call an async function, to leave it.
+///
 /// 1. A body that waits for another body of the same limit may wait for ever: all running bodies may be such bodies.
 /// 2. A task that is cancelled before its body starts stops waiting at once, and its body is not called.
 /// 3. If the limit is released, bodies that wait or run continue.

@@ -17,7 +17,8 @@
 /// 4. The lock is not recursive. A task that waits for a lock that it holds gets ``SchedulerError/deadlock``. A child task is another task: if
 ///    the closure awaits a child that needs the lock, both wait for ever.
 ///
-/// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Without `await` inside, ``Protected`` is faster.
+/// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Do not let the value itself out: Swift 6.3 does not
+/// refuse `withLock { $0 }`, nor does it with `Mutex`. Without `await` inside, ``Protected`` is faster.
 public final class AsyncLock<Value: ~Copyable> {
   private let permit = AsyncUnits(1)  // the one unit is free while no task has the lock
   private let holder = LockHolder()  // records which task has the lock

@@ -17,7 +17,7 @@ final class AsyncUnits: @unchecked Sendable {
   init(_ units: Int) { free = units }
 
   /// A request for units: in the list while it waits, and with an outcome once it is granted, cancelled or timed out.
-  final class Ticket: @unchecked Sendable {
+  final class Ticket: PendingResumption, @unchecked Sendable {
     // Unchecked: the lock of the AsyncUnits guards the fields.
     fileprivate let units: Int  // how many units are requested
     fileprivate var outcome: Result<Void, any Error>?  // nil while the request waits
@@ -27,6 +27,16 @@ final class AsyncUnits: @unchecked Sendable {
     fileprivate unowned(unsafe) var previous: Ticket?  // in the list of waiting requests
 
     fileprivate init(_ units: Int) { self.units = units }
+
+    /// Resumes the tasks of the requests in the list that begins here, in order. Without a continuation, the task is not suspended yet: it then finds
+    /// the outcome itself.
+    override func resume() {
+      var each: Ticket? = self
+      while let ticket = each {
+        each = ticket.next.take()
+        ticket.continuation?.resume()
+      }
+    }
   }
 
   /// The number of free units, and of requests that wait.
@@ -98,7 +108,7 @@ final class AsyncUnits: @unchecked Sendable {
       granted = grantLocked()
       return true
     }
-    Self.resume(granted)
+    granted?.resumeOutsideJobs()
     return fits
   }
 
@@ -113,7 +123,7 @@ final class AsyncUnits: @unchecked Sendable {
       ticket.next = granted  // puts the failed request first in the list of tasks to resume
       granted = ticket
     }
-    Self.resume(granted)
+    granted?.resumeOutsideJobs()
   }
 
   // MARK: Under the lock
@@ -154,14 +164,5 @@ final class AsyncUnits: @unchecked Sendable {
     if last === ticket { last = ticket.previous }
     ticket.previous = nil
     waiters.subtract(1, ordering: .relaxed)  // a count
-  }
-
-  /// Resumes the tasks of the requests in `list`, in order. Without a continuation, the task is not suspended yet: it then finds the outcome itself.
-  private static func resume(_ list: Ticket?) {
-    var each = list
-    while let ticket = each {
-      each = ticket.next.take()
-      ticket.continuation?.resume()
-    }
   }
 }

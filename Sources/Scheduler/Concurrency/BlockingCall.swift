@@ -13,15 +13,24 @@ private final class BlockingCall: Sendable {
 /// Suspends the task until `body`, which may block, has returned, even if the task is cancelled.
 ///
 /// - Parameters:
+///   - holdsTime: whether a thread that runs a job of virtual time calls `body` itself, so that this time stands still.
 ///   - isolation: the caller's isolation, in which this function runs.
-///   - body: the function to call, on a thread of the shared pool. Another thread replaces this thread in the pool until `body` returns. If the
-///     pool accepts no more work, the thread that drops the action calls `body`.
-func awaitBlockingCall(isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Void) async {
-  await withCheckedContinuation(isolation: isolation) { continuation in
+///   - body: the function to call, on a thread of a pool of the library's own. If the system has no thread for it, this thread calls it, and blocks.
+func awaitBlockingCall(
+  holdsTime: Bool = false, isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Void
+) async {
+  if holdsTime, SharedPool.surroundingTime?.isHere == true { return body() }
+  let resumption = Resumption<Void>()
+  // `try?` hides no error: `finish` only reports success
+  try? await resumption.outcome(isolation: isolation) {
     let call = BlockingCall {
       body()
-      continuation.resume()
+      resumption.finish(.success(()))
     }
-    PoolCore.shared(.background).submitInternal { ConcurrentScheduler.withReplacementThread { call.perform() } }
+    if let pool = PoolCore.waiting() {
+      pool.submitInternal { ConcurrentScheduler.withReplacementThread { call.perform() } }
+    } else {
+      call.perform()
+    }
   }
 }

@@ -13,7 +13,7 @@ internal import Synchronization
 /// main loop runs the main actor.
 package enum GlobalJobs {
   /// The number of jobs enqueued so far. Counted only if `Diagnostics.isOn`.
-  package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0))
+  package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0)).heldInForks()
 
   /// Whether these executors are installed as Swift's own. From then on the pool and the main loop cannot be shut down.
   package static var isInstalled: Bool { csched_main_loop_is_kept_() }
@@ -72,29 +72,39 @@ package enum GlobalJobs {
   /// Stops the process with a message unless the caller is isolated to the main actor.
   package static func requireMainThread() { MainScheduler.instance.requireIsolated() }
 
+  /// Whether the program runs the main loop now. On the main loop's thread.
+  package static var isRunningMain: Bool { MainCore.shared.isRunning }
+
+  /// Calls `observer` from now on: with true before the program's outermost run of the main loop, with false after it. On the main thread, once.
+  package static func observeMainRuns(_ observer: @escaping (_ isRunning: Bool) -> Void) {
+    MainCore.shared.observeRuns(by: observer)
+  }
+
   /// Whether another library's main loop, the host, runs the main loop of this library.
   package static var isHosted: Bool { csched_main_loop_is_hosted_() }
 
   // isStopRequested: set by `stopMain`, reset by `runMain`. hasRun: `runMain` was called.
-  private static let isStopRequested = Protected(false), hasRun = Protected(false)
+  private static let isStopRequested = Protected(false).heldInForks(), hasRun = Protected(false).heldInForks()
 
   /// Whether ``runMain()`` has been called. If so, no other library may host the main loop.
   static var hasRunMain: Bool { hasRun.read() }
 
   /// Runs the main loop until ``stopMain()``. A call of `MainScheduler.stop` also ends the C loop's run: then the loop is run again.
   package static func runMain() {
-    MainCore.shared.requireMainThread("run")  // stops the process on another thread
-    hasRun.write(true)
-    while !isStopRequested.exchange(false) {
-      // a run of a closed loop returns at once, so this `while` would spin
-      if csched_loop_run(MainCore.shared.loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
+    MainCore.shared.run("run") { loop in
+      hasRun.write(true)
+      while !isStopRequested.exchange(false) {
+        // a run of a closed loop returns at once, so this `while` would spin
+        if csched_loop_run(loop) == CSCHED_RUN_CLOSED { stopForClosedLoop() }
+      }
     }
   }
 
   /// Runs the main loop until `condition` holds. The condition is checked first, and again after each job.
   package static func runMain(until condition: () -> Bool) {
-    MainCore.shared.requireMainThread("run")
-    while !condition() { _ = csched_loop_run_once(MainCore.shared.loop, csched_time.max) }  // no time limit
+    MainCore.shared.run("run") { loop in
+      while !condition() { _ = csched_loop_run_once(loop, csched_time.max) }  // no time limit
+    }
   }
 
   /// Ends the current call of ``runMain()``. If there is none, the next call returns at once.
@@ -136,7 +146,7 @@ package enum GlobalJobs {
   }
 
   private static let currentPool = Atomic<Unmanaged<Pool>?>(nil)  // nil until the first job
-  private static let makingLock = Protected(())  // held by `makePool`
+  private static let makingLock = Protected(()).heldInForks(beforeOthers: true)  // held by `makePool`
 
   /// Returns the current pool's scheduler for a task's raw priority; 0: no priority.
   @inline(__always) private static func pool(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {

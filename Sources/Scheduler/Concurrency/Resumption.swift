@@ -1,8 +1,9 @@
 internal import CScheduler
 
 /// Suspends one task until an outcome is reported. The outcome may be reported before the wait. Only the first outcome counts.
-/// A thread inside a job does not resume the task: it submits a job to the pool, which resumes the task. This avoids a deadlock. While the task's
-/// cancellation handler runs, the runtime blocks each thread that resumes the task; the handler may itself wait for the running job.
+/// A thread inside a job does not resume the task: a job of a pool of the library's own does, or the thread itself after the queue's batch. This
+/// avoids a deadlock. While the task's cancellation handler runs, the runtime blocks each thread that resumes the task; the handler may itself wait
+/// for the running job, or for the scheduler's thread.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   // Unchecked, because an outcome need not be Sendable. The caller of `finish` keeps no reference to the outcome, and only the task receives it.
   private enum State {
@@ -87,25 +88,32 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   }
 }
 
-/// The superclass of ``Resumption``, without the type of the outcome: the C core's callbacks cannot be generic.
+/// What resumes a task, or several: the superclass of ``Resumption`` and of the requests of ``AsyncUnits``. The C core's callbacks cannot be generic.
 class PendingResumption: @unchecked Sendable {
-  // Unchecked, as its only subclass is.
+  // Unchecked, as its subclasses are.
   func resume() {}  // the subclass overrides it
 
-  /// Resumes the task on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise submits a job
-  /// that resumes the task when the job runs or is dropped. Parameters: see ``Resumption/finish(_:finalStepOf:onPool:)``.
-  final func resumeOutsideJobs(finalStepOf current: UnsafeMutablePointer<csched_target>?, _ mustUsePool: Bool) {
+  /// Calls `resume` on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise submits a job that
+  /// calls it when the job runs or is dropped. That job never waits for users' actions. Each resumption of a task goes through this function.
+  /// Parameters: see ``Resumption/finish(_:finalStepOf:onPool:)``.
+  final func resumeOutsideJobs(
+    finalStepOf current: UnsafeMutablePointer<csched_target>? = nil, _ mustUsePool: Bool = false
+  ) {
     var target: UnsafeMutablePointer<csched_target>?
     let holding = csched_swift_find_holding_(current, &target)  // sets `target`: the thread's pool, or nil
     if holding == CSCHED_SWIFT_HOLDS_NOTHING, !mustUsePool { return resume() }
+    // a follow-up runs on this thread, after the queue's batch: no thread is woken
+    let pool = holding == CSCHED_SWIFT_LEAVES_QUEUE ? nil : PoolCore.resuming
+    guard let target = pool?.target ?? (holding == CSCHED_SWIFT_LEAVES_QUEUE ? target : nil) else {
+      return resume()  // the system has no thread
+    }
     let task = csched_task_make_(resumingType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { return resume() }  // no memory for a job: otherwise the task would never continue
     job.pointee.context = Unmanaged.passRetained(self).toOpaque()  // released by `resume(_:)` below
-    // the job runs on this thread, after the queue's batch: no thread is woken
-    if holding == CSCHED_SWIFT_LEAVES_QUEUE {
-      csched_swift_submit_follow_up_(target, job)
+    if let pool {
+      withExtendedLifetime(pool) { _ = csched_task_submit_(target, task) }
     } else {
-      csched_task_submit_(target ?? PoolCore.shared(.default).target, task)
+      csched_swift_submit_follow_up_(target, job)
     }
   }
 }

@@ -86,8 +86,7 @@ struct TaskJob: @unchecked Sendable {
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
     }
-    // Already due: requests a run from the main loop's host. A later deadline makes the host's descriptor readable.
-    if core.isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
+    if core.isOnMain { MainCore.shared.submitted(isDue: clock == CSCHED_CLOCK_MONOTONIC && deadline <= csched_now()) }
   }
 
   /// Returns where the `csched_task` of the delayed job `job` stores its `TaskJob`.

@@ -55,10 +55,10 @@ extension ThreadScheduler {
     /// On another thread, or inside another use, it stops the process with a message. After the thread's end it throws on every thread, because a
     /// task of an actor of that thread may still continue.
     ///
-    /// - Parameter body: the function to call.
+    /// - Parameter body: the function to call. The compiler refuses a body from which the value escapes, or that stores an object of its caller.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `body`, or the error of making the value; ``SchedulerError/stopped`` if the value has been released.
-    public func withValue<Result>(_ body: (inout Value) throws -> Result) throws -> Result {
+    public func withValue<Result: Sendable>(_ body: (inout sending Value) throws -> Result) throws -> Result {
       guard scheduler.isOnThread else {
         if scheduler.thread.end.areValuesReleased { throw SchedulerError.stopped }
         misuse(
@@ -66,7 +66,10 @@ extension ThreadScheduler {
           "called on another thread than the value's. Use await perform."
         )
       }
-      return try box.use(body)
+      // A function that takes its argument as `sending` promises more to its caller, and is called in the same way.
+      return try withoutActuallyEscaping(body) {
+        try box.use(unsafeBitCast($0, to: ((inout Value) throws -> Result).self))
+      }
     }
   }
 }

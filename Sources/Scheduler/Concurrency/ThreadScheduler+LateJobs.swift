@@ -43,4 +43,4 @@ extension Schedulers {
 }
 
 /// The handlers of late jobs, by key. Keys increase in the order of addition; `lastKey` is the most recent one.
-private let lateHandlers = Protected((lastKey: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]()))
+private let lateHandlers = Protected((lastKey: 0, all: [Int: @Sendable (ThreadScheduler) -> Void]())).heldInForks()

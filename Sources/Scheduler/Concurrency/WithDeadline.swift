@@ -27,6 +27,10 @@ public func withDeadline<Value, C: Clock>(
   _ deadline: C.Instant, tolerance: C.Duration? = nil, clock: C = ContinuousClock(),
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
 ) async throws -> sending Value {
+  if let (deadline, clock) = inVirtualTime(deadline, clock) {
+    let tolerance = tolerance as! Duration?
+    return try await withDeadline(deadline, tolerance: tolerance, clock: clock, isolation: isolation, body)
+  }
   let work = Work<Value>()
   let ending = await withoutActuallyEscaping(body) { body in
     nonisolated(unsafe) let body = body  // the caller is suspended while the child task runs it
@@ -71,8 +75,12 @@ public func withTimeout<Value, C: Clock>(
   _ timeout: C.Duration, tolerance: C.Duration? = nil, clock: C = ContinuousClock(),
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
 ) async throws -> sending Value {
-  try await withDeadline(
-    clock.now.advanced(by: timeout), tolerance: tolerance, clock: clock, isolation: isolation, body)
+  if isSwifts(clock), let virtual = SharedPool.surroundingTime?.target.clock {
+    let deadline = virtual.now.advanced(by: timeout as! Duration), tolerance = tolerance as! Duration?
+    return try await withDeadline(deadline, tolerance: tolerance, clock: virtual, isolation: isolation, body)
+  }
+  return try await withDeadline(
+    clock.now.advanced(by: held(timeout)), tolerance: tolerance, clock: clock, isolation: isolation, body)
 }
 
 #if compiler(<6.4)
@@ -125,10 +133,43 @@ private final class Work<Value>: @unchecked Sendable {
   }
 }
 
+/// Whether `clock` is one of Swift's own.
+private func isSwifts(_ clock: some Clock) -> Bool { clock is ContinuousClock || clock is SuspendingClock }
+
+/// Returns `deadline` as an instant of the caller's virtual time, with that time's clock, if `clock` is one of Swift's own; else nil.
+private func inVirtualTime<C: Clock>(_ deadline: C.Instant, _ clock: C) -> (MonotonicTime, SchedulerClock)? {
+  guard isSwifts(clock), let time = SharedPool.surroundingTime else { return nil }
+  let remaining = clock.now.duration(to: deadline) as! Duration, virtual = time.target.clock
+  return (virtual.now.advanced(by: remaining > .zero ? time.duration(ofWaitEndingIn: remaining) : .zero), virtual)
+}
+
+/// The longest span that Swift's own clocks are given, 136 years. In `sleep` they trap beyond 2^63 nanoseconds.
+private let longestSleep = Duration.seconds(UInt32.max)
+
+/// Returns `duration`, clamped to what can be added to an instant of Swift's clocks without an overflow.
+private func held<Span: DurationProtocol>(_ duration: Span) -> Span {
+  guard let longer = duration as? Duration, longer > .seconds(Int64.max) else { return duration }
+  return Duration.seconds(Int64.max) as! Span
+}
+
+/// Returns `deadline`, or an instant before it that Swift's own clock can sleep until.
+private func held<C: Clock>(_ deadline: C.Instant, _ clock: C) -> C.Instant {
+  switch deadline {
+  case let deadline as ContinuousClock.Instant: min(deadline, .now + longestSleep) as! C.Instant
+  case let deadline as SuspendingClock.Instant: min(deadline, .now + longestSleep) as! C.Instant
+  default: deadline
+  }
+}
+
 /// Sleeps until `deadline`. Returns `.failed` with ``SchedulerError/timeout`` or the clock's error, or `.cancelled` if the task is cancelled.
 private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async -> Ending {
   do {
-    try await clock.sleep(until: deadline, tolerance: tolerance)
+    let tolerance = (tolerance as? Duration).map { min($0, longestSleep) as! C.Duration } ?? tolerance
+    var next: C.Instant
+    repeat {
+      next = held(deadline, clock)
+      try await clock.sleep(until: next, tolerance: tolerance)
+    } while next < deadline
     return .failed(SchedulerError.timeout)
   } catch is CancellationError { return .cancelled } catch { return .failed(error) }
 }
@@ -141,6 +182,14 @@ struct Deadline {
   let start: (@escaping @Sendable (any Error) -> Void) -> Task<Void, Never>
 
   init<C: Clock>(_ deadline: C.Instant, _ clock: C) {
+    if let (deadline, clock) = inVirtualTime(deadline, clock) {
+      self.init(of: deadline, clock)
+    } else {
+      self.init(of: deadline, clock)
+    }
+  }
+
+  private init<C: Clock>(of deadline: C.Instant, _ clock: C) {
     hasPassed = { clock.now >= deadline }
     start = { expire in
       Task { if case .failed(let error) = await sleep(until: deadline, nil, clock) { expire(error) } }

@@ -6,7 +6,7 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   /// The user's closure. It must call `work` once, on any thread; if it releases `work` without a call, the job is dropped.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()  // counts `enqueue` for `Diagnostics`
-  private let pool = Protected<PoolCore?>(nil)  // set by the first delayed action: see `timerPool`
+  private let pool = Protected<PoolCore?>(nil)  // set by the first delayed action in a process: see `timerPool`
 
   init(name: String, enqueue: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) {
     self.enqueue = enqueue
@@ -20,10 +20,13 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
   override var mayRunInSubmission: Bool { true }  // `enqueue` may call `work` before it returns
 
-  /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action needs the pool.
+  /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action needs the pool. An orphaned one is
+  /// never freed.
   fileprivate var timerPool: PoolCore {
     pool.withLock { pool in
-      let found = pool ?? PoolCore.shared(.high)  // any priority: all cores of a pool share its timers
+      if let pool, !pool.isOrphaned { return pool }
+      // any priority: all cores of a pool share its timers. Not the shared pool, whose threads may all be blocked.
+      let found = PoolCore.waiting() ?? PoolCore.shared(.high)
       pool = found
       return found
     }

@@ -28,15 +28,22 @@ final class MainCore: TargetCore, @unchecked Sendable {
       "MainScheduler",
       """
       the process ends, and \(count) of its actions never ran\(delayed == 0 ? "" : " (\(delayed) delayed)"): nothing has run the main loop \
-      since. Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
-      RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
+      since. \(Self.advice)
       """)
     _ = MainScheduler.instance  // makes the scheduler that the observers receive
     for _ in 0..<(DropObservers.areRegistered ? queued + delayed : 0) { DropObservers.notify(self, .stopped) }
   }
 
+  private static let advice = """
+    Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
+    RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
+    """
+
   override var isExclusive: Bool { true }
-  override var isCallerIsolated: Bool { Self.isOnThread || csched_target_is_inside(target) }
+  // hidden: the thread waits in an action of this scheduler, and meanwhile runs an action of another one
+  override var isCallerIsolated: Bool {
+    Self.isOnThread ? !csched_swift_is_hidden_(target) : csched_target_is_inside(target)
+  }
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { MainScheduler.instance }
 
   /// Whether this thread is the main thread, or the thread to which a host has attached the loop.
@@ -70,6 +77,92 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if target.pointee.type.pointee.is_closed(target) { shared.endExclusion() }
   }
 
+  // MARK: runs by the program
+
+  /// What `run` calls: with true before the program's outermost run of the loop, with false after it. Set before the first task.
+  private var observeRuns: ((_ isRunning: Bool) -> Void)?
+  private var runs = 0  // in progress, nested in each other. Both variables are accessed on the main thread only.
+
+  /// Calls `body`, which runs the loop. Stops the process with a message on another thread than the main one.
+  func run<Result>(_ function: String, _ body: (OpaquePointer) -> Result) -> Result {
+    requireMainThread(function)
+    runs += 1
+    if runs == 1 {
+      setRunning(true)
+      observeRuns?(true)
+    }
+    defer {
+      runs -= 1
+      if runs == 0 {
+        observeRuns?(false)
+        setRunning(false)
+      }
+    }
+    return body(loop)
+  }
+
+  /// Runs the loop until `deadline`, or until it is stopped. Meanwhile it looks, after half a second and then ever more seldom, whether blocks wait in
+  /// Dispatch's main queue: without this library's executors, nothing runs them, nor the main actor's jobs among them. It reports that once.
+  func run(_ function: String, until deadline: csched_time) -> csched_run_result {
+    run(function) { loop in
+      // is_kept_: this library's executors run the main queue in the loop
+      var span: csched_time = 500_000_000, look = csched_time_after(csched_now(), Int64(span))
+      while look < deadline, runs == 1, !hasReported, !csched_main_loop_is_kept_(), !csched_main_loop_is_hosted_() {
+        let result = csched_loop_run_until(loop, look)
+        if result != CSCHED_RUN_TIMED_OUT { return result }
+        if csched_swift_main_queue_waits_() { reportMainQueue() }
+        span *= 2
+        look = csched_time_after(csched_now(), Int64(span))
+      }
+      return deadline == .max ? csched_loop_run(loop) : csched_loop_run_until(loop, deadline)
+    }
+  }
+
+  private var hasReported = false  // that blocks wait in Dispatch's main queue. On the main thread only
+
+  private func reportMainQueue() {
+    hasReported = true
+    reportLine(
+      "MainScheduler.run",
+      """
+      the main actor's work waits in Dispatch's main queue, which nothing runs: the main thread runs the main scheduler. Link the product \
+      SchedulerExecutorsLinked, which makes both one loop; or call MainScheduler.useDispatchMain() (module SchedulerMainLoop), and dispatchMain() \
+      in place of MainScheduler.run().
+      """)
+  }
+
+  // MARK: work that nothing runs
+
+  private let isRun = Atomic(false)  // the program or its host runs the loop: a submission need not begin a watch
+  private let hasAnyHost = Atomic(false)  // that is so from now on
+
+  private func setRunning(_ runs: Bool) {
+    // relaxed, as both below: only a line on the standard error depends on them
+    let runs = runs || hasAnyHost.load(ordering: .relaxed)
+    isRun.store(runs, ordering: .relaxed)
+    csched_main_loop_set_running_(runs)
+  }
+
+  /// Records that a host runs the loop from now on.
+  func setHosted() {
+    hasAnyHost.store(true, ordering: .relaxed)
+    setRunning(true)
+  }
+
+  /// Has a thread watch the loop after a submission to it, unless something runs it. If the work still waits two seconds later, a line says so.
+  func watch(isDue: Bool) {
+    if isRun.load(ordering: .relaxed) { return }
+    csched_main_loop_watch_(loop, isDue) {
+      reportLine("MainScheduler", "work has waited for 2 s for the main loop, which nothing runs. \(MainCore.advice)")
+    }
+  }
+
+  /// Whether the program runs the loop now: in `run`, or from C. On the loop's thread.
+  var isRunning: Bool { runs > 0 || csched_target_is_inside(target) }
+
+  /// Calls `observer` before and after the program's outermost runs of the loop from now on. On the main thread.
+  func observeRuns(by observer: @escaping (_ isRunning: Bool) -> Void) { observeRuns = observer }
+
   // MARK: hosts
 
   /// Submits `work` to another library's main loop. Work that one thread submits must run in order.
@@ -84,6 +177,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       return true
     }
     guard isFirst else { return false }
+    setHosted()
     csched_main_loop_set_hosted_()  // before `hasHost`: `submitted` checks both
     // release: a thread that sees true sees the lines above; pairs with the acquire in `submitted`
     hasHost.store(true, ordering: .releasing)
@@ -95,6 +189,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// First submits an `EndOfRunJob` behind the submitted action. The requested run ends at that job. So host work that was submitted between two
   /// actions also runs between them. A closed loop refuses the job. Then the run executes all ready work, because earlier work may have no such job.
   func submitted() {
+    watch(isDue: true)
     // is_hosted_: false in a child of fork, where the host does not run
     guard hasHost.load(ordering: .acquiring), csched_main_loop_is_hosted_(), let host = host.read() else { return }
     let endJob = EndOfRunJob(), hasEndJob = endJob.submit(to: target)
@@ -108,6 +203,20 @@ final class MainCore: TargetCore, @unchecked Sendable {
       // hasEndJob: jobs behind the end job have requested runs of their own
       if !hasMore { MainCore.endExclusionIfClosed() } else if !hasEndJob { core.submitted() }
     }
+  }
+
+  /// As ``submitted()``, for a delayed action: only one that `isDue` must be run by the host now. For a later one the host has a timer.
+  func submitted(isDue: Bool) { if isDue { submitted() } else { watch(isDue: false) } }
+
+  /// Runs at most 64 ready jobs of the loop. The host calls this while the loop's descriptor is readable.
+  func runReadyInHost() {
+    let hasMore = withLoopAttached { loop in
+      let hasMore = csched_loop_run_ready(loop, 64) == 64
+      // consumes a pending stop request, for which the descriptor would stay readable
+      _ = csched_loop_run_until(loop, 0)
+      return hasMore
+    }
+    if !hasMore { MainCore.endExclusionIfClosed() }
   }
 
   /// Runs the timers of the loop that are due. The host calls this at the deadline of the next timer. Requests a run if jobs remain.

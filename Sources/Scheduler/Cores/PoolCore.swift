@@ -25,42 +25,63 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     isShared ? .shared(priority) : pool.living(priority) ?? self
   }
 
-  // MARK: the present shared pool
+  // MARK: the pools of the process
 
   // To start a pool, this class and `OwnedPool` use no generic type such as `Protected` or `[PoolCore]`. To make their metadata, the runtime took a
-  // third of the time from the start of a program to its first action.
-  private final class Pools: @unchecked Sendable {
-    // Unchecked: `lock` guards the other fields.
-    let lock = InlineLock()
-    // the shared pool that new submissions use; nil before the first use and after a shutdown
-    @exclusivity(unchecked) var present: OwnedPool?
-    /// In a child of fork: the parent's shared pools, which have no threads here. They are never freed: a job that called fork still uses its pool.
-    @exclusivity(unchecked) var orphaned: [OwnedPool] = []
+  // third of the time from the start of a program to its first action. In a child of fork it would wait for ever, if another thread made some then.
+  private final class Place: @unchecked Sendable {
+    // Unchecked: `lock` guards the other variables.
+    private let lock = InlineLock()
+    private let name: StaticString, maxThreads: Int, isShared: Bool
+    // the pool that new submissions use; nil before the first use and after a shutdown
+    @exclusivity(unchecked) private var present: OwnedPool?
 
-    /// Returns `present`. In a child of fork, `present` may still be the parent's pool: then first moves that pool to `orphaned`, and returns nil.
-    func currentLocked() -> OwnedPool? {
-      if let pool = present, csched_pool_is_orphaned(pool.pool) {
-        orphaned.append(pool)
-        present = nil
-      }
+    init(_ name: StaticString, maxThreads: Int = 0, isShared: Bool = false) {
+      (self.name, self.maxThreads, self.isShared) = (name, maxThreads, isShared)
+      csched_swift_hold_in_forks_(lock.pointer, false)
+    }
+
+    /// Returns `present`; nil in a child of fork that still has the parent's pool there. That pool, which is never joined, so never freed, serves the
+    /// job that has called fork.
+    private func currentLocked() -> OwnedPool? {
+      if let pool = present, csched_pool_is_orphaned(pool.pool) { present = nil }
       return present
     }
-  }
 
-  private static let pools = Pools()
-
-  /// Returns the core for `priority` of the present shared pool. Starts a pool if there is none, as in a child of `fork`.
-  @inline(never) private static func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
-    try pools.lock.withLock { () throws(SchedulerError) in
-      if pools.currentLocked() == nil {
-        pools.present = try OwnedPool(name: "scheduler", isShared: true)
+    /// Returns the core for `priority` of the present pool. Starts a pool if there is none, as in a child of `fork`.
+    @inline(never) func startIfNeeded(_ priority: SchedulerPriority) throws(SchedulerError) -> PoolCore {
+      try lock.withLock { () throws(SchedulerError) in
+        if currentLocked() == nil {
+          present = try OwnedPool(name: name.description, maxThreads: maxThreads, isShared: isShared)
+        }
+        return present!.core(priority)
       }
-      return pools.present!.core(priority)
+    }
+
+    /// The number of threads of the present pool; 0 if there is none.
+    var threads: Int { lock.withLock { present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
+
+    /// Stops the present pool, and waits until its threads have ended.
+    func shutDown(_ policy: csched_stop_policy) {
+      // removed under the lock; stopped outside it, because its actions may use this object
+      let ending = lock.withLock {
+        defer { present = nil }  // runs after the return value was read
+        return currentLocked()
+      }
+      guard let ending else { return }
+      csched_pool_stop(ending.pool, policy)
+      // fails only on a pool thread, where the caller, `Schedulers.shutdown`, stops the process before
+      _ = ending.join()
     }
   }
 
+  private static let sharedPlace = Place("scheduler", isShared: true)
+  // Their threads never run the users' actions. So the library's own work does not wait for these. 16384: as many threads as the C core permits.
+  private static let resumingPlace = Place("csched-resume", maxThreads: 16384)
+  private static let waitingPlace = Place("csched-wait", maxThreads: 16384)
+
   /// Starts the shared pool if there is none.
-  static func prepare() throws(SchedulerError) { _ = try startIfNeeded(.default) }
+  static func prepare() throws(SchedulerError) { _ = try sharedPlace.startIfNeeded(.default) }
 
   /// Returns the core for `priority` of the shared pool, which it starts if needed. If the pool does not start, usually because the system
   /// refuses a thread, tries again after pauses. After the fifth failure, stops the process with a message.
@@ -69,7 +90,7 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     // the pauses before the five tries, in nanoseconds
     for pause: csched_time in [0, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000] {
       csched_swift_sleep_until_(csched_now() + pause)
-      do { return try startIfNeeded(priority) } catch { refusal = error }
+      do { return try sharedPlace.startIfNeeded(priority) } catch { refusal = error }
     }
     misuse(
       "ConcurrentScheduler.init",
@@ -77,20 +98,24 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     )
   }
 
-  /// The number of threads of the present shared pool; 0 if there is none.
-  static var threads: Int { pools.lock.withLock { pools.present.map { csched_pool_live_threads_($0.pool) } ?? 0 } }
+  /// The pool whose threads resume tasks for threads that may not block: see ``Resumption``. Starts it if needed; `nil`: the system has no thread.
+  static var resuming: PoolCore? { try? resumingPlace.startIfNeeded(.default) }
 
-  /// Stops the present shared pool, and waits until its threads have ended. A later call of `shared` starts a new pool. `policy`: whether queued jobs
-  /// run or are dropped.
+  /// The pool whose threads wait for tasks, run the tasks for which threads wait, and deliver to custom schedulers. Starts it if needed; `nil`: the
+  /// system has no thread.
+  static func waiting(_ priority: SchedulerPriority = .default) -> PoolCore? {
+    try? waitingPlace.startIfNeeded(priority)
+  }
+
+  /// The number of threads of these pools.
+  static var threads: Int { sharedPlace.threads + resumingPlace.threads + waitingPlace.threads }
+
+  /// Stops these pools, and waits until their threads have ended. A later use starts a new pool. `policy`: whether queued jobs of the shared pool run
+  /// or are dropped. The library's own work runs.
   static func shutDown(_ policy: csched_stop_policy) {
-    // removed under the lock; stopped outside it, because its actions may use `pools`
-    let ending = pools.lock.withLock {
-      defer { pools.present = nil }  // runs after the return value was read
-      return pools.currentLocked()
-    }
-    guard let ending else { return }
-    csched_pool_stop(ending.pool, policy)
-    _ = ending.join()  // fails only on a pool thread, where the caller, `Schedulers.shutdown`, stops the process before
+    sharedPlace.shutDown(policy)
+    waitingPlace.shutDown(CSCHED_STOP_RUN)
+    resumingPlace.shutDown(CSCHED_STOP_RUN)
   }
 }
 

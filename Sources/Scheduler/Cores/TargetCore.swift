@@ -142,8 +142,7 @@ class TargetCore: @unchecked Sendable {
     let task = ClosureTask(delayed: work, for: self, inside: marker, of: action)
     action?.task = task  // before the submission, in which `work` may run
     if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
-    // due already: the main loop's host must run it now. For a later deadline the host has a timer.
-    if isOnMain, clock == CSCHED_CLOCK_MONOTONIC, deadline <= csched_now() { MainCore.shared.submitted() }
+    if isOnMain { MainCore.shared.submitted(isDue: clock == CSCHED_CLOCK_MONOTONIC && deadline <= csched_now()) }
     return task
   }
 
@@ -203,8 +202,7 @@ class TargetCore: @unchecked Sendable {
   ) -> ClosureTask {
     let (task, isAccepted) = RepeatingTask.submit(timing, repetition, to: self, inside: marker, work)
     if !isAccepted { noteRefusal() }
-    // due already: the main loop's host must run it now. For a later instant the host has a timer.
-    if isOnMain, timing.delay(from: .now) <= .zero { MainCore.shared.submitted() }
+    if isOnMain { MainCore.shared.submitted(isDue: timing.delay(from: .now) <= .zero) }
     return task
   }
 

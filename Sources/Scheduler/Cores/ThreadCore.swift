@@ -86,7 +86,10 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   }
 
   override var isExclusive: Bool { true }
-  override var isCallerIsolated: Bool { isOnThread || csched_target_is_inside(target) }
+  // hidden: the thread waits in an action of this scheduler, and meanwhile runs an action of another one
+  override var isCallerIsolated: Bool {
+    isOnThread ? !csched_swift_is_hidden_(target) : csched_target_is_inside(target)
+  }
 
   // The thread has ended, and `job` is about to run on the pool: stops the process if the scheduler's policy is `trap`, else notifies observers.
   override func noteLateJob(_ job: TaskJob) {

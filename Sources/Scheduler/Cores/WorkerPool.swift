@@ -25,7 +25,8 @@ public final class WorkerPool: Sendable {
   /// - Parameters:
   ///   - name: the name of its threads, shortened so that it fits into 15 bytes with the number. Empty: unnamed.
   ///   - workers: how many actions run at a time. Less than 1, or `nil`: the number of usable processors.
-  ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`.
+  ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`,
+  ///     and while all of these are blocked and work waits, one more every 5 ms.
   ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's default.
   /// - Throws: ``SchedulerError/system(_:)`` if the system has no thread or memory.
   public init(
@@ -42,8 +43,8 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }  // a fork child has no threads to wait for
-    // The pool is freed after a `join`. That blocks, so a thread of the shared pool calls it.
-    PoolCore.shared(.background).submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
+    // The pool is freed after a `join`. That blocks, so a thread of the library's own calls it. Without one, the memory is never freed.
+    PoolCore.waiting()?.submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
   /// Returns a new scheduler that runs actions on this pool with the given priority.

@@ -80,12 +80,12 @@ extension Schedulers {
   /// Ends ``watch(longerThan:stackSignal:_:)``. After the return, no event is reported. If `report` calls it, no call follows. Thread: any.
   public static func stopWatching() { csched_watch_end() }
 
-  private static let watching = Watching()
+  private static let watching = Watching()  // the only one
 }
 
 /// Holds the closure of `Schedulers.watch`, which the C core's watchdog calls.
 private final class Watching: Sendable {
-  private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil)
+  private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil).heldInForks()
 
   /// Starts the C core's watchdog in place of an earlier one. Without `report`, the watchdog writes its reports to the standard error.
   func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {

@@ -30,10 +30,11 @@ public func withTaskCancellationHandler<Value>(
 extension Disposable {
   /// Disposes this disposable as ``disposeAndWait()`` does, while the task is suspended. A cancelled task waits too.
   ///
-  /// A thread of the shared pool disposes and blocks. So a task on a scheduler may wait for an action of the same scheduler.
+  /// A thread of the library's own disposes and blocks. So a task on a scheduler may wait for an action of the same scheduler. In virtual time, the
+  /// thread that runs the tasks does so: time stands still meanwhile.
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {
-    await awaitBlockingCall(isolation: isolation) { disposeAndWait() }
+    await awaitBlockingCall(holdsTime: true, isolation: isolation) { disposeAndWait() }
   }
 }

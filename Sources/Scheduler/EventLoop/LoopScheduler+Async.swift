@@ -21,7 +21,8 @@ extension LoopScheduler {
     }
   }
 
-  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``.
+  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. The stream ends after
+  /// ``FileChange/Kinds/gone``.
   ///
   /// Changes that arrive while the task is busy are buffered. When `capacity` of them are unread, the newest becomes one change of the kind
   /// ``FileChange/Kinds/lost``, which also replaces all further changes until the task reads it.
@@ -39,7 +40,12 @@ extension LoopScheduler {
       newest = FileChange(kinds: newest.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
     }
     return stream(buffer) { buffer in
-      onChange(ofFileAt: path, kinds: kinds, { buffer.put($0) }, onDrop: { buffer.end(throwing: $0) })
+      onChange(
+        ofFileAt: path, kinds: kinds,
+        {
+          buffer.put($0)
+          if $0.kinds.contains(.gone) { buffer.end() }  // the stream ends when the buffered changes have been read
+        }, onDrop: { buffer.end(throwing: $0) })
     }
   }
 

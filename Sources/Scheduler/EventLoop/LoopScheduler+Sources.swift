@@ -32,7 +32,8 @@ extension LoopScheduler {
     begin(DescriptorSource(descriptor, CSCHED_FD_WRITE, on: self, onDrop: onDrop) { handler() })
   }
 
-  /// Calls `handler` when the process receives `signal`, in place of the signal's own action. No thread needs to block the signal.
+  /// Calls `handler` when the process receives `signal`, from this call on, in place of the signal's own action. No thread needs to block the signal,
+  /// and all threads may: the scheduler's thread does not block it while the source exists.
   ///
   /// - Parameters:
   ///   - signal: a signal such as `SIGTERM`. The source cannot start if the signal has a handler already, from another source or other code.
@@ -46,6 +47,9 @@ extension LoopScheduler {
 
   /// Calls `handler` once, when `process` has ended, and reaps the process. If the source is disposed earlier, the caller must reap it.
   ///
+  /// Several sources, of any schedulers, may wait for one process: each gets its status. A source that starts within a minute after another one has
+  /// reaped the process usually gets the status, too, unless a new process has the process ID. Otherwise it cannot start, with the error `ESRCH`.
+  ///
   /// - Parameters:
   ///   - process: the process ID of a child. For another process, only its end is reported, without a status.
   ///   - handler: called with the way in which the process ended.
@@ -56,7 +60,9 @@ extension LoopScheduler {
     onDrop: (@Sendable (SchedulerError) -> Void)? = nil
   ) -> any Disposable { begin(ChildSource(process, on: self, onDrop: onDrop, handler)) }
 
-  /// Calls `handler` for each change of the file that `path` names now, or of the directory and its entries.
+  /// Calls `handler` for each change of the file that `path` names now, or of the directory and its entries. The source ends after
+  /// ``FileChange/Kinds/gone``. On another thread than the scheduler's, the source begins when the scheduler's thread has come to it: to see each
+  /// change, make the source in an action of the scheduler.
   ///
   /// - Parameters:
   ///   - path: the path. A file that gets this name later is not watched.

@@ -1,15 +1,15 @@
 // A source of a loop: calls a handler on the loop's thread for each event, until it is disposed or ends on its own.
 //
 // States, under the lock: `isOver` (final): the source has ended or was disposed, and `handler` and `onDrop` are nil. `runs`: calls of the handler
-//   and of `end` in progress on the loop's thread.
+//   in progress on the loop's thread. `ending`: the thread that ends or disposes the source at present; 0: none.
 // Invariants
 //   LS1  A handler call starts only if the source is not over, checked under the lock. A disposal sets `isOver` under the lock. So no handler call
 //        starts after a disposal has returned, on any thread.
 //   LS2  The loop's structure is accessed on the loop's thread only. A disposal on another thread calls `unregister`, which unregisters the source from
 //        the system, so another loop can use its descriptor. It then submits an action that removes the source; a closed loop has already removed it.
 //   LS3  The loop retains the LoopSource from the addition of the C source to its removal, because the C source's `context` does not.
-//   LS4  `disposeAndWait` on another thread returns after the running handler, and after the loop's thread has released the handler, `onDrop`
-//        and their captures. The caller sees the effects of both.
+//   LS4  `disposeAndWait` on another thread returns after the running handler, and after the thread that ends the source has released the handler,
+//        `onDrop` and their captures, and has unregistered the source. The caller sees the effects of all.
 //   LS5  A source ends once: one end or disposal releases the handler, `onDrop` and the use of the scheduler. `onDrop` reports an end at most
 //        once, and never after a disposal.
 // Checked by: "once a source is disposed on another thread, no handler begins, and its captures are gone", "a handler runs with the scheduler as the
@@ -29,12 +29,14 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     var handler: Handler?
     var onDrop: OnDrop?
     var isOver = false  // the source has ended, or was disposed
-    var runs = 0  // calls of the handler and of `end` in progress; `disposeAndWait` waits for 0
+    var runs = 0  // calls of the handler in progress; `disposeAndWait` waits for 0
+    // the thread that ends or disposes the source; 0: none. `disposeAndWait` of another thread waits for 0
+    var ending: UInt = 0
   }
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let state: Protected<State>
-  private let runEnded = UnfairLock.Condition()  // signalled when `runs` decreases
+  private let runEnded = UnfairLock.Condition()  // signalled when `runs` decreases, and when `ending` is 0 again
   // `marker`: if several schedulers share the core, makes the source's scheduler the current one
   private let core: TargetCore, marker: TargetCore?
   /// Whether the loop has registered the source. Accessed on the loop's thread only.
@@ -49,6 +51,9 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop. Returns 0, or the C core's error.
   func add(to loop: OpaquePointer) -> Int32 { misuse("LoopSource.add", "each kind has its own: override it") }
 
+  /// Takes what must be the source's from now on, before the loop's thread calls `add`. Any thread. `unregister` ends it, if `add` is not called.
+  func prepare(in loop: OpaquePointer) {}
+
   /// Unregisters the source from the system at once, so that it reports no more events. Any thread. `remove` must follow on the loop's thread.
   func unregister(in loop: OpaquePointer) {}
 
@@ -61,8 +66,14 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   final func begin() {
     core.use()  // keeps the scheduler's thread running; the end or the disposal of the source calls `endUse`
     let isReported = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
-    guard csched_loop_is_on_thread(loop) else {  // `onDrop`: a stopped scheduler refuses or drops the action
-      _ = core.scheduler.schedule({ _ = self.addOnLoop() }, isReported: isReported, onDrop: { _ in self.end(.stopped) })
+    guard csched_loop_is_on_thread(loop) else {
+      prepare(in: loop)
+      _ = core.scheduler.schedule(
+        { _ = self.addOnLoop() }, isReported: isReported,
+        onDrop: { _ in  // a stopped scheduler refuses or drops the action
+          if !self.core.isOrphaned { self.unregister(in: self.loop) }  // orphaned: a fork child lacks the loop's thread
+          self.end(.stopped)
+        })
       return
     }
     if addOnLoop() == .stopped, !isReported { core.noteRefusal() }  // a debug build prints a line
@@ -90,7 +101,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     if callHandler(event) { endRun() }
   }
 
-  /// Ends one run, a call of the handler or of `end`. If the source is over, wakes the threads in `disposeAndWait`, which wait until `runs` is 0.
+  /// Ends one call of the handler. If the source is over, wakes the threads in `disposeAndWait`, which wait until `runs` is 0.
   private final func endRun() {
     let isAwaited = state.withLock { state in
       state.runs -= 1
@@ -122,7 +133,7 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   /// Removes the source from the loop, unless it was never added, or was removed before. On the loop's thread.
   private final func removeOnLoop() {
-    guard isAdded else { return }
+    guard isAdded else { return unregister(in: loop) }  // ends what `prepare` has taken
     isAdded = false
     remove(from: loop)
     Unmanaged.passUnretained(self).release()  // LS3: ends the loop's reference, which may be the last one
@@ -130,32 +141,25 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
 
   // MARK: End
 
-  /// Marks the source as over. Returns its closures, which the caller must release outside the lock; nil if the source was over already.
-  /// `isRun`: counts the caller in `runs`, so that `disposeAndWait` waits until the caller calls `endRun`.
-  private final func close(isRun: Bool = false) -> (Handler?, OnDrop?)? {
-    state.withLock { state in
+  /// Ends the source, and reports `error` if there is one. A `disposeAndWait` of another thread returns after the report and the release of the
+  /// captures.
+  private final func end(_ error: SchedulerError?) {
+    if close(reporting: error, isDisposal: false) { endClose() }  // LS4: waiters wake after the closures' release
+  }
+
+  /// Marks the source as over, and reports `error`. Returns false if the source was over already; otherwise the caller calls `endClose`. A disposal
+  /// ends the `use` of `begin` itself, later. Not inlined, so that its references to the closures are gone when it returns.
+  @inline(never)
+  private final func close(reporting error: SchedulerError?, isDisposal: Bool) -> Bool {
+    let closures = state.withLock { state -> (Handler?, OnDrop?)? in
       guard !state.isOver else { return nil }  // LS5: only the first end gets the closures, to release and report once
       state.isOver = true
-      if isRun { state.runs += 1 }
+      state.ending = csched_swift_thread_number_()
       return (state.handler.take(), state.onDrop.take())
     }
-  }
-
-  /// Ends the source, and reports `error` if there is one. On the loop's thread: a concurrent `disposeAndWait` returns after the report and the
-  /// release of the captures.
-  private final func end(_ error: SchedulerError?) {
-    // Elsewhere the call is not counted as a run: a `disposeAndWait` in `onDrop`, or in the release of a capture, would wait for itself.
-    let isOnLoop = csched_loop_is_on_thread(loop)
-    if closeAndReport(error, isRun: isOnLoop), isOnLoop { endRun() }  // LS4: waiters wake after the closures' release
-  }
-
-  /// Ends the source, and reports `error`. Returns false if the source was over already. Not inlined, so that its references to the closures are
-  /// released before `endRun` wakes the threads in `disposeAndWait`.
-  @inline(never)
-  private final func closeAndReport(_ error: SchedulerError?, isRun: Bool) -> Bool {
-    guard let closures = close(isRun: isRun) else { return false }
+    guard let closures else { return false }
     let onDrop = closures.1  // may be called; the handler is only released
-    core.endUse()  // ends the `use` of `begin`
+    if !isDisposal { core.endUse() }  // ends the `use` of `begin`
     guard let error else { return true }
     if let onDrop {
       onDrop(error)
@@ -168,26 +172,35 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
     return true
   }
 
+  /// Wakes the threads in `disposeAndWait`, which wait until no other thread ends the source.
+  private final func endClose() {
+    state.withLock { $0.ending = 0 }
+    runEnded.broadcast()
+  }
+
   final var isDisposed: Bool { state.withLock { $0.isOver } }
 
   /// Ends the source without a call of `onDrop`. On another thread, the removal from the loop follows later, as an action.
   final func dispose() {
-    guard close() != nil else { return }  // releases the closures here, outside the lock
+    guard close(reporting: nil, isDisposal: true) else { return }  // releases the closures, outside the lock
     if csched_loop_is_on_thread(loop) {
       removeOnLoop()
     } else if !core.isOrphaned {  // orphaned: a fork child lacks the loop's thread
       unregister(in: loop)
       core.submitInternal { self.removeOnLoop() }  // LS2: only the loop's thread may change the loop's structure
     }
+    endClose()  // LS4: the descriptor is the caller's again
     core.endUse()  // ends the `use` of `begin`
   }
 
   final func disposeAndWait() {
     dispose()
-    // On the loop's thread the caller may be the handler itself. In a fork child no handler runs.
-    if csched_loop_is_on_thread(loop) || core.isOrphaned { return }
+    if core.isOrphaned { return }  // in a fork child no handler runs
+    let thread = csched_swift_thread_number_(), isOnLoop = csched_loop_is_on_thread(loop)
     csched_pool_blocking_begin()  // if this is a pool thread, the pool replaces it during the wait
-    state.withLock(on: runEnded, when: { $0.runs == 0 }) { _ in }
+    // Does not wait for itself: on the loop's thread the caller may be the handler; and a capture's `deinit` or `onDrop` may call this.
+    state.withLock(on: runEnded, when: { (isOnLoop || $0.runs == 0) && ($0.ending == 0 || $0.ending == thread) }) { _ in
+    }
     csched_pool_blocking_end()
   }
 }

@@ -4,7 +4,8 @@ public enum ProcessEnd: Hashable, Sendable {
   case exited(status: Int32)
   /// This signal ended the process.
   case terminated(signal: Int32)
-  /// The process ended, but its status was not available: other code reaped it (`waitpid`, an ignored `SIGCHLD`), or it is not a child.
+  /// The process ended, but its status was not available: code that is not this library's reaped it (`waitpid`, an ignored `SIGCHLD`), or it is not
+  /// a child.
   case reapedElsewhere
 }
 
@@ -29,7 +30,7 @@ public struct FileChange: Hashable, Sendable {
     public static let written = Kinds(rawValue: 32)
     /// Always reported: the system's buffer of changes has overflowed. Read the file or directory again.
     public static let lost = Kinds(rawValue: 64)
-    /// Always reported: no further changes are reported, because the file was deleted or unmounted.
+    /// Always reported, last: the file was deleted or unmounted. The source or sequence has ended.
     public static let gone = Kinds(rawValue: 128)
     /// All changes that can be requested.
     public static let all: Kinds = [.modified, .attributes, .created, .deleted, .moved, .written]

@@ -14,41 +14,34 @@ extension LoopSource {
 final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
   // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_fd_source>.allocate(capacity: 1)
-  // descriptor: the caller's, even if the C source waits for a copy of it. events: what to wait for
-  private let descriptor: Int32, events: csched_fd_events
 
   init(
     _ descriptor: Int32, _ events: csched_fd_events, on scheduler: SchedulerTarget, onDrop: OnDrop?,
     _ handler: @escaping Handler
   ) {
-    self.descriptor = descriptor
-    self.events = events
     super.init(on: scheduler, onDrop: onDrop, handler)
     csched_fd_source_init(
       source, descriptor, events.rawValue, { source, _ in DescriptorSource.from(source!.pointee.context).tell(()) },
       Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in  // the loop was closed, or the descriptor was
-      let ended = DescriptorSource.from(source!.pointee.context)
-      csched_swift_close_fd_copy_(source, ended.descriptor)  // closes its copy, if it has one: `remove` is not called
-      ended.handleRemovalByCore(error)
+      DescriptorSource.from(source!.pointee.context).handleRemovalByCore(error)
     }
   }
 
   deinit { source.deallocate() }
 
-  // If another source of the loop waits for the descriptor, the C source gets a copy of it. `remove` closes the copy, or `dropped` if the loop ends
-  // the source.
-  override func add(to loop: OpaquePointer) -> Int32 { csched_swift_add_fd_(loop, source) }
+  // Shared: several sources may wait for one descriptor.
+  override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_shared_fd_(loop, source) }
 
   // On any thread: the system reports no more events. `remove` follows on the loop's thread.
   override func unregister(in loop: OpaquePointer) { csched_loop_unregister_fd_(loop, source) }
 
-  override func remove(from loop: OpaquePointer) { csched_swift_remove_fd_(loop, source, descriptor) }
+  override func remove(from loop: OpaquePointer) { csched_loop_remove_fd(loop, source) }
 }
 
 /// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `unregister` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `prepare` and `unregister` alone may use it on another thread.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
   private let signal: Int32
 
@@ -62,6 +55,9 @@ final class SignalSource: LoopSource<Int>, @unchecked Sendable {
   }
 
   deinit { source.deallocate() }
+
+  // At once, because the signal's own action may end the process. An error is reported by `add`.
+  override func prepare(in loop: OpaquePointer) { _ = csched_loop_claim_signal_(loop, source) }
 
   override func add(to loop: OpaquePointer) -> Int32 { csched_loop_add_signal(loop, source) }
 
@@ -120,8 +116,9 @@ final class FileSource: LoopSource<FileChange>, @unchecked Sendable {
     csched_file_source_init(
       source, self.path.baseAddress, changes.rawValue,
       { source, changes, name in  // name: the directory entry; NULL: the path itself
-        FileSource.from(source!.pointee.context).tell(
-          FileChange(kinds: FileChange.Kinds(rawValue: changes), name: name.map { String(cString: $0) }))
+        let changed = FileSource.from(source!.pointee.context), kinds = FileChange.Kinds(rawValue: changes)
+        changed.tell(FileChange(kinds: kinds, name: name.map { String(cString: $0) }))
+        if kinds.contains(.gone) { changed.handleRemovalByCore(nil) }  // the C core has already removed the source
       }, Unmanaged.passUnretained(self).toOpaque())
     source.pointee.dropped = { source, error in FileSource.from(source!.pointee.context).handleRemovalByCore(error) }
   }

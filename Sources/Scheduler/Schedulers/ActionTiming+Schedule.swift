@@ -19,7 +19,7 @@ extension ActionTiming {
     on scheduler: some SchedulerType, _ action: @escaping @Sendable () -> Void,
     by submit: (_ delay: Duration, _ tolerance: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable
   ) -> any Disposable {
-    if repetition != nil { return PeriodicTicks.started(self, on: scheduler, action) }  // schedules one tick at a time
+    if repetition != nil { return scheduleTicks(on: scheduler, action) }
     switch start {
     case .after(let delay): return submit(delay, tolerance, action)
     case .at(let instant): return submit(max(.zero, scheduler.now.duration(to: instant)), tolerance, action)
@@ -29,6 +29,11 @@ extension ActionTiming {
       return wait(until: instant.nanosecondsSince1970, on: CSCHED_CLOCK_WALL, then: action, on: scheduler)
     }
   }
+
+  /// Schedules a periodic action as a chain of delayed ones: `scheduler` gets each tick with `.after`, when the tick before has ended.
+  package func scheduleTicks(
+    on scheduler: some SchedulerType, _ action: @escaping @Sendable () -> Void
+  ) -> any Disposable { PeriodicTicks.started(self, on: scheduler, action) }
 
   /// Makes this module's thread for the boot and the wall clock call `scheduler.schedule(action)` at an instant of `clock`. Does not block.
   private func wait<Scheduler: SchedulerType>(

@@ -10,10 +10,12 @@ extension ConcurrentScheduler {
   /// ```
   ///
   /// 1. The calling thread takes part, and does not wait for another thread to start. So the call ends also on one processor, in an action of any
-  ///    scheduler, when nested, and on a scheduler that was shut down. In an action of the pool, a waiting caller runs other forked jobs.
+  ///    scheduler, when nested, and on a scheduler that was shut down. The calling thread makes calls of this loop, and of loops inside of it, but runs
+  ///    no other work. So a loop under a lock, or in an action of a queue, meets no action that it did not start.
   /// 2. On a scheduler with a limit, the other threads count toward the limit. The calling thread does not.
   /// 3. ``Schedulers/current`` is this scheduler in each call.
-  /// 4. A thread claims many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
+  /// 4. In an action of a queue, calls on the calling thread are inside of that queue: `isCurrent` is true there. On other threads it is false.
+  /// 5. A thread claims many numbers at first and fewer later. So the cost of a call is low, and all threads end at about the same time.
   ///
   /// It corresponds to Dispatch's `concurrentPerform`. If `body` calls `fork`, the caller makes the remaining calls alone in the child. If other
   /// threads had started calls, the child stops with a message.

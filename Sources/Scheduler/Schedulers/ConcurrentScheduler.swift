@@ -70,7 +70,7 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// 2. A barrier that is disposed while it waits still blocks other actions, but only until the next action is scheduled or ends.
   /// 3. Do not wait for a barrier inside an action of the scheduler, or for an action inside a barrier: the wait would never end. A queue whose
   ///    target is this scheduler detects this: see ``SerialScheduler/sync(_:)``.
-  /// 4. ``Schedulers/current`` is this scheduler in a barrier.
+  /// 4. In a barrier ``Schedulers/current`` is the scheduler that this property returns.
   ///
   /// Barriers have the meaning of Dispatch's barriers. A scheduler without a limit shares the pool with all others, so it has no barriers: there
   /// this property stops the process with a message. Thread: any.

@@ -38,13 +38,13 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. Waits for a delayed action on the shared pool, because the pool's
+  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. Waits for a delayed action on a pool, because the pool's
   /// timers notice a change of the wall clock, which a sleep does not.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
     while csched_clock_now(clock) < nanoseconds {  // again if the action was dropped, which wakes the caller early
       let sleep = ClockSleep()
       let waking = withoutRefusalLine {  // a refusal is reported below
-        PoolCore.shared(.high).submit(  // high: a thread waits for this action
+        (PoolCore.waiting(.high) ?? PoolCore.shared(.high)).submit(  // high: a thread waits for this action
           { [alarm = Alarm(sleep)] in withExtendedLifetime(alarm) {} }, at: nanoseconds, on: clock,
           tolerance: tolerance, inside: nil)
       }

@@ -18,6 +18,8 @@ internal import CScheduler
 /// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says how many actions never ran.
 ///    The number counts queued actions; a queue on the main scheduler counts as one. If the loop never ran, delayed actions count too.
 ///    ``Schedulers/onDrop(_:)`` reports each of these actions as ``SchedulerError/stopped``. Their closures are not released.
+///    A line also says, once, that work has waited for two seconds while nothing ran the main loop and the main thread slept. Another one says that
+///    jobs of the main actor wait in Dispatch's main queue, while ``run()`` has the main thread, and this library's executors are not installed.
 /// 5. The line of guarantee 4 is not printed if the process ends inside a run, after a run that ``stop()`` has ended, after
 ///    ``Schedulers/shutdown(_:)``, while a host runs the loop, or by `_exit`, `abort` or a signal.
 public final class MainScheduler: LoopScheduler, @unchecked Sendable {
@@ -84,16 +86,14 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Runs actions until ``stop()``. On the main thread only. Calls may be nested.
   public static func run() {
-    MainCore.shared.requireMainThread("run")
-    csched_loop_run(MainCore.shared.loop)
+    _ = MainCore.shared.run("run", until: csched_time.max)
     MainCore.endExclusionIfClosed()  // late jobs of a closed loop may now run on the pool
   }
 
   /// Runs actions until `instant`, or until ``stop()``. Returns whether it was stopped.
   @discardableResult
   public static func run(until instant: MonotonicTime) -> Bool {
-    MainCore.shared.requireMainThread("run(until:)")
-    let result = csched_loop_run_until(MainCore.shared.loop, instant.nanoseconds)
+    let result = MainCore.shared.run("run(until:)", until: instant.nanoseconds)
     if result == CSCHED_RUN_CLOSED { MainCore.endExclusionIfClosed() }  // as in `run()`
     return result == CSCHED_RUN_ENDED
   }
@@ -114,6 +114,12 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
 
   // MARK: hosts
 
+  /// For `SchedulerExecutors`: runs ready work. When ``hostDescriptor()`` is readable, on the host's main thread.
+  package static func runReadyInHost() { MainCore.shared.runReadyInHost() }
+
+  /// For `SchedulerExecutors`: calls `body` with the loop attached to this thread, the host's main thread.
+  package static func attached(_ body: () -> Void) { MainCore.shared.withLoopAttached { _ in body() } }
+
   /// For `SchedulerMainLoop`: registers a host, which must call each closure that it receives, in order, on the main thread. Returns false, and does
   /// nothing, if there is a host already. Thread: any.
   package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
@@ -125,6 +131,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     MainCore.shared.withLoopAttached {  // csched_loop_fd may be called on the loop's thread only
       var descriptor: Int32 = -1
       let error = csched_loop_fd($0, &descriptor)
+      if error == 0 { MainCore.shared.setHosted() }
       return (descriptor, error)
     }
   }

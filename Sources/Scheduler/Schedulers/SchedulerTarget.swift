@@ -96,24 +96,38 @@ package struct CurrentScope: Sendable {
   package func run(_ body: () -> Void) { marker.run(body) }
 }
 
-/// The target that replaces the shared pool for schedulers created in virtual time. The module `SchedulerVirtualTime` sets it.
+/// The virtual time of a task or thread.
+package protocol SurroundingTime: AnyObject, Sendable {
+  /// The scheduler with this time.
+  var target: SchedulerTarget { get }
+  /// Whether the calling thread runs a job of this time.
+  var isHere: Bool { get }
+  /// Returns the estimated duration of a wait that ends in `remaining`, which the calling task has computed from the `now` of a clock of Swift's.
+  func duration(ofWaitEndingIn remaining: Duration) -> Duration
+}
+
+/// The virtual time of the caller, whose scheduler replaces the shared pool for schedulers created there. The module `SchedulerVirtualTime` sets it.
 package enum SharedPool {
   // Not a `Protected`: see `PoolCore.Pools`.
   private final class Storage: @unchecked Sendable {
     // Unchecked: `lock` guards `find`.
     let lock = InlineLock()
-    @exclusivity(unchecked) var find: (@Sendable () -> SchedulerTarget?)?
+    @exclusivity(unchecked) var find: (@Sendable () -> (any SurroundingTime)?)?
+
+    init() { csched_swift_hold_in_forks_(lock.pointer, false) }
   }
   private static let storage = Storage()
 
-  /// Stores `find`, which returns the target for schedulers that the calling thread or task creates; `nil` outside of virtual time.
-  @inline(never) package static func replace(with find: @escaping @Sendable () -> SchedulerTarget?) {
+  /// Stores `find`, which returns the virtual time of the calling thread or task; `nil` outside of virtual time.
+  @inline(never) package static func replace(with find: @escaping @Sendable () -> (any SurroundingTime)?) {
     storage.lock.withLock { storage.find = find }
   }
 
   /// The target for a scheduler that the caller creates; `nil`: the shared pool.
-  static var replacement: SchedulerTarget? { find?() }
-  private static var find: (@Sendable () -> SchedulerTarget?)? {
+  static var replacement: SchedulerTarget? { surroundingTime?.target }
+  /// The virtual time of the caller; `nil` outside of virtual time.
+  static var surroundingTime: (any SurroundingTime)? { find?() }
+  private static var find: (@Sendable () -> (any SurroundingTime)?)? {
     @inline(never) get { storage.lock.withLock { storage.find } }
   }
 }

@@ -10,9 +10,8 @@ extension Schedulers {
   /// Schedulers.shutdown()
   /// ```
   ///
-  /// 1. Queued and due actions of the shared pool and of the main scheduler are handled as `policy` says. Delayed actions that are not due are
-  ///    dropped. Actions that running actions schedule there are refused. A serial queue's actions beyond its batch (64 actions) are refused
-  ///    too. Wait first for work that must be done.
+  /// 1. Queued and due actions of the shared pool and of the main scheduler, and of queues and limits on these, are handled as `policy` says. Delayed
+  ///    actions that are not due are dropped. Actions that running actions schedule there are refused or dropped.
   /// 2. The call returns when the pool's threads have ended.
   /// 3. Afterwards ``MainScheduler``, and schedulers whose target is the old pool, refuse actions. A refused action is released at once, and its
   ///    disposable reports that it is disposed. Schedulers made afterwards, and awaited tasks, start a new pool, which needs another call of this

@@ -51,8 +51,9 @@ extension Schedulers {
   public enum StopPolicy: Hashable, Sendable {
     /// Queued and due actions run. Delayed actions that are not due are dropped.
     ///
-    /// A serial queue or a limit whose target is stopped finishes the batch that it has started, at most 64 actions. Its other actions are dropped.
-    /// Wait for them first: ``ActionGroup``, ``SerialScheduler/sync(_:)``.
+    /// So do actions that wait in a serial queue or a limit whose target is stopped, or in queues and limits on these. What running actions submit
+    /// after the stop is refused or dropped. A suspended queue keeps its actions; if it is resumed after its target has ended, they are dropped, or,
+    /// on a pool, run on the thread that resumes the queue.
     case runOutstanding
     /// Actions that have not started are dropped.
     case dropOutstanding

@@ -76,7 +76,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
-  /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. The wait could never end if the caller
+  /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. On a pool, the wait needs no other thread:
+  /// while this thread waits, it runs the actions before `body`, unless another thread runs them. The wait could never end if the caller
   /// is an action of this queue, or of a queue that waits for this queue: then the process stops with a message, and ``trySync(_:)`` throws. The
   /// same happens if the target has been stopped.
   ///

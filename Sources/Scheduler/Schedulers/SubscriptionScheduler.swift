@@ -7,7 +7,11 @@
 ///    ``now`` is the time of that scheduler. On the main thread it is ``MainScheduler``: the actions run only if the program runs the main loop.
 public final class SubscriptionScheduler: SchedulerType {
   /// The shared instance.
-  public static let instance = SubscriptionScheduler()
+  public static let instance = {
+    let instance = SubscriptionScheduler()
+    _ = instance.queue.heldInForks(beforeOthers: true)
+    return instance
+  }()
 
   let queue = Protected<SerialScheduler?>(nil)  // the value of `background`; nil before its first use
 

@@ -19,7 +19,7 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: ThreadCore
 
-  /// Starts a thread, and returns when it is ready.
+  /// Starts a thread, and returns when it is ready. It begins with the signal mask of the main thread, also if a task starts it.
   ///
   /// - Parameters:
   ///   - name: the name in the system's tools, cut at 15 bytes, never inside a UTF-8 character.

@@ -8,6 +8,9 @@
 /// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
 /// reading copies the value out of the lock. This is a separate type, because a property wrapper cannot be limited to some value types. A `Guarded`
 /// is like `Synchronization.Mutex`, but a class. The rules for code under the lock are those of ``Protected``.
+///
+/// Do not let the value out of the lock. Swift 6.3 does not refuse a closure that returns a value that is not `Sendable`, or an object inside of it
+/// (`withLock { $0 }`); so it is with `Mutex`.
 @_fixed_layout  // lets other modules specialise the initialiser, also with library evolution
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()  // guards `value`

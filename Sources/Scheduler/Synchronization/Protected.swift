@@ -47,6 +47,9 @@ public final class Protected<Value> {
   public convenience init(wrappedValue: Value) { self.init(wrappedValue) }
 
   /// The value. Reading copies it, assigning replaces it, and changing it in place (`+=`, `append`) is one critical section.
+  ///
+  /// Do not pass it as `inout` to an async function (`await fill(&x)`). The task would own the lock while it is suspended; if it goes on on another
+  /// thread, the process stops with a message. Use a local copy, or ``AsyncLock``.
   public var wrappedValue: Value {
     @inlinable get { read() }
     @inlinable set { write(newValue) }

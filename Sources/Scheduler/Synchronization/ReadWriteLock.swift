@@ -25,14 +25,17 @@ public final class ReadWriteLock: Sendable {
   public func lockForReading() { csched_rwlock_lock_read(inline.pointer) }
 
   /// Acquires the lock for reading unless a writer owns it or waits, and returns whether it was acquired. Never waits.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading() -> Bool { csched_rwlock_trylock_read(inline.pointer) }
 
   /// Acquires the lock for reading, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading(for timeout: Duration) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, timeout.deadline)
   }
 
   /// Acquires the lock for reading, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, deadline.nanoseconds)
   }
@@ -45,14 +48,17 @@ public final class ReadWriteLock: Sendable {
   public func lockForWriting() { csched_rwlock_lock_write(inline.pointer) }
 
   /// Acquires the lock for writing if no thread owns it, and returns whether it was acquired. Never waits.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting() -> Bool { csched_rwlock_trylock_write(inline.pointer) }
 
   /// Acquires the lock for writing, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting(for timeout: Duration) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, timeout.deadline)
   }
 
   /// Acquires the lock for writing, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, deadline.nanoseconds)
   }

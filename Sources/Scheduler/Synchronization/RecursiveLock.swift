@@ -19,16 +19,19 @@ public final class RecursiveLock: Sendable {
   public func unlock() { csched_rlock_unlock(inline.pointer) }
 
   /// Acquires the lock if it is free or owned by the calling thread, and returns whether it was acquired. Never waits.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock() -> Bool { csched_rlock_trylock(inline.pointer) }
 
   /// Acquires the lock, waiting at most `timeout`, and returns whether it was acquired.
   ///
   /// - Parameter timeout: the longest wait. A timeout that is not positive does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(for timeout: Duration) -> Bool { csched_rlock_lock_until(inline.pointer, timeout.deadline) }
 
   /// Acquires the lock, waiting until `deadline` at the latest, and returns whether it was acquired.
   ///
   /// - Parameter deadline: the end of the wait. A deadline in the past does not wait.
+  @available(*, noasync, message: "a task may go on on another thread, which does not own the lock: use withLock")
   public func tryLock(until deadline: MonotonicTime) -> Bool {
     csched_rlock_lock_until(inline.pointer, deadline.nanoseconds)
   }

@@ -27,7 +27,7 @@ public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
 // Operators of both types of instants, as on `ContinuousClock.Instant`. Results are clamped to the range of the clock.
 extension MonotonicTime {
   public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
-  public static func - (instant: Self, duration: Duration) -> Self { instant.advanced(by: .zero - duration) }
+  public static func - (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration.negated) }
   public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
   public static func += (instant: inout Self, duration: Duration) { instant = instant + duration }
   public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }
@@ -35,7 +35,7 @@ extension MonotonicTime {
 
 extension WallTime {
   public static func + (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration) }
-  public static func - (instant: Self, duration: Duration) -> Self { instant.advanced(by: .zero - duration) }
+  public static func - (instant: Self, duration: Duration) -> Self { instant.advanced(by: duration.negated) }
   public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
   public static func += (instant: inout Self, duration: Duration) { instant = instant + duration }
   public static func -= (instant: inout Self, duration: Duration) { instant = instant - duration }

@@ -13,6 +13,9 @@ extension Duration {
     return part == 0 ? Int64(clamping: whole) : Int64(clamping: whole + 1)
   }
 
+  /// This duration with the other sign. Clamped: the least duration has no opposite.
+  package var negated: Duration { self < .seconds(Int64.min) ? .seconds(Int64.max) : .zero - self }
+
   /// Returns a duration of `nanoseconds`, such as the time since a clock's start. It may exceed the range of `nanoseconds(_:)`, an `Int64`.
   static func sinceStart(_ nanoseconds: UInt64) -> Duration {
     .seconds(nanoseconds / 1_000_000_000) + .nanoseconds(nanoseconds % 1_000_000_000)

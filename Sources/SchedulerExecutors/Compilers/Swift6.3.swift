@@ -1,7 +1,6 @@
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   // Only for Swift 6.3: the language may change these interfaces in any version.
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
-  internal import CSchedulerExecutors
   internal import Dispatch
   internal import Scheduler
 
@@ -11,15 +10,11 @@
     static let mainExecutor: any MainExecutor = MainLoopExecutor()
     static let defaultExecutor: any TaskExecutor = PoolExecutor()
 
-    /// Replaces Swift's own executors, and makes the main loop run Dispatch's main queue. Stops the process if the system has no free descriptor.
+    /// Replaces Swift's own executors, and makes the main loop and Dispatch's main queue run each other's work. Stops the process if the system has no
+    /// free descriptor.
     static func install() {
       _createExecutors(factory: Executors.self)
-      let error = csched_executors_serve_main_queue_()
-      if error == 0 { return }  // otherwise an errno value
-      misuse(
-        "GlobalExecutors.install",
-        "the system has no descriptor for Dispatch's main queue: error \(error). Raise the limit of open files, or close some."
-      )
+      MainQueue.serve()
     }
 
     /// Whether the process had not created a task before this call. Creates a task, which runs before this returns, and checks its number: 1 is the
@@ -92,17 +87,11 @@
 
     /// Stops the process if the caller is not isolated to the main actor.
     func checkIsolated() {
-      if GlobalJobs.isOnMain { return }
-      // hosted: Dispatch's main queue runs the main loop, perhaps on another thread than the main one
-      if GlobalJobs.isHosted {
-        dispatchPrecondition(condition: .onQueue(.main))
-      } else {
-        GlobalJobs.requireMainThread()
-      }
+      if isIsolatingCurrentContext() != true { GlobalJobs.requireMainThread() }
     }
 
-    /// Returns whether the caller is isolated to the main actor; nil: unknown, so the runtime calls `checkIsolated`.
-    func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain ? true : GlobalJobs.isHosted ? nil : false }
+    /// Returns whether the caller is isolated to the main actor. After `dispatchMain`, Dispatch's main queue runs on other threads than the main one.
+    func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain || MainQueue.isCurrent }
 
     // MARK: The loop of a program with an async main: the runtime calls these
 

@@ -38,7 +38,7 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
 
 extension HistoricalDate {
   public static func + (date: Self, duration: Duration) -> Self { date.advanced(by: duration) }
-  public static func - (date: Self, duration: Duration) -> Self { date.advanced(by: .zero - duration) }
+  public static func - (date: Self, duration: Duration) -> Self { date.advanced(by: duration.negated) }
   public static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
   public static func += (date: inout Self, duration: Duration) { date = date + duration }
   public static func -= (date: inout Self, duration: Duration) { date = date - duration }

@@ -23,6 +23,10 @@ let package = Package(
     .executableTarget(
       name: "AllTasksInstalled",
       dependencies: ["Cases", executors, .product(name: "SchedulerMainLoop", package: "Scheduler")]),
+    // They are there because they are linked, into a program whose main is a test runner's.
+    .testTarget(
+      name: "RunnerTests",
+      dependencies: [scheduler, executors, .product(name: "SchedulerExecutorsLinked", package: "Scheduler")]),
   ],
   swiftLanguageModes: [.v6]
 )

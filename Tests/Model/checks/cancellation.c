@@ -128,6 +128,27 @@ static void over_kept(void) {
   for (int i = 0; i < HANDLERS; i++) free(handlers[i]);
 }
 
+// Two calls, on two threads: the end of one is not the end of the other, for which a thread waits.
+static void add_second(void *unused) {
+  (void)unused;
+  (void)add(ROOT, 1);
+  leave(ROOT);
+}
+static void take_back_first(void *unused) {
+  (void)unused;
+  (void)csched_cancellation_remove_and_wait(&handlers[0]->handler);
+  model_write(&used[0], 2); // CN6: its call is not under way
+  csched_cancellation_end(nodes[ROOT]);
+}
+static void two_calls(void) {
+  start_shared(3);
+  for (int i = 0; i < 2; i++) handlers[i]->handler.release = keep;
+  (void)add(ROOT, 0);
+  model_spawn(cancel_and_leave, NULL);
+  model_spawn(add_second, NULL);
+  model_spawn(take_back_first, NULL);
+}
+
 static void add_and_end(void *unused) {
   (void)unused;
   for (int i = 0; i < HANDLERS; i++) (void)add(ROOT, i);
@@ -305,15 +326,16 @@ static void kept(void) {
 static void both_gone(void) { over(2, 0); }
 
 const model_check cancellation_checks[] = {
-    {"cancellation: a handler taken back beside a cancel", taken_back, over_kept}, // CN1, CN5, CN6
-    {"cancellation: an end beside a cancel", ended, all_added},                    // CN1, CN3, CN5
-    {"cancellation: seen by another thread", seen, called_in_order},               // CN1, CN3
-    {"cancellation: two threads cancel", twice, all_added},                        // CN1, CN3
-    {"cancellation: a handler added beside the end", too_late, one_added},         // CN1, CN5
-    {"cancellation: a child added beside a cancel", added, all_cancelled},         // CN2
-    {"cancellation: a tree ends beside its cancel", end_beside_cancel, two_added}, // CN3, CN4
-    {"cancellation: one of two children is cancelled alone", alone, under_only},   // CN2, CN4
-    {"cancellation: a handler ends the whole tree", inside, first_only},           // CN1, CN4, CN5
-    {"cancellation: a removed parent gets a child", kept, both_gone},              // CN4
+    {"cancellation: a handler taken back beside a cancel", taken_back, over_kept},    // CN1, CN5, CN6
+    {"cancellation: a call that is waited for beside another", two_calls, over_kept}, // CN1, CN5, CN6
+    {"cancellation: an end beside a cancel", ended, all_added},                       // CN1, CN3, CN5
+    {"cancellation: seen by another thread", seen, called_in_order},                  // CN1, CN3
+    {"cancellation: two threads cancel", twice, all_added},                           // CN1, CN3
+    {"cancellation: a handler added beside the end", too_late, one_added},            // CN1, CN5
+    {"cancellation: a child added beside a cancel", added, all_cancelled},            // CN2
+    {"cancellation: a tree ends beside its cancel", end_beside_cancel, two_added},    // CN3, CN4
+    {"cancellation: one of two children is cancelled alone", alone, under_only},      // CN2, CN4
+    {"cancellation: a handler ends the whole tree", inside, first_only},              // CN1, CN4, CN5
+    {"cancellation: a removed parent gets a child", kept, both_gone},                 // CN4
     {NULL, NULL, NULL},
 };

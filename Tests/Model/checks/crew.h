@@ -35,7 +35,11 @@ static int deliver(csched_target *unused, csched_job *job) {
   else csched_target_discard(job);
   return closed ? ECANCELED : 0;
 }
-static const csched_target_type crew_type = {.deliver = deliver};
+static bool may_help(const csched_target *unused) {
+  (void)unused;
+  return true;
+}
+static const csched_target_type crew_type = {.deliver = deliver, .may_help_ = may_help};
 
 static void work(void *unused) {
   (void)unused;

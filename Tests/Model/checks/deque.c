@@ -1,4 +1,4 @@
-// deque.c: DQ1 to DQ4. One owner, which has pushed some entries already, and thieves.
+// deque.c: DQ1 to DQ5. One owner, which has pushed some entries already, and thieves.
 
 #include "../engine/model.h"
 
@@ -138,12 +138,36 @@ static void looks(void) {
 }
 static void not_missed(void) { model_assert(is_seen || !was_empty); }
 
+// The owner ends what the thief waits for, and pushes another entry, perhaps at the number of one that it has popped. The thief must not take that one.
+static void push_end_push(void *pops) {
+  push();
+  if (pops != NULL) pop_all();
+  csched_store_relaxed(&flag, 1u);
+  push();
+  pop_all();
+}
+static void steal_until_the_end(void *unused) {
+  (void)unused;
+  void *entry = csched_deque_steal_until_(&deque, &flag, 1);
+  if (entry != NULL) model_assert(take(entry) == 0);
+}
+static void start_until_the_end(void *pops) {
+  reset();
+  model_spawn(push_end_push, pops);
+  model_spawn(steal_until_the_end, NULL);
+}
+static void until_the_end(void) { start_until_the_end(NULL); }
+static void until_the_end_with_a_pop(void) { start_until_the_end(&deque); }
+
 const model_check deque_checks[] = {
-    {"deque: the last entry, one thief", last_one, each_once},                               // DQ1
-    {"deque: two entries, one thief", one_thief, each_once},                                 // DQ1, DQ2
-    {"deque: two entries, two thieves", two_thieves, each_once},                             // DQ1
-    {"deque: a number is used again beside a thief", beside_pushes, each_once},              // DQ1, DQ2
-    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten}, // DQ3
-    {"deque: a check for entries against a check for sleepers", looks, not_missed},          // DQ4
+    {"deque: the last entry, one thief", last_one, each_once},                                 // DQ1
+    {"deque: two entries, one thief", one_thief, each_once},                                   // DQ1, DQ2
+    {"deque: two entries, two thieves", two_thieves, each_once},                               // DQ1
+    {"deque: a number is used again beside a thief", beside_pushes, each_once},                // DQ1, DQ2
+    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten},   // DQ3
+    {"deque: a check for entries against a check for sleepers", looks, not_missed},            // DQ4
+    {"deque: an end between two entries: the second is not stolen", until_the_end, each_once}, // DQ5
+    {"deque: an end between a popped entry and another: that is not stolen", until_the_end_with_a_pop,
+     each_once}, // DQ5
     {NULL, NULL, NULL},
 };

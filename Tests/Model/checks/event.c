@@ -134,12 +134,42 @@ static void freed_after_telling(void) {
   csched_loop_destroy(loop);
 }
 
+// A target that runs each job within `deliver`, and a handler that merges again.
+static int deliveries, chained;
+static int perform_at_once(csched_target *target, csched_job *job) {
+  model_assert(++deliveries <= 2); // EV6: without it, one for each merge
+  csched_target_perform(target, job);
+  deliveries--;
+  return 0;
+}
+static const csched_target_type inline_type = {.deliver = perform_at_once};
+static csched_target inline_target = {.type = &inline_type};
+static void merge_again(csched_event *self, uint64_t value) {
+  chained += (int)value;
+  if (chained < 4) csched_event_merge(self, 1);
+}
+static void merge_chain(void *unused) {
+  (void)unused;
+  csched_event_merge(event, 1);
+}
+static void chain(void) {
+  deliveries = chained = 0;
+  event = malloc(sizeof *event);
+  csched_event_init(event, &inline_target, CSCHED_MERGE_ADD, merge_again, NULL);
+  model_spawn(merge_chain, NULL);
+}
+static void four_links(void) {
+  model_assert(chained == 4 && csched_event_is_idle(event));
+  free(event);
+}
+
 const model_check event_checks[] = {
-    {"event: one thread merges, and its writes are seen", one_merges, one_is_told},         // EV1, EV2
-    {"event: two threads merge", two_merge, both_are_told},                                 // EV1, EV2
-    {"event: merged beside the end of its run", merged_beside_the_end, both_ones_are_told}, // EV2, EV3
-    {"event: cancelled beside a merge", cancelled_beside, told_or_cancelled},               // EV4
-    {"event: its target is closed beside a merge", closed_beside, told_or_dropped},         // EV1, EV2
-    {"event: freed when it is idle", freed_when_idle, freed_after_telling},                 // EV5
+    {"event: one thread merges, and its writes are seen", one_merges, one_is_told},                // EV1, EV2
+    {"event: two threads merge", two_merge, both_are_told},                                        // EV1, EV2
+    {"event: merged beside the end of its run", merged_beside_the_end, both_ones_are_told},        // EV2, EV3
+    {"event: cancelled beside a merge", cancelled_beside, told_or_cancelled},                      // EV4
+    {"event: its target is closed beside a merge", closed_beside, told_or_dropped},                // EV1, EV2
+    {"event: freed when it is idle", freed_when_idle, freed_after_telling},                        // EV5
+    {"event: a handler that merges again, on a target that runs jobs at once", chain, four_links}, // EV6, EV1
     {NULL, NULL, NULL},
 };

@@ -1,4 +1,4 @@
-// limit.c: LM1 to LM5, LM7, LM9, on a base of two threads, and on a base that refuses.
+// limit.c: LM1 to LM5, LM7, LM9, LM10, on a base of two threads, and on a base that refuses.
 
 #include "crew.h"
 
@@ -71,6 +71,29 @@ static int place(int job) {
 static void all_in_order(void) {
   model_assert(ran == JOBS && owned.value == JOBS && place(0) < place(1) && place(2) < place(3));
 }
+
+// The handle is given up when all jobs have been released, as by the owner of timers: the threads that deliver them may not have returned.
+static void release_told(csched_job *unused) {
+  (void)unused;
+  if (csched_fetch_add_acq_rel(&open, UINT32_MAX) == 1) csched_futex_wake_(&open, 1);
+}
+static const csched_job_type told_type = {run, drop, release_told};
+static void submit_one(void *job) { submit((int)(intptr_t)job); }
+static void give_up(void *unused) {
+  (void)unused;
+  for (uint32_t seen; (seen = csched_load_acquire(&open)) != 0;) csched_futex_wait_(&open, seen, CSCHED_FOREVER);
+  csched_limit_destroy(limit);
+  close_crew(false);
+}
+static void given_up_early(void) {
+  start(1, 1, 0, 2);
+  for (intptr_t i = 0; i < 2; i++) csched_job_init(&jobs[i], &told_type, (void *)i);
+  model_spawn(submit_one, (void *)0);
+  model_spawn(submit_one, (void *)1);
+  model_spawn(give_up, NULL);
+}
+
+static void two_ran(void) { model_assert(ran == 2); }
 
 static void submit_four(void *unused) {
   (void)unused;
@@ -151,6 +174,11 @@ static void two_after(void) {
   start_barriers(2, 1, 4, 2); // the barrier is the second
   model_spawn(submit_either_four, NULL);
 }
+static const csched_target_type queueing_type = {.deliver = deliver, .may_help_ = may_help, .only_enqueues_ = true};
+static void two_after_queued(void) { // permits are submitted as a list
+  two_after();
+  crew.target.type = &queueing_type;
+}
 static void barrier_second(void) { model_assert(ran == JOBS && place(0) == 0 && place(1) == 1); }
 static void two_barriers(void) {
   start_barriers(2, 2, 4, 2 | 4);
@@ -227,17 +255,123 @@ static void wait_for_barrier(void) { start_waiting(2, false, true); }
 static void is_deadlock(void) { model_assert(result == EDEADLK); }
 static void let_through(void) { model_assert(result == 0); }
 
+// Syncs of a queue on it, which need no thread of the base: the crew begins when they have returned.
+static uint32_t syncing;
+static void sync_queue(void *inside) {
+  if (inside != NULL) model_assert(csched_target_submit(csched_limit_target(limit), inside) == 0);
+  model_assert(csched_serial_sync(queue, nothing, NULL) == 0);
+  if (csched_fetch_add_acq_rel(&syncing, UINT32_MAX) != 1) return;
+  csched_serial_destroy(queue);
+  leave();
+  close_crew(false);
+  work(NULL);
+}
+static void start_helping(int limit_to, int workers, unsigned helpers) {
+  start(limit_to, workers, 1, 0);
+  syncing = helpers;
+  open = JOBS + 1; // the last sync ends the crew
+  model_assert(csched_serial_create(&queue, csched_limit_target(limit)) == 0);
+  for (unsigned i = 0; i < helpers; i++) model_spawn(sync_queue, &jobs[i]);
+}
+static void helped_at_one(void) { start_helping(1, 0, 2); }
+static void helped_at_two(void) { start_helping(2, 0, 2); }
+static void helped_beside(void) { start_helping(2, 1, 2); }
+
+// A wait inside of each permit: the waiting jobs make room for the queue that they wait for.
+static void wait_together(csched_job *unused) {
+  (void)unused;
+  csched_fetch_add_relaxed(&open, UINT32_MAX);
+  while (csched_load_relaxed(&open) > 0) csched_nap_(1000); // all permits are OUT
+  model_assert(csched_serial_sync(queue, nothing, NULL) == 0);
+}
+static void waited_together(csched_job *unused) {
+  (void)unused;
+  if (csched_fetch_add_acq_rel(&syncing, UINT32_MAX) != 1) return;
+  csched_serial_destroy(queue);
+  leave();
+  close_crew(false);
+}
+static const csched_job_type together_type = {wait_together, NULL, waited_together};
+static void submit_together(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) {
+    csched_job_init(&jobs[i], &together_type, NULL);
+    model_assert(csched_target_submit(csched_limit_target(limit), &jobs[i]) == 0);
+  }
+}
+static void waits_in_all(void) {
+  start(2, 2, 1, 2);
+  syncing = 2;
+  model_assert(csched_serial_create(&queue, csched_limit_target(limit)) == 0);
+  model_spawn(submit_together, NULL);
+}
+static void nothing_more(void) {}
+
+// A job waits for a queue on the limit, behind a barrier, which waits for the job.
+static void run_nothing(csched_job *unused) { (void)unused; }
+static const csched_job_type alone_type = {run_nothing, NULL, waited_together};
+static void wait_behind(csched_job *unused) {
+  (void)unused;
+  model_assert(csched_target_submit(csched_limit_barrier_target(limit), &jobs[1]) == 0);
+  model_assert(csched_serial_sync(queue, nothing, NULL) == 0);
+  csched_job_init(&jobs[2], &alone_type, NULL); // behind the barrier, from where the queue's work was taken
+  model_assert(csched_target_submit(csched_limit_target(limit), &jobs[2]) == 0);
+}
+static const csched_job_type behind_type = {wait_behind, NULL, waited_together};
+static void submit_behind(void *unused) {
+  (void)unused;
+  csched_job_init(&jobs[0], &behind_type, NULL);
+  csched_job_init(&jobs[1], &alone_type, NULL);
+  model_assert(csched_target_submit(csched_limit_target(limit), &jobs[0]) == 0);
+}
+static void waits_behind_barrier(void) {
+  start(2, 2, 1, 0);
+  syncing = 3;
+  model_assert(csched_serial_create(&queue, csched_limit_target(limit)) == 0);
+  model_spawn(submit_behind, NULL);
+}
+
+// A base that runs each job within `deliver`.
+static _Thread_local int deliveries; // on this thread's stack
+static int perform_at_once(csched_target *target, csched_job *job) {
+  model_assert(++deliveries <= 2); // LM11: without it, one for each job
+  csched_target_perform(target, job);
+  deliveries--;
+  return 0;
+}
+static const csched_target_type inline_type = {.deliver = perform_at_once};
+static csched_target inline_base = {.type = &inline_type};
+static void inline_lanes(int limit_to, unsigned which) {
+  start_barriers(1, 2, 4, which);
+  close_crew(false);
+  csched_limit_destroy(limit);
+  model_assert(csched_limit_create(&limit, &inline_base, limit_to) == 0);
+  model_spawn(submit_either_two, (void *)0);
+  model_spawn(submit_either_two, (void *)2);
+}
+static void run_at_once(void) { inline_lanes(1, 0); }
+static void barriers_at_once(void) { inline_lanes(2, 2 | 4); }
+
 const model_check limit_checks[] = {
-    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},        // LM1, LM2, LM3, LM5
-    {"limit: two permits, four jobs", two_lanes, all_ran},                                         // LM1, LM2, LM5
-    {"limit: a base that refuses", refused, run_or_dropped},                                       // LM4
-    {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},             // LM7
-    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},                 // LM7
-    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between},     // LM9, LM2
-    {"limit: two jobs behind a barrier", two_after, barrier_second},                               // LM9, LM2
-    {"limit: two submitters of barriers", two_barriers, both_alone},                               // LM9, LM3, LM5
-    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                        // LM9
-    {"limit: a wait inside of a barrier is reported", wait_in_barrier, is_deadlock},               // LM7
-    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, is_deadlock}, // LM7
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},    // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                     // LM1, LM2, LM5
+    {"limit: given up while its jobs' submitters return", given_up_early, two_ran},            // LM5
+    {"limit: a base that refuses", refused, run_or_dropped},                                   // LM4
+    {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},         // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},             // LM7
+    {"limit: syncs need no thread of the base, at a limit of one", helped_at_one, two_ran},    // LM10, LM1
+    {"limit: syncs need no thread of the base, at a limit of two", helped_at_two, two_ran},    // LM10, LM2
+    {"limit: syncs beside a thread of the base", helped_beside, two_ran},                      // LM10, LM1, LM5
+    {"limit: waits inside of all permits end", waits_in_all, nothing_more},                    // LM10
+    {"limit: a wait behind a barrier ends", waits_behind_barrier, nothing_more},               // LM9, LM10
+    {"limit: of one, on a base that runs jobs at once", run_at_once, all_ran},                 // LM11, LM3, LM5
+    {"limit: with barriers, on a base that runs jobs at once", barriers_at_once, all_ran},     // LM11, LM9
+    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between}, // LM9, LM2
+    {"limit: two jobs behind a barrier", two_after, barrier_second},                           // LM9, LM2
+    {"limit: two jobs behind a barrier, on a base that only queues", two_after_queued, barrier_second}, // LM9, LM2
+    {"limit: two submitters of barriers", two_barriers, both_alone},                                    // LM9, LM3, LM5
+    {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                             // LM9
+    {"limit: a wait inside of a barrier is reported", wait_in_barrier, is_deadlock},                    // LM7
+    {"limit: a wait for a barrier inside of a permit is reported", wait_for_barrier, is_deadlock},      // LM7
     {NULL, NULL, NULL},
 };

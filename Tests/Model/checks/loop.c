@@ -2,6 +2,8 @@
 
 #include "../engine/model.h"
 
+#include <CScheduler/serial.h>
+
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 enum { JOBS = 3, TIMERS = 3 };
@@ -411,6 +413,40 @@ static void closed_to_drop(void) {
   reset();
   model_spawn(run_until_closed, &jobs);
 }
+// A queue on the loop. What it has accepted before the close runs, also if a thread is still inside of its submission.
+static csched_serial *queue;
+static uint32_t accepted; // bits: the jobs that the queue has accepted
+static unsigned must_run; // bits: those that it had accepted before the close
+static void submit_to_queue(void *context) {
+  intptr_t i = (intptr_t)context;
+  if (csched_target_submit(csched_serial_target(queue), &jobs[i]) == 0) csched_fetch_add_release(&accepted, 1u << i);
+}
+static void close_with_queue(void *unused) {
+  (void)unused;
+  must_run = csched_load_acquire(&accepted);
+  csched_loop_close(loop, CSCHED_STOP_RUN);
+}
+static void run_with_queue(void *unused) {
+  (void)unused;
+  create();
+  model_assert(csched_serial_create(&queue, csched_loop_target(loop)) == 0);
+  for (intptr_t i = 0; i < 2; i++) model_spawn(submit_to_queue, (void *)i);
+  model_spawn(close_with_queue, NULL);
+  model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED);
+}
+static void closed_with_queue(void) {
+  reset();
+  accepted = must_run = 0;
+  model_spawn(run_with_queue, NULL);
+}
+static void accepted_ran(void) {
+  model_assert(ran + dropped == 2);
+  for (int i = 0; i < ran; i++) must_run &= ~(1u << order[i]);
+  model_assert(must_run == 0);
+  csched_serial_destroy(queue);
+  destroy();
+}
+
 static void far_timer_dropped(void) {
   model_assert(ran + dropped == 3 && ran >= 1 && dropped >= 1);
   destroy();
@@ -506,7 +542,8 @@ const model_check loop_checks[] = {
     {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},         // LP9, W9
     {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},           // LP9, W9
     {"loop: closed to run: accepted jobs are run, far timers are dropped", closed_to_run, far_timer_dropped}, // LP6
-    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                                     // LP6
-    {"loop: nested activations end by their own stops", nested, inner_first},                                 // LP5
+    {"loop: closed to run: a queue on it runs what it has accepted", closed_with_queue, accepted_ran}, // LP14, SQ13
+    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                              // LP6
+    {"loop: nested activations end by their own stops", nested, inner_first},                          // LP5
     {NULL, NULL, NULL},
 };

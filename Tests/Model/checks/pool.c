@@ -3,6 +3,7 @@
 
 #include "../engine/model.h"
 
+#include <CScheduler/limit.h>
 #include <CScheduler/serial.h>
 
 #include "../../../Sources/CScheduler/pool/pool_internal.h"
@@ -467,6 +468,52 @@ static void all_accepted_ran(void) {
   model_assert(ran == accepted);
   destroy();
 }
+// A queue and a limit on the pool. What they have accepted before the stop runs, wherever the pool's end is by then.
+static csched_serial *queue;
+static csched_limit *limit;
+static csched_target *nested;
+static uint32_t must_run, rejected; // must_run: how many were accepted before the stop
+static void submit_nested(void *context) {
+  model_write(&given[(intptr_t)context], 1);
+  if (csched_target_submit(nested, &jobs[(intptr_t)context]) != 0) rejected++;
+  else csched_fetch_add_release(&accepted, 1u);
+}
+static void stop_nested(void *unused) {
+  (void)unused;
+  must_run = csched_load_acquire(&accepted);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+}
+static void use_nested(void *with_limit) {
+  make(1, 1);
+  csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  if (with_limit != NULL) {
+    model_assert(csched_limit_create(&limit, target, 1) == 0);
+    target = csched_limit_target(limit);
+  } else {
+    model_assert(csched_serial_create(&queue, target) == 0);
+    target = csched_serial_target(queue);
+  }
+  nested = target;
+  for (intptr_t i = 0; i < 2; i++) model_spawn(submit_nested, (void *)i);
+  model_spawn(stop_nested, NULL);
+  model_assert(csched_pool_join(pool) == 0);
+}
+static void start_nested(void *with_limit) {
+  reset();
+  queue = NULL;
+  limit = NULL;
+  must_run = rejected = 0;
+  model_spawn(use_nested, with_limit);
+}
+static void stopped_with_queue(void) { start_nested(NULL); }
+static void stopped_with_limit(void) { start_nested(&pool); }
+static void nested_ran(void) {
+  model_assert(ran + dropped == 2 && ran >= must_run && rejected <= dropped);
+  if (queue != NULL) csched_serial_destroy(queue);
+  if (limit != NULL) csched_limit_destroy(limit);
+  csched_pool_destroy(pool);
+}
+
 static void read_last_words(csched_job *job) {
   note_drop(job);
   model_assert(model_read(&last_words) == 1);
@@ -1027,6 +1074,89 @@ static void queued_and_forked(void) {
   model_spawn(queue_beside_a_fork, NULL);
 }
 
+// The forker waits once its stolen fork has forked in turn, and both workers are busy: the forker itself runs that inner fork.
+static void fork_for_the_waiter(csched_job *job) {
+  note(job);
+  csched_fork fork;
+  csched_job_init(&inner_fork, &telling, NULL);
+  csched_pool_fork(&fork, &inner_fork);
+  count_and_wake(&begun);
+  wait_for(&met, 1);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type forking_for_the_waiter = {fork_for_the_waiter, note_drop, NULL};
+static void fork_and_help(csched_job *job) {
+  csched_fork fork;
+  jobs[1].type = &forking_for_the_waiter;
+  jobs[1].context = NULL;
+  csched_pool_fork(&fork, &jobs[1]);
+  note(job);
+  wait_for(&begun, 1);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type helping = {fork_and_help, note_drop, NULL};
+static void fork_and_be_helped(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &helping;
+  submit((void *)0);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void helped(void) {
+  reset();
+  model_spawn(fork_and_be_helped, NULL);
+}
+
+// A forked job is stolen, and submits a job that forks, too. The thief runs that one next. The waiter for the first fork must not run the second.
+static uintptr_t waiter; // the csched_pool_worker of the first forker, during its wait
+static csched_job second_forker, second_fork;
+static void run_second_fork(csched_job *job) {
+  note(job);
+  model_assert(csched_load_relaxed(&waiter) != (uintptr_t)csched_pool_worker_here_);
+}
+static const csched_job_type second_fork_type = {run_second_fork, note_drop, NULL};
+static void fork_second(csched_job *job) {
+  note(job);
+  csched_fork fork;
+  csched_job_init(&second_fork, &second_fork_type, NULL);
+  csched_pool_fork(&fork, &second_fork);
+  csched_pool_wait(&fork);
+}
+static const csched_job_type second_forker_type = {fork_second, note_drop, NULL};
+static void submit_second(csched_job *job) {
+  note(job);
+  csched_job_init(&second_forker, &second_forker_type, NULL);
+  csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &second_forker);
+  count_and_wake(&begun);
+}
+static const csched_job_type first_fork_type = {submit_second, note_drop, NULL};
+static void fork_first(csched_job *job) {
+  note(job);
+  csched_fork fork;
+  jobs[1].type = &first_fork_type;
+  jobs[1].context = NULL;
+  csched_pool_fork(&fork, &jobs[1]);
+  wait_for(&begun, 1);
+  csched_store_relaxed(&waiter, (uintptr_t)csched_pool_worker_here_);
+  csched_pool_wait(&fork);
+  csched_store_relaxed(&waiter, (uintptr_t)0);
+}
+static const csched_job_type first_forker_type = {fork_first, note_drop, NULL};
+static void run_both_forkers(void *unused) {
+  (void)unused;
+  make(2, 2);
+  jobs[0].type = &first_forker_type;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void strangers(void) {
+  reset();
+  waiter = 0;
+  model_spawn(run_both_forkers, NULL);
+}
+
 // MARK: jobs that are kept
 
 static bool submit_beside(intptr_t i, const csched_job_type *kind) {
@@ -1312,9 +1442,11 @@ const model_check pool_checks[] = {
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
     {"pool: jobs that need both workers, from two submitters", pass_on_from_two, all_three_ran},          // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK3
-    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},  // F3, MN1, MN3
-    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
+    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                           // F3, MN3, WK3
+    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},     // F3, MN1, MN3
+    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran},    // MN1, F3
+    {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
+    {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
     {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
@@ -1338,6 +1470,8 @@ const model_check pool_checks[] = {
     {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // FJ2, FJ3, F1, WK2
     {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, FJ1, FJ2
     {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                      // F1, FJ1, FJ3
+    {"pool fork: a waiter runs what its stolen fork has forked", helped, all_three_ran},            // FJ4, FJ6
+    {"pool fork: a waiter beside a job that forks after the awaited one", strangers, all_four_ran}, // FJ4, FJ6
     {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran}, // F1, WK1
     {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran},   // WK8, WK9, F1, F2
     {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // WK8, WK9, F1

@@ -1,4 +1,4 @@
-// serial.c: SQ1 to SQ7, on a base of two threads, and on a base that refuses.
+// serial.c: SQ1 to SQ7, SQ10, SQ11, on a base of two threads, and on a base that refuses.
 
 #include "../engine/model.h"
 
@@ -40,7 +40,11 @@ static bool may_enter(csched_target *unused) {
   (void)unused;
   return true;
 }
-static const csched_target_type crew_type = {.deliver = deliver, .enter = may_enter};
+static bool may_help(const csched_target *unused) {
+  (void)unused;
+  return true;
+}
+static const csched_target_type crew_type = {.deliver = deliver, .enter = may_enter, .may_help_ = may_help};
 
 static void work(void *unused) {
   (void)unused;
@@ -131,6 +135,9 @@ static void all_in_order(void) {
   model_assert(ran == JOBS && owned.value == JOBS && place(0) < place(1) && place(2) < place(3));
 }
 
+static int results[2];
+static void nothing(void *unused) { (void)unused; }
+
 static void suspend_and_resume(void *unused) {
   (void)unused;
   csched_serial_suspend(serial);
@@ -182,9 +189,79 @@ static void synced(void) {
 }
 static void three_ran(void) { model_assert(ran == 1 && owned.value == 3); }
 
+// As above, but no thread of the base runs anything before both syncs have returned.
+static void leave_and_work(void) {
+  leave();
+  if (crew.ended) work(NULL); // drain jobs that helpers have left behind
+}
+static void sync_alone(void *unused) {
+  (void)unused;
+  model_assert(csched_serial_sync(serial, by_sync, NULL) == 0);
+  leave_and_work();
+}
+static void submit_and_sync(void *unused) {
+  csched_target_submit(csched_serial_target(serial), &jobs[0]);
+  sync_alone(unused);
+}
+static void unaided(void) {
+  start(0, 2 + 1);
+  model_spawn(sync_alone, NULL);
+  model_spawn(submit_and_sync, NULL);
+}
+static void synced_beside_worker(void) {
+  start(1, 2 + 1);
+  model_spawn(sync_once, NULL);
+  model_spawn(submit_and_sync, NULL);
+}
+static void both_synced(void) { model_assert(ran == 1 && owned.value == 3); }
+
+// A sync of a queue on the queue: the helper runs the drain job of the upper one.
+static void sync_upper(void *unused) {
+  (void)unused;
+  csched_target_submit(csched_serial_target(serial), &jobs[0]);
+  model_assert(csched_serial_sync(other, nothing, NULL) == 0);
+  leave_and_work();
+}
+static void sync_alone_upper(void *unused) {
+  (void)unused;
+  model_assert(csched_serial_sync(other, nothing, NULL) == 0);
+  leave_and_work();
+}
+static void unaided_above(void) {
+  start(0, 2 + 1);
+  model_assert(csched_serial_create(&other, csched_serial_target(serial)) == 0);
+  model_spawn(sync_upper, NULL);
+  model_spawn(sync_alone_upper, NULL);
+}
+static void one_ran(void) { model_assert(ran == 1); }
+
+// A helper's job that asks for what the helper is inside of.
+static void ask_for_other(csched_job *unused) {
+  (void)unused;
+  model_assert(!csched_target_is_inside(csched_serial_target(other)));
+  results[0] = csched_serial_sync(other, nothing, NULL);
+}
+static const csched_job_type asking_type = {ask_for_other, NULL, release};
+static void help_inside(void *unused) {
+  (void)unused;
+  results[1] = csched_serial_sync(serial, nothing, NULL);
+}
+static void sync_both(void *unused) {
+  (void)unused;
+  csched_target_submit(csched_serial_target(serial), &jobs[0]);
+  model_assert(csched_serial_sync(other, help_inside, NULL) == 0);
+  leave_and_work();
+}
+static void asked(void) {
+  start(0, 1 + 1);
+  results[0] = results[1] = -1;
+  csched_job_init(&jobs[0], &asking_type, NULL);
+  model_assert(csched_serial_create(&other, &crew.target) == 0);
+  model_spawn(sync_both, NULL);
+}
+static void asker_refused(void) { model_assert(results[0] == EDEADLK && results[1] == 0); }
+
 // Two queues whose jobs wait for each other.
-static int results[2];
-static void nothing(void *unused) { (void)unused; }
 static void wait_for_other(void *unused) {
   (void)unused;
   results[0] = csched_serial_sync(other, nothing, NULL);
@@ -242,12 +319,16 @@ static void stopped(void) {
 }
 
 const model_check serial_checks[] = {
-    {"serial: two submitters, two threads: one at a time, in order", submitted, all_in_order}, // SQ1, SQ2, SQ5
-    {"serial: suspend and resume against submissions", suspended, both},                       // SQ3
-    {"serial: a suspended queue begins nothing", held_back, both},                             // SQ3
-    {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},        // SQ1, SQ7
-    {"serial: queues that wait for each other get an error", crossed, one_reported},           // SQ7
-    {"serial: a base that refuses", refused, run_or_dropped},                                  // SQ6
-    {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},        // SQ3
+    {"serial: two submitters, two threads: one at a time, in order", submitted, all_in_order},    // SQ1, SQ2, SQ5
+    {"serial: suspend and resume against submissions", suspended, both},                          // SQ3
+    {"serial: a suspended queue begins nothing", held_back, both},                                // SQ3
+    {"serial: sync, inline or in line, is one of the queue's jobs", synced, three_ran},           // SQ1, SQ7
+    {"serial: queues that wait for each other get an error", crossed, one_reported},              // SQ7
+    {"serial: syncs need no thread of the base", unaided, both_synced},                           // SQ10, SQ11, HL1
+    {"serial: syncs beside a thread of the base", synced_beside_worker, both_synced},             // SQ1, SQ10, SQ11
+    {"serial: syncs of a queue on the queue need no thread of the base", unaided_above, one_ran}, // SQ10
+    {"serial: a helper's job cannot wait for the helper", asked, asker_refused},                  // SQ7, SQ10, HL2
+    {"serial: a base that refuses", refused, run_or_dropped},                                     // SQ6
+    {"serial: resume without suspend stops the process", resumed_for_nothing, stopped},           // SQ3
     {NULL, NULL, NULL},
 };

@@ -222,6 +222,7 @@ void model_run(void) {
   model_plain_reset();
   model_reset_pollers();
   model_reset_pages();
+  model_reset_forks();
   model_reset_clocks();
   model_begin_run();
   model_start_thread(prepare, NULL);

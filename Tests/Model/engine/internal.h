@@ -6,7 +6,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 
-enum { MODEL_THREADS = 8, MODEL_LOCATIONS = 128, MODEL_MESSAGES = 512, MODEL_LOG = 4096 };
+enum { MODEL_THREADS = 8, MODEL_LOCATIONS = 192, MODEL_MESSAGES = 512, MODEL_LOG = 4096 };
 
 /// For each location the oldest message that may still be read; then for each thread how far it has been seen.
 typedef struct model_view {
@@ -69,6 +69,7 @@ void model_print_replay(void);
 // platform.c
 void model_reset_pollers(void);
 void model_reset_pages(void);
+void model_reset_forks(void);
 
 // clocks.c: the alarms that a poller waits for
 struct csched_poller;

@@ -28,12 +28,12 @@ void model_set_clock(csched_clock clock, int64_t by);
 csched_time model_most(csched_clock clock);
 
 /// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next check whether a
-/// Does: has the system give that many chunks of memory for tasks of one size each, 1 or 2, in this run; else there is one. Thread: the check's own.
-void model_have_chunks(unsigned count);
-
 /// thread has ended: as the system does with numbers. model_has_number_of: whether the calling thread has got it.
 void model_give_number_after_look(int to, int of);
 bool model_has_number_of(int of);
+
+/// Does: has the system give that many chunks of memory for tasks of one size each, 1 or 2, in this run; else there is one. Thread: the check's own.
+void model_have_chunks(unsigned count);
 
 /// From now on the system has no thread for the core, or has them again.
 void model_refuse_threads(bool refuses);

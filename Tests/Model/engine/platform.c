@@ -1,6 +1,7 @@
 // platform.h on simulated threads, futexes and time.
 
 #define _GNU_SOURCE
+#include <CScheduler/lock.h>
 #include "internal.h"
 
 #include "../../../Sources/CScheduler/target/task_internal.h"
@@ -166,6 +167,10 @@ int csched_os_thread_start_(csched_os_thread *thread, size_t stack_size, void (*
   return 0;
 }
 
+int csched_os_thread_start_internal_(csched_os_thread *thread, void (*body)(void *), void *context) {
+  return csched_os_thread_start_(thread, 0, body, context);
+}
+
 void csched_os_thread_join_(csched_os_thread thread) {
   model_step(MODEL_ANYTHING, NULL, "thread join", __FILE__, __LINE__);
   model_thread *other = &model_threads[thread.handle];
@@ -213,6 +218,8 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return (void)priority, policy == CSCHED_OS_POLICY_NICE ? 0 : EPERM;
 }
 
+int csched_os_disable_cancellation_(void) { return 0; }
+void csched_os_restore_cancellation_(int before) { (void)before; }
 uint32_t csched_os_thread_id_(void) { return model_threads[model_self].number; }
 
 // Whether no thread with this number runs. The caller then sees what those did that have had it.
@@ -273,6 +280,8 @@ void csched_os_memory_free_(void *memory, size_t size) { (void)size, model_free(
 
 bool csched_os_thread_is_ready_(uint32_t id) { return (void)id, false; }
 
+uint32_t csched_os_main_thread_id_(void) { return 1; }
+bool csched_os_main_queue_waits_(void) { return false; }
 csched_time csched_os_thread_processor_time_(uint32_t id) { return model_threads[id - 1].steps; }
 
 bool csched_os_thread_has_nice_(int *nice) {
@@ -287,8 +296,9 @@ bool csched_os_thread_is_lifted_(uint32_t thread) {
   (void)thread;
   return false;
 }
-void csched_os_signals_block_(csched_os_signals *before) { (void)before; }
-void csched_os_signals_restore_(const csched_os_signals *before) { (void)before; }
+bool csched_os_signal_block_(int signal, bool blocks) { return (void)signal, (void)blocks, false; }
+void csched_os_begin_with_main_mask_(void) {}
+bool csched_os_main_mask_(uint64_t *mask) { return (void)mask, false; }
 
 bool csched_os_is_main_thread_(void) { return model_self == 0; }
 
@@ -303,12 +313,36 @@ bool csched_os_thread_has_ended_(uint32_t id) {
 }
 
 // Nothing forks.
-void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
-  (void)atfork, (void)told;
+// No check forks. The list has the queues and limits, which a loop looks at when it finishes its work.
+static csched_atfork *listed;
+static csched_lock list_lock;
+void model_reset_forks(void) {
+  listed = NULL;
+  list_lock = (csched_lock)CSCHED_LOCK_INIT;
 }
-void csched_os_atfork_end_(csched_atfork *atfork) { (void)atfork; }
+void csched_os_atfork_(csched_atfork *atfork, void (*told)(csched_atfork *, csched_atfork_phase)) {
+  (void)told;
+  if (atfork->is_busy == NULL) return;
+  csched_lock_lock(&list_lock);
+  atfork->next = listed;
+  listed = atfork;
+  csched_lock_unlock(&list_lock);
+}
+void csched_os_atfork_end_(csched_atfork *atfork) {
+  if (atfork->is_busy == NULL) return;
+  csched_lock_lock(&list_lock);
+  csched_atfork **each = &listed;
+  while (*each != NULL && *each != atfork) each = &(*each)->next;
+  if (*each != NULL) *each = atfork->next;
+  csched_lock_unlock(&list_lock);
+}
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
-  return (void)mark, (void)visit, (void)context, false;
+  (void)mark;
+  csched_lock_lock(&list_lock);
+  csched_atfork *each = listed;
+  while (each != NULL && visit(each, context)) each = each->next;
+  csched_lock_unlock(&list_lock);
+  return each != NULL;
 }
 
 // No check writes a dump of the process.
@@ -319,6 +353,8 @@ void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)ad
 void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
 int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
 int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
+void csched_os_around_fork_(void (*before)(void), void (*after)(void)) { (void)before, (void)after; }
+const char *csched_os_environment_(const char *name) { return (void)name, NULL; }
 void csched_os_trace_by_environment_(int (*begin)(const char *path)) { (void)begin; }
 void csched_os_record_by_environment_(int (*begin)(void)) { (void)begin; }
 void csched_os_watch_by_environment_(int (*begin)(csched_time span)) { (void)begin; }

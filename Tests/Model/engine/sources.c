@@ -11,7 +11,9 @@ int csched_os_wake_fd_renew_(int fd) { return (void)fd, ENOTSUP; }
 int csched_os_signal_take_(int signal, void (*handler)(int)) { return (void)signal, (void)handler, ENOTSUP; }
 void csched_os_signal_give_back_(int signal, void (*handler)(int)) { (void)signal, (void)handler; }
 int csched_os_child_open_(int pid, int *fd) { return (void)pid, (void)fd, ENOTSUP; }
-bool csched_os_child_reap_(int fd, int *end, int *status) { return (void)fd, (void)end, (void)status, false; }
+bool csched_os_child_end_(int fd, bool reaps, int *end, int *status) {
+  return (void)fd, (void)reaps, (void)end, (void)status, false;
+}
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) {
   return (void)path, (void)changes, (void)fd, ENOTSUP;
 }
@@ -22,4 +24,3 @@ unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char
   return (void)fd, (void)room, (void)name, 0u;
 }
 void csched_os_close_(int fd) { (void)fd; }
-int csched_os_descriptor_copy_(int fd, int *copy) { return (void)fd, (void)copy, ENOTSUP; }

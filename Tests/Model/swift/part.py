@@ -15,7 +15,8 @@ import swift_mutants
 WALK = ["Internal/Counted.swift", "Internal/Messages.swift", *(f"Disposables/{name}.swift" for name in (
     "Disposable", "Disposables", "DisposalWalk", "ChildList", "AnonymousDisposable", "BinaryDisposable", "NaryDisposable",
     "SingleAssignmentDisposable"))]
-ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected.swift", *(f"Actions/{name}.swift" for name in (
+ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected*.swift",
+           "Synchronization/UnfairLock.swift", "Synchronization/UnfairLock+Condition.swift", *(f"Actions/{name}.swift" for name in (
     "ClosureTask", "RepeatingTask", "ReturningAction", "DropObservers", "SchedulerError")),
     "Cores/Timeline.swift", "Concurrency/Sleepers.swift", "Concurrency/Resumption.swift",
     "Schedulers/ImmediateSchedulerType.swift", "Cores/TargetCore.swift"]
@@ -36,13 +37,12 @@ GROUPS = {
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
-        *MAIN, "Concurrency/WithDeadline.swift", "Concurrency/AsyncUnits.swift", *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers")),
-        "Blocking/Result*.swift", "Synchronization/Semaphore.swift", "Synchronization/UnfairLock+Condition.swift",
-        "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift"],
+        *MAIN, "Concurrency/WithDeadline.swift", "Concurrency/AsyncUnits.swift", *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers", "RepeatedCall")),
+        "Blocking/Result*.swift", "Synchronization/Semaphore.swift"],
     "executors": [
         *MAIN, "Compilers/*.swift", "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),
-        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Synchronization/UnfairLock+Condition.swift", "Synchronization/Protected+Condition.swift", "Synchronization/UnfairLock.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionOutcome.swift"],
+        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionOutcome.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "Disposables+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

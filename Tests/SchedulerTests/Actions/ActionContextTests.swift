@@ -86,22 +86,58 @@ import Testing
     #expect(ends.value == 2 && token.isDisposed)
   }
 
+  /// Returns from `schedule` only when the action has begun, and a little later.
+  private struct SlowScheduler: ImmediateSchedulerType {
+    let base = ConcurrentScheduler()
+    @discardableResult
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+      let begun = Gate()
+      let token = base.schedule {
+        begun.open()
+        action()
+      }
+      begun.wait()
+      usleep(50_000)
+      return token
+    }
+  }
+
+  @Test("a wait finds an action that runs before its submission has returned") func unsubmitted() throws {
+    let workers = ConcurrentScheduler(), thread = try ThreadScheduler(), kept = Protected<ActionContext?>(nil)
+    let begun = Gate(), hasEnded = Protected(false)
+    let token = workers.schedule { context in kept.write(context) }
+    while kept.read() == nil { usleep(100) }
+    thread.schedule {
+      kept.read()!.schedule(on: SlowScheduler()) { child in
+        child.disposeAndWait()  // of the thread's own action: does not wait
+        begun.open()
+        usleep(100_000)
+        hasEnded.write(true)
+      }
+    }
+    begun.wait()
+    token.disposeAndWait()
+    #expect(hasEnded.read())
+    kept.read()!.schedule(on: ImmediateScheduler.instance) { child in child.disposeAndWait() }
+    thread.stop()
+    thread.join()
+  }
+
   @Test("a handler whose turn would come after the action's end is not called") func tooLate() {
-    let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), ends = Counter(), calls = Counter()
-    let witness = Protected<Witness?>(Witness(ends))
-    let token = workers.schedule { [witness = witness.exchange(nil)!] context in
-      witness.touch()
+    let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), calls = Counter()
+    let second = Protected<(any Disposable)?>(nil)
+    let token = workers.schedule { context in
       context.onDispose {
         goOn.open()
-        #expect(eventually { ends.value == 1 })  // the action has ended
+        #expect(eventually { second.read()!.isDisposed })  // removed by the action's end
       }
-      context.onDispose { calls.increment() }
+      second.write(context.onDispose { calls.increment() })
       begun.open()
       ConcurrentScheduler.withReplacementThread { _ = goOn.wait() }
     }
     #expect(synchronously { begun.wait() })
     token.dispose()
-    #expect(ends.value == 1 && calls.value == 0)
+    #expect(second.read()!.isDisposed && calls.value == 0)
   }
 
   @Test("an action may dispose itself, and a handler its action and others") func inside() {

@@ -27,7 +27,7 @@ import Testing
     token.dispose()
     clock.run()
     #expect(log.entries == ["a", "b", "state 7", "disposed", "late"])
-    #expect(abs(start.duration(to: scheduler.now) / .seconds(1) - 2) < 0.001)
+    #expect(start.duration(to: scheduler.now) == .seconds(2))
   }
 
   @Test("what is disposed before its turn does not run, and its captures are gone", arguments: [0, 1])
@@ -92,6 +92,53 @@ import Testing
     rx.dispose()
     other?.dispose()
     #expect(other?.isDisposed == true && clock.pendingCount == 0)
+  }
+
+  @Test("an adapted scheduler counts from its own present, whenever that is") func present() {
+    for resolution in [1, 0.1, 0.001] {
+      let theirs = RxVirtualTime(clock: 200, resolution: resolution), log = Log<Int>()
+      nonisolated(unsafe) let unsafe = theirs
+      let there = SchedulerOfRx(theirs), start = there.now
+      theirs.advance(to: 300)
+      #expect(start.duration(to: there.now) == .seconds(100 * resolution))
+      let unit = Duration.seconds(resolution)
+      let ticking = there.schedule(.every(unit * 100, after: unit * 50)) { log.add(unsafe.time) }
+      there.schedule(.at(start + unit * 220)) { log.add(-unsafe.time) }
+      theirs.advance(to: 600)
+      #expect(log.entries == [350, -420, 450, 550])
+      ticking.dispose()
+      theirs.advance(to: 2_000)
+      #expect(log.entries.count == 4)
+    }
+    let theirs = ReactiveVirtualTime(), log = Log<Double>()
+    nonisolated(unsafe) let unsafe = theirs
+    let there = SchedulerOfReactive(theirs)
+    let ticking = there.schedule(.every(.milliseconds(100))) {
+      log.add(unsafe.currentDate.timeIntervalSinceReferenceDate)
+    }
+    for _ in 0..<35 { theirs.advance(by: 0.01) }
+    #expect(log.entries.count == 3)
+    for (tick, entry) in log.entries.enumerated() { #expect(abs(entry - 0.1 * Double(tick + 1)) < 1e-6) }
+    ticking.dispose()
+    theirs.advance(by: 1)  // forgets the tick that was waiting
+    #expect(log.entries.count == 3)
+  }
+
+  @Test("a period of zero ticks at each step of an adapted clock, in both directions") func zeroPeriod() {
+    let theirs = RxVirtualTime(clock: 200), log = Log<Int>(), again = Log<Int>()
+    nonisolated(unsafe) let unsafe = theirs
+    let there = SchedulerOfRx(theirs)
+    let first = there.schedule(.every(.zero, after: .seconds(3))) { log.add(unsafe.time) }
+    let second = RxScheduler(there).schedulePeriodic(0, startAfter: .seconds(0), period: .seconds(0)) { state in
+      again.add(state)
+      return state + 1
+    }
+    theirs.advance(to: 206)
+    #expect(log.entries == [203, 204, 205, 206] && again.entries == [0, 1, 2, 3, 4, 5])
+    first.dispose()
+    second.dispose()
+    theirs.advance(to: 300)
+    #expect(log.entries.count == 4 && again.entries.count == 6)
   }
 
   @Test("an interval without an end never ends") func never() {

@@ -2,15 +2,19 @@ import Foundation
 import Scheduler
 import SchedulerRx
 
-/// One of ReactiveSwift's, for us. Where that returns no disposable it cannot be cancelled; the closure is then kept from being called.
+/// One of ReactiveSwift's, for us. Where that returns no disposable it cannot be cancelled; the closure is then kept from being called. `now` counts on
+/// from the monotonic instant of the adapter's making, by as much as `currentDate` has moved since, in whole microseconds, because differences of
+/// dates are exact to a tenth of one.
 final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
   // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
   private let base: any ReactiveSwift.DateScheduler
-  private let start = (date: Date(), time: MonotonicTime.now)
+  private let start: (date: Date, time: MonotonicTime)
 
-  init(_ base: any ReactiveSwift.DateScheduler) { self.base = base }
+  init(_ base: any ReactiveSwift.DateScheduler) { (self.base, start) = (base, (base.currentDate, .now)) }
 
-  var now: MonotonicTime { start.time.advanced(by: .seconds(base.currentDate.timeIntervalSince(start.date))) }
+  var now: MonotonicTime {
+    start.time.advanced(by: .microseconds((base.currentDate.timeIntervalSince(start.date) * 1e6).rounded()))
+  }
 
   @discardableResult
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { cancelable(action) { base.schedule($0) } }

@@ -283,6 +283,50 @@ private struct Failed: Error {}
       #expect(priorities.0 >= .high)
       #expect(priorities.1 >= .high)
     }
+
+    /// Once it has given the lock back, the task may end, and its memory be freed.
+    @Test("a task keeps the lock while several threads raise its priority")
+    func escalations() async throws {
+      let thread = try ThreadScheduler(name: "holder"), pool = try WorkerPool(workers: 2), executor = pool.scheduler()
+      let lock = AsyncLock(0), begun = AsyncSemaphore(), log = Log<String>()
+      // of the handler, which blocks a thread that raises the priority
+      let entered = Protected(0), turns = Semaphore(units: 0)
+      @Sendable func hold(_ actor: isolated Pinned) async throws {
+        try await withTaskPriorityEscalationHandler {
+          try await lock.withLock { _ in
+            actor.assertIsolated()
+            begun.signal(2)
+            #expect(eventually { Task.currentPriority >= .high })
+            log.add("ends its use")
+          }
+          actor.assertIsolated()
+          log.add("has given the lock back")
+        } onPriorityEscalated: { _, _ in
+          entered.withLock { $0 += 1 }
+          turns.wait()
+        }
+      }
+      // on the actor's thread, because a suspension of the task would wait for its handlers
+      let holder = Task(priority: .background) { try await hold(Pinned(thread)) }
+      let waiters = [TaskPriority.medium, .high].map { priority in
+        Task(executorPreference: executor, priority: priority) {
+          try await begun.wait()
+          if priority == .high { #expect(await soon { entered.read() == 1 }) }
+          try await lock.withLock { _ in log.add("the next") }
+        }
+      }
+      #expect(await soon { log.entries == ["ends its use"] && entered.read() == 1 })
+      turns.signal()
+      #expect(await soon { entered.read() == 2 })
+      try await Task.sleep(for: .milliseconds(50))
+      #expect(log.entries == ["ends its use"])
+      turns.signal()
+      try await holder.value
+      for waiter in waiters { try await waiter.value }
+      #expect(log.entries.sorted() == ["ends its use", "has given the lock back", "the next", "the next"])
+      await pool.stopAndJoin()
+      await thread.stopAndJoin()
+    }
   #endif
 }
 

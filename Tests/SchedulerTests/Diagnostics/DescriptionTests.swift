@@ -48,7 +48,7 @@ import Testing
     let pool = ConcurrentScheduler(name: "decoding", priority: .low)
     #expect(pool.debugDescription.hasPrefix("ConcurrentScheduler \"decoding\", priority low: pool 0x"))
     #expect(String(reflecting: pool.wrapping { $0() }).hasPrefix("a wrapper of ConcurrentScheduler \"decoding\""))
-    #expect(MainScheduler.instance.debugDescription.hasPrefix("MainScheduler: loop 0x"))
+    #expect(MainScheduler.instance.debugDescription.hasPrefix("MainScheduler: the main loop, 0x"))
     #expect(SubscriptionScheduler().debugDescription == "SubscriptionScheduler, in the background nothing yet")
     let virtual = TestScheduler()
     virtual.schedule(after: .seconds(1)) {}

@@ -31,7 +31,7 @@ private let kept = Protected<[any Sendable]>([])
       func finding(_ leave: () throws -> Void) async rethrows -> Diagnostics? {
         await groups.enter("careless")
         try leave()
-        let found = await groups.leave()
+        let found = await groups.leave("careless")
         #expect(found.map { $0.tests == ["careless"] && $0.description.contains("careless") } ?? true)
         return found?.left
       }
@@ -71,12 +71,29 @@ private let kept = Protected<[any Sendable]>([])
       await groups.enter("second")
       let third = Task { await groups.enter("third") }
       kept.withLock { $0.append(BooleanDisposable()) }
-      #expect(await groups.leave() == nil)
+      #expect(await groups.leave("first") == nil)
       await third.value
-      #expect(await groups.leave() == nil)
-      let finding = await groups.leave()
+      #expect(await groups.leave("second") == nil)
+      let finding = await groups.leave("third")
       #expect(finding?.left.disposables == 1)
       #expect(finding?.tests == ["first", "second", "third"])
     }
+  }
+
+  @Test("a test that waits for what never comes ends the process with its name, and one that works does not")
+  func hangs() async {
+    let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardOutputContent]) {
+      let groups = TestGroups(width: 2, idleSeconds: 3)
+      await groups.enter("it works")
+      let start = ContinuousClock.now
+      var sum = 0.0
+      while ContinuousClock.now < start + .seconds(5) { sum += sum.squareRoot() }
+      _ = await groups.leave("it works")
+      await groups.enter("it hangs")
+      print("it works")
+      Gate().wait()
+    }
+    let text = result.map { String(decoding: $0.standardOutputContent, as: UTF8.self) } ?? ""
+    #expect(text.contains("it works\n") && text.contains("✘ Test \"it hangs\" hangs"), "\(text)")
   }
 }

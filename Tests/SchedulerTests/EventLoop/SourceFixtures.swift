@@ -28,7 +28,8 @@ final class Ends: Sendable {
 /// A signal for each test that has a source for one: a signal has one source in the process, and tests run side by side. Most are real-time signals.
 /// Without a source those end the process; the others do nothing.
 enum OwnSignal {
-  static let sequences: Int32 = 40, sums: Int32 = 41, taken: Int32 = 42, refusals: Int32 = 43, ends: Int32 = 44
+  static let sequences: Int32 = 40, sums: Int32 = 41, taken: Int32 = 42, refusals: Int32 = 43, ends: Int32 = 44,
+    disposals: Int32 = 45, early: Int32 = 46
   static let waits = SIGWINCH
 }
 
@@ -40,12 +41,26 @@ func makeFolder() -> String {
 }
 
 /// Starts a shell as a child, and returns its number.
-func spawn(_ script: String) -> pid_t {
+func spawn(_ script: String, _ actions: UnsafePointer<posix_spawn_file_actions_t>? = nil) -> pid_t {
   var child: pid_t = 0
   var arguments = [strdup("/bin/sh"), strdup("-c"), strdup(script), nil]
-  precondition(posix_spawn(&child, "/bin/sh", nil, nil, &arguments, environ) == 0)
+  precondition(posix_spawn(&child, "/bin/sh", actions, nil, &arguments, environ) == 0)
   for argument in arguments { free(argument) }
   return child
+}
+
+/// Starts a shell as a child, whose standard input is the other end of `input`.
+func spawnReading(_ script: String) -> (process: pid_t, input: Int32) {
+  var ends: [Int32] = [0, 0]
+  precondition(pipe(&ends) == 0)
+  for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  posix_spawn_file_actions_adddup2(&actions, ends[0], 0)
+  let process = spawn(script, &actions)
+  posix_spawn_file_actions_destroy(&actions)
+  close(ends[0])
+  return (process, ends[1])
 }
 
 extension SchedulerUnderTest {

@@ -298,6 +298,49 @@ extension SourceTests {
     second.end()
   }
 
+  @Test(
+    "a signal is its source's from the call on, however busy the thread is, until the source ends or is refused",
+    .enabled(if: Scale.signalsAreExact))
+  func signalAtOnce() throws {
+    let thread = try ThreadScheduler(name: "busy"), came = Log<Int>(), dropped = Log<SchedulerError>()
+    let door = ActionGroup(entered: 1)
+    thread.schedule { door.wait() }
+    let kept = thread.onSignal(OwnSignal.early) { came.add($0) }
+    for _ in 0..<2 { kill(getpid(), OwnSignal.early) }  // whose own action ends the process
+    // refused when the thread comes to it
+    let second = thread.onSignal(OwnSignal.early, { _ in }, onDrop: { dropped.add($0) })
+    #expect(isTaken(OwnSignal.early))
+    door.leave()
+    // of a real-time signal each is delivered
+    #expect(eventually { came.entries.reduce(0, +) == 2 && second.isDisposed })
+    kept.dispose()
+    #expect(dropped.entries == [.system(EBUSY)] && !isTaken(OwnSignal.early))
+    thread.drain()
+    for isStopped in [false, true] {  // what has not begun ends: disposed on another thread, on its own, or dropped
+      let door = ActionGroup(entered: 1)
+      let source = Protected<(any Disposable)?>(nil)
+      thread.schedule {
+        door.wait()
+        if !isStopped { source.read()?.dispose() }
+      }
+      source.write(thread.onSignal(OwnSignal.early) { _ in })
+      #expect(isTaken(OwnSignal.early))
+      if isStopped { thread.stop(.dropOutstanding) }
+      door.leave()
+      #expect(eventually { !isTaken(OwnSignal.early) })
+    }
+    thread.join()
+    _ = thread.onSignal(OwnSignal.early, { _ in }, onDrop: { dropped.add($0) })
+    #expect(dropped.entries.last == .stopped && !isTaken(OwnSignal.early))
+  }
+
+  /// Whether the signal has another action than its own.
+  private func isTaken(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    sigaction(signal, nil, &action)
+    return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } != nil
+  }
+
   @Test("a descriptor is the system's no more once its source was disposed, though a copy of it is open")
   func descriptorWithCopy() throws {
     let thread = try ThreadScheduler(name: "copies"), told = Counter()
@@ -319,6 +362,143 @@ extension SourceTests {
     close(copy)
     close(ends[1])
     thread.end()
+  }
+
+  @Test(
+    "the peer of a socket sees its close while the thread is busy, once its sources were disposed or their tasks cancelled",
+    arguments: [false, true])
+  func closedWhileBusy(_ byTasks: Bool) async throws {
+    let thread = try ThreadScheduler(name: "busy")
+    for round in 0..<Scale.count(20) {
+      var ends: [Int32] = [0, 0]
+      #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+      let here = ends[0], begun = Gate(), door = Gate()
+      var buffer = [UInt8](repeating: 0, count: 4_096)  // fills the socket, so that both wait
+      while send(here, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+      let tasks =
+        !byTasks
+        ? []
+        : [true, false].map { isReading in
+          Task {
+            if isReading {
+              for try await _ in thread.readable(here) {}
+            } else {
+              for try await _ in thread.writable(here) {}
+            }
+          }
+        }
+      let sources = byTasks ? [] : [thread.onReadable(here) {}, thread.onWritable(here) {}]
+      if round % 2 == 0 { try await thread.perform {} }  // the sources wait
+      thread.schedule {
+        begun.open()
+        door.wait()
+      }
+      synchronously { _ = begun.wait() }
+      for task in tasks { task.cancel() }
+      for task in tasks { try await task.value }
+      for source in sources { source.dispose() }
+      close(here)
+      let isAtEnd = synchronously {
+        eventually(within: 30) {  // a process that another test starts has a copy until its `exec`
+          var count = 1
+          while count > 0 { count = recv(ends[1], &buffer, buffer.count, Int32(MSG_DONTWAIT)) }
+          return count == 0  // -1: no more bytes, but the socket is open
+        }
+      }
+      #expect(isAtEnd)
+      door.open()
+      close(ends[1])
+    }
+    await thread.stopAndJoin()
+  }
+
+  @Test("a source whose number is another file's ends like any other", arguments: ["/dev/null", "/", "/proc/self/exe"])
+  func numberReplaced(_ path: String) async throws {
+    for way in 0..<4 {
+      let thread = try ThreadScheduler(name: "replaced"), errors = Log<SchedulerError>()
+      var ends: [Int32] = [0, 0]
+      #expect(pipe(&ends) == 0)
+      let number = ends[0]
+      let source = thread.onReadable(number, {}, onDrop: { errors.add($0) })
+      // a task adds the number again for each element, which tells other sources that it is another file's
+      let task = way == 3 ? Task { for try await _ in thread.readable(number) {} } : nil
+      try await thread.perform {}
+      let file = open(path, O_RDONLY)
+      dup2(file, number)  // as a daemon does with its standard input
+      close(file)
+      switch way {
+      case 0: source.dispose()
+      case 1: try await thread.perform { source.dispose() }
+      case 2:  // the number is the one of another file, which cannot be waited for
+        await #expect(throws: SchedulerError.system(EPERM)) { for try await _ in thread.readable(number) {} }
+        #expect(errors.entries == [.system(EBADF)])
+      default: break
+      }
+      task?.cancel()
+      _ = await task?.result
+      await thread.stopAndJoin()
+      if way < 3 {
+        #expect(errors.entries == (way < 2 ? [] : [.system(EBADF)]))
+      } else {
+        #expect(errors.entries.count == 1)
+      }
+      close(number)
+      close(ends[1])
+    }
+  }
+
+  @Test("each wait for a child gets its status: callbacks and sequences, on several schedulers, at once and afterwards")
+  func childWaitedForTwice() async throws {
+    let threads = [try ThreadScheduler(name: "first"), try ThreadScheduler(name: "second")]
+    for round in 0..<Scale.count(20) {
+      let child = spawnReading("read line; exit 7"), log = Log<ProcessEnd>()
+      let tasks = threads.flatMap { thread in
+        (0..<2).map { _ in
+          Task { try await thread.exits(of: child.process).reduce(into: [ProcessEnd]()) { $0.append($1) } }
+        }
+      }
+      let sources = threads.map { $0.onExit(of: child.process) { log.add($0) } }
+      if round % 2 == 0 { for thread in threads { try await thread.perform {} } }
+      close(child.input)
+      for task in tasks { #expect(try await task.value == [.exited(status: 7)]) }
+      for thread in threads {
+        #expect(
+          try await thread.exits(of: child.process).reduce(into: [ProcessEnd]()) { $0.append($1) } == [
+            .exited(status: 7)
+          ])
+      }
+      for thread in threads { try await thread.perform {} }
+      #expect(synchronously { eventually { sources.allSatisfy(\.isDisposed) } })
+      #expect(log.entries == [.exited(status: 7), .exited(status: 7)])
+    }
+    for thread in threads { await thread.stopAndJoin() }
+  }
+
+  @Test("a source and a sequence of changes end when the file is gone", arguments: SchedulerUnderTest.loops)
+  func gone(_ test: SchedulerUnderTest) async throws {
+    let scheduler = try test.makeLoop()
+    for kinds in [FileChange.Kinds.all, .created] {
+      let folder = makeFolder(), log = Log<FileChange.Kinds>()
+      weak var seen: Token?
+      let source: any Disposable
+      do {
+        let token = Token()
+        seen = token
+        source = scheduler.onChange(ofFileAt: folder, kinds: kinds) { [token] in
+          log.add($0.kinds)
+          withExtendedLifetime(token) {}
+        }
+      }
+      let changes = scheduler.changes(ofFileAt: folder, kinds: kinds)
+      synchronously { scheduler.drain() }
+      rmdir(folder)
+      var last: FileChange.Kinds?
+      for try await change in changes { last = change.kinds }
+      #expect(last == .gone)
+      #expect(synchronously { eventually { source.isDisposed && seen == nil } })
+      #expect(log.entries.last == .gone && log.entries.filter { $0 == .gone }.count == 1)
+    }
+    synchronously { scheduler.end() }
   }
 
   @Test("an event that is merged from inside of its handler has a constant stack", arguments: [false, true])

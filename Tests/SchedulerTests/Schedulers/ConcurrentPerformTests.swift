@@ -1,3 +1,4 @@
+import CTestSupport
 import Foundation
 import Scheduler
 import Synchronization
@@ -53,6 +54,46 @@ import Testing
       #expect(others.value == 0)
     }
     #expect(Schedulers.current == nil)
+  }
+
+  @Test("a caller that waits in an action of a queue, under a lock, makes no call of another loop") func strangers()
+    throws
+  {
+    let pool = try WorkerPool(name: "loops", workers: 3, maxThreads: 3), workers = pool.scheduler()
+    let queue = SerialScheduler(target: workers), lock = UnfairLock(), caller = Atomic<UInt32>(0)
+    let isHelped = Gate(), hasSecondBegun = Gate(), callsAreMade = Gate(), firstIsOver = Gate(), isOver = Gate()
+    let seconds = Counter(), wrong = Counter()
+    queue.schedule {
+      caller.store(ctest_thread_id(), ordering: .relaxed)
+      lock.withLock {
+        workers.concurrentPerform(iterations: 2) { _ in
+          if queue.isCurrent {  // the calling thread
+            hasSecondBegun.wait()
+            callsAreMade.open()
+          } else {
+            isHelped.open()
+            callsAreMade.wait()
+            while !ctest_thread_sleeps(caller.load(ordering: .relaxed)), wrong.value == 0 { usleep(50) }
+          }
+        }
+      }
+      firstIsOver.open()
+    }
+    #expect(synchronously { isHelped.wait() })
+    workers.schedule {
+      workers.concurrentPerform(iterations: 2) { _ in
+        if queue.isCurrent {
+          wrong.increment()
+        } else if seconds.increment() == 1 {
+          hasSecondBegun.open()
+          firstIsOver.wait()
+        }
+      }
+      lock.withLock { isOver.open() }
+    }
+    #expect(synchronously { isOver.wait() })
+    #expect(seconds.value == 2)
+    #expect(wrong.value == 0)
   }
 
   @Test("a limit counts the threads that help, and blocked ones") func limited() {

@@ -46,6 +46,21 @@ import Testing
     for scheduler in [long, cut, huge, none] { scheduler.join() }
   }
 
+  @Test("a child process of a thread that a task has started ends by a signal, though Dispatch's threads block it")
+  func signalMask() async throws {
+    try await Task.detached {
+      let thread = try ThreadScheduler(), pool = try WorkerPool(workers: 1)
+      for scheduler in [thread, pool.scheduler(), SerialScheduler()] as [any SchedulerType] {
+        let child = try await scheduler.perform { spawn("exec sleep 600") }
+        kill(child, SIGTERM)
+        var status: Int32 = 0
+        #expect(waitpid(child, &status, 0) == child && status & 0x7f == SIGTERM)
+      }
+      await thread.stopAndJoin()
+      await pool.stopAndJoin()
+    }.value
+  }
+
   @Test("isOnThread tells its own thread from others")
   func isOnThread() throws {
     let scheduler = try ThreadScheduler(), log = Log<Bool>(), done = Gate()

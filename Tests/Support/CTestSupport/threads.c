@@ -51,3 +51,5 @@ void ctest_run_on_thread(void (*body)(void *), void *context) {
   if (found != NULL) sem_post(&own->is_called);
   else start_thread(own);
 }
+
+__attribute__((noinline)) uintptr_t ctest_stack_address(void) { return (uintptr_t)__builtin_frame_address(0); }

@@ -17,14 +17,15 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    await groups.enter(test.displayName ?? test.name)
+    let name = test.displayName ?? test.name
+    await groups.enter(name)
     let outcome: Result<Void, any Error>
     do {
       outcome = .success(try await withTaskExecutorPreference(threads, operation: function))
     } catch {
       outcome = .failure(error)
     }
-    if let finding = await groups.leave() { Issue.record(finding, sourceLocation: test.sourceLocation) }
+    if let finding = await groups.leave(name) { Issue.record(finding, sourceLocation: test.sourceLocation) }
     try outcome.get()
   }
 }

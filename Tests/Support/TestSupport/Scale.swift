@@ -29,6 +29,10 @@ public enum Scale {
     return max(asked, 0) * usual
   }()
 
+  /// Whether each signal to the process comes at once, and counts. ThreadSanitizer puts a handler off while the thread sleeps in a system call of its
+  /// own, and makes one of several signals that wait so.
+  public static let signalsAreExact = sanitizer != .thread
+
   /// How many tests run at a time.
   public static let width = getenv("SCHEDULER_TEST_WIDTH").flatMap { Int(String(cString: $0)) } ?? 8
 

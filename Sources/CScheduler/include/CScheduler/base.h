@@ -8,10 +8,16 @@
 // orphaned: using it stops the process with a message.
 //
 // Signal handlers may call these functions: csched_now, csched_target_submit with a job that is ready (csched_job_init) and the target of a loop or
-// thread, csched_loop_end_run and csched_activation_end_run. These take no lock, allocate nothing, and preserve errno. All other functions, such as
-// those of timers, pools and queues, may take a lock. If the handler has interrupted the lock's owner, such a call stops the process with a message.
-// A library thread that runs jobs starts with the signal mask of the thread that starts it. For a pool's worker that may be any submitting thread. A
-// timer thread, which runs no jobs, blocks all signals except those of faults.
+// thread, csched_loop_end_run and csched_activation_end_run. These never wait for the interrupted thread, call no malloc, and preserve errno. That also
+// holds while the program is observed (statistics.h, trace.h, watch.h, csched_events_begin): if the interrupted thread is just recording an event, that of the
+// handler counts as missed. All other functions, such as those of timers, pools and queues, may take a lock. If the handler has interrupted the
+// lock's owner, such a call stops the process with a message.
+//
+// A thread of the library that may run your code begins with the signal mask of the main thread, wherever it is started, and so do the processes that
+// it spawns. So block a signal in main, before the first thread, if sigwait or a signalfd is to take it. The mask is the one that the main thread had
+// when it last started a thread of the library; before that, the mask that it had when another thread first started one. That other thread's own mask
+// counts where the main thread's is unknown: without /proc, or while it waits in ppoll or the like. A thread of the library that never runs your code
+// blocks all signals except those of faults.
 //
 // Objects belong to one process: no lock, job or loop works in memory that processes share. Only 64-bit systems are supported.
 //
@@ -166,6 +172,12 @@ CSCHED_END_DECLS
 // How many threads, and how many loops, the signal handler of csched_dump_on_signal can list (dump.h). A model checker defines a smaller number.
 #ifndef CSCHED_DUMP_ROOM
 #define CSCHED_DUMP_ROOM 256
+#endif
+
+// How many waiting submissions observers can know in each of 64 hash tables (statistics.h), and an eighth of the targets: a power of 2. A model
+// checker defines a smaller number.
+#ifndef CSCHED_OBSERVED_ROOM
+#define CSCHED_OBSERVED_ROOM 1024
 #endif
 
 // The size of each thread's buffer of trace events (trace.h), in events: a power of 2. A model checker defines a smaller number.

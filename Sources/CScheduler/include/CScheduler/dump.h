@@ -39,8 +39,8 @@ int csched_events_begin(void);
 void csched_events_end(void);
 
 /// Does: makes each `signal` write a dump to `fd`. The handler writes a table of the threads and loops at once, even if the library's locks are held.
-/// A thread named "csched-dump" writes the other lines within a second. The previous handler of the signal is not called; at least one thread must
-/// not block the signal. A later call replaces the signal and `fd`. With `signal` 0 this restores the previous handler, and ends the thread. Returns:
+/// A thread named "csched-dump" writes the other lines within a second. It does not block the signal, so that other threads may. The signal's previous
+/// handler is not called. A later call replaces the signal and `fd`. With `signal` 0 this restores the previous handler, and ends the thread. Returns:
 /// 0, or an errno value: EINVAL if the signal cannot be handled, EAGAIN when there is no thread. Requires: `fd` stays open. A child of fork writes
 /// only the table, until it calls this function. Thread: any, one at a time.
 int csched_dump_on_signal(int signal, int fd);

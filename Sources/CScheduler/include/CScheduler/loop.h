@@ -42,10 +42,10 @@ typedef enum csched_run_result {
   CSCHED_RUN_DONE,      ///< only background work remains; csched_loop_run_until_done only
 } csched_run_result;
 
-/// What happens to outstanding work when a loop is closed. A serial queue (serial.h) on the loop runs its jobs in batches of at most 64, and a limit
-/// (limit.h) runs each job as a batch of its own. With both policies, a batch that has started is finished. CSCHED_STOP_RUN also runs batches that
-/// are queued on the loop. The other jobs of the queue or limit are dropped. To run those too, call csched_serial_sync, or wait for a group, before
-/// the close.
+/// What happens to outstanding work when a loop is closed, or a thread or pool is stopped. With CSCHED_STOP_RUN, jobs run that wait in a serial queue
+/// (serial.h) or a limit (limit.h) on the loop or pool, or in queues and limits on these. What jobs submit to these after the close is refused or
+/// dropped, so that the work ends. A suspended queue keeps its jobs. If it is resumed after the end of its base, they are dropped, or, if the base is a
+/// pool, run by the thread that resumes the queue. With CSCHED_STOP_DROP, a queue may finish a batch that has started, at most 64 jobs.
 typedef enum csched_stop_policy {
   CSCHED_STOP_RUN,  ///< queued and due jobs run; timers before their deadline are dropped
   CSCHED_STOP_DROP, ///< everything that has not started is dropped

@@ -32,13 +32,15 @@ struct csched_fd_source {
   int fd;
   unsigned events, ready; // `events`: to wait for; `ready`: those that are ready and not yet passed to the handler
   uint32_t serial,
-      is_silent;            // `serial`: number of the addition, shows stale events; 1 after csched_loop_unregister_fd_
+      is_silent; // `serial`: number of the addition, shows stale events; 0: removed after its descriptor was closed.
+                 // `is_silent`: not 0 after csched_loop_unregister_fd_
   struct csched_fds *owner; // while added: the list of the loop's sources; otherwise NULL
   struct {                  // libbsd's TAILQ_ENTRY
     csched_fd_source *tqe_next, **tqe_prev;
   } node;
   void (*dropped)(csched_fd_source *source, int error);
   int (*renew)(csched_fd_source *source); // reopens the descriptor in a child of fork; 0 or an errno value; may be NULL
+  csched_fd_source *sibling;              // while added: the next source of the same descriptor, in a ring
 };
 
 /// Does: prepares `source` to be added. The loop calls `handler` with the ready events: READ, WRITE or both. Spurious calls are possible, so `fd`
@@ -56,6 +58,7 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
   source->owner = NULL;
   source->dropped = NULL;
   source->renew = NULL;
+  source->sibling = NULL;
 }
 
 /// Does: adds `source`: from now on the loop's runs call its handler, between jobs, whenever its descriptor is ready. A call counts as a job for
@@ -64,17 +67,21 @@ CSCHED_INLINE void csched_fd_source_init(csched_fd_source *source, int fd, unsig
 /// has neither READ nor WRITE; ECANCELED if the loop is closed; an errno value if memory or descriptors are short. Thread: the loop's.
 int csched_loop_add_fd(csched_loop *loop, csched_fd_source *source);
 
+/// Does: as csched_loop_add_fd, but other sources of the loop may wait for the same descriptor, if no source of it has CSCHED_FD_EDGE. The system
+/// watches the descriptor once, for all of them. Returns: as csched_loop_add_fd; EEXIST because of CSCHED_FD_EDGE. Thread: the loop's. Private.
+int csched_loop_add_shared_fd_(csched_loop *loop, csched_fd_source *source);
+
 /// Does: makes `source` wait for `events` in place of its previous events. A descriptor that is ready now is reported again, also with
 /// CSCHED_FD_EDGE. Returns: 0; ENOENT if `source` is not added to this loop; EINVAL, EBADF, ENOMEM as csched_loop_add_fd. Thread: the loop's.
 int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned events);
 
 /// Does: removes the source. Its handler is not called again, and the source can be freed at once, also inside any handler. Remove a source before
 /// you close its descriptor. A close of the loop removes all sources. Returns: 0; ENOENT if the source is not added to this loop; EBADF if its
-/// descriptor was closed before: the source is removed nevertheless. Thread: the loop's.
+/// descriptor was closed before, whatever has its number now: the source is removed nevertheless. Thread: the loop's.
 int csched_loop_remove_fd(csched_loop *loop, csched_fd_source *source);
 
-/// Does: removes the source's descriptor from the system's set (epoll) at once, so that it can be closed, or added to another loop. A handler call
-/// that starts at that moment may still run; the caller must prevent that. The loop's thread must still call csched_loop_remove_fd. If this call
+/// Does: removes the source's events from the system's set (epoll) at once, so that its descriptor can be closed, or added to another loop. A handler
+/// call that starts at that moment may still run; the caller must prevent that. The loop's thread must still call csched_loop_remove_fd. If this call
 /// precedes csched_loop_add_fd, csched_loop_add_fd returns ECANCELED. Requires: `loop` and `source` stay valid until the removal. Thread: any; after
 /// a close of the loop it does nothing. Private.
 void csched_loop_unregister_fd_(csched_loop *loop, csched_fd_source *source);

@@ -28,6 +28,15 @@ bool csched_main_loop_is_kept_(void);
 /// Returns: whether csched_main_loop_set_hosted_ was called in this process. Thread: any. Private.
 bool csched_main_loop_is_hosted_(void);
 
+/// Does: after a submission to the main loop, has a thread watch that `loop`, unless the program is known to run it. If work then waits for two
+/// seconds, while nothing runs the loop and the main thread sleeps, the thread calls `report`, once in a process. `is_due`: whether the submitted work
+/// may run now. Thread: any. Private.
+void csched_main_loop_watch_(csched_loop *loop, bool is_due, void (*report)(void));
+
+/// Does: tells csched_main_loop_watch_ that the program, or its host, runs the main loop from now on (true), or no longer (false). Thread: any.
+/// Private.
+void csched_main_loop_set_running_(bool is_running);
+
 /// Does: for csched_shutdown: closes the main loop permanently. On the loop's thread it also runs or drops outstanding work, as `policy` says, and
 /// frees the loop's memory. It may be called again. Thread: any, outside jobs. Private.
 void csched_main_loop_end_(csched_stop_policy policy);

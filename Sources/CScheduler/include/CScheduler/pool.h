@@ -33,7 +33,8 @@ typedef struct csched_pool_options {
   /// How many workers run jobs at a time. 0: one for each processor that this process may use, which the pool reads from system files (quotas): pass
   /// a number where reading them is forbidden.
   size_t workers;
-  /// The limit of worker threads, blocked ones included. 0: `workers` + 64. If all block at a limit above `workers`, the pool prints one message.
+  /// The limit of worker threads, blocked ones included. 0: `workers` + 64, and while all of these are blocked and work waits, one more every 5 ms,
+  /// up to 16384. If all block at a limit above `workers`, the pool prints one message.
   size_t most_threads;
   size_t stack_size;     ///< bytes for each thread; 0: the system's default; see thread.h
   csched_time idle_exit; ///< nanoseconds after which an idle worker ends; one worker stays; 0: 10 s
@@ -82,6 +83,7 @@ typedef struct csched_fork {
   csched_job *job;
   csched_target *target;
   uint32_t phase; // whether the job has ended, and whether csched_pool_wait sleeps for it: values in fork_join.c
+  uint32_t thief; // 0, or the number of the worker that has stolen the job
 } csched_fork;
 
 /// Does: offers `job` to other workers, at the current job's priority, while this thread continues. On a thread that is not a worker, or when too
@@ -90,8 +92,9 @@ typedef struct csched_fork {
 void csched_pool_fork(csched_fork *fork, csched_job *job);
 
 /// Does: waits until the job of csched_pool_fork(fork, job) has run; the caller then sees what the job wrote. With several forks, wait for the newest
-/// first: then this thread runs the job itself, unless another worker has started it. During the wait, this thread may run other forked jobs. Thread:
-/// the thread that called csched_pool_fork.
+/// first: then this thread runs the job itself, unless another worker has started it. During the wait, this thread runs jobs that the current job has
+/// forked, and jobs that these have forked, but no others. So the caller may hold locks that jobs of other origin ask for. Thread: the thread that
+/// called csched_pool_fork.
 void csched_pool_wait(csched_fork *fork);
 
 /// Returns: whether the pool was created in a parent process, before fork. Such a pool cannot be used here: create another one. Thread: any.

@@ -27,6 +27,7 @@ CSCHED_BEGIN_DECLS
 
 typedef struct csched_target csched_target;
 struct csched_text;
+struct csched_helping;
 
 /// The functions of a kind of target; one constant table serves all targets of the kind. The library calls them, with jobs that are already marked as
 /// submitted. The target must end each delivered job by exactly one call of csched_target_perform or csched_target_discard. A delivered job may be of
@@ -59,8 +60,8 @@ typedef struct csched_target_type {
   /// Private, for virtual time as the base of a queue. Does: counts a job of the queue that is about to run (`change` 1), for csched_virtual_step and
   /// `turn_limit`, or undoes that (-1). Returns: whether the job may run. NULL: queues on this target need not count.
   bool (*count_job_)(csched_target *target, int change);
-  /// Private, for the base of a queue. Does: waits until a sync on the queue `waited` has ended (`*ended` says so). Meanwhile it runs the target's
-  /// due work, if no other thread runs it. NULL: the waiting thread only sleeps.
+  /// Private, for virtual time as the base of a queue. Does: waits until a sync on the queue `waited` has ended (`*ended` says so). Meanwhile it runs
+  /// the target's due work, if no other thread runs it.
   void (*await_sync_)(csched_target *target, csched_target *waited, uint32_t *ended);
   /// Private. Does: donates `priority` to the target's work (`change` 1), or ends the donation (-1). Returns: whether `priority` is higher than the
   /// target's own. NULL: no donation.
@@ -68,8 +69,16 @@ typedef struct csched_target_type {
   /// Private. Returns: where this thread stores whether the current job has a follow-up, a job to run right after it
   /// (csched_target_submit_follow_up_). NULL, or a NULL function: the target runs no follow-ups.
   uint32_t *(*follow_up_)(const csched_target *target);
-  /// Private. Does: appends the target's kind and state to `text`. NULL: nothing. Thread: any, while other threads use the target.
+  /// Private. Does: appends the target's kind, name and state to `text`; if `text->is_name_only`, without the state. NULL: nothing. Thread: any, while
+  /// other threads use the target.
   void (*describe_)(const csched_target *target, struct csched_text *text);
+  /// Private. Returns: whether a thread that waits for a queue or limit on this target may run its work. NULL: no.
+  bool (*may_help_)(const csched_target *target);
+  /// Private, for targets without a base. Returns: what this thread may do with the work of a target that was closed with CSCHED_STOP_RUN, the sum of
+  /// CSCHED_REST_…; 0 for a target that is open, or was closed to drop its work. NULL: 0.
+  unsigned (*rest_)(const csched_target *target);
+  const struct csched_helping
+      *helping_;       ///< Private: how a thread that waits runs work of this queue or limit; NULL: it cannot
   bool only_enqueues_; ///< Private: `deliver` is the library's, and only enqueues the job: it runs no user code.
   bool is_concurrent_; ///< Private: the target has a base, and may run several jobs at a time.
 } csched_target_type;

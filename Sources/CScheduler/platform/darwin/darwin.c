@@ -15,6 +15,8 @@ enum { NANOSECONDS = 1000000000 }; // in a second
 
 csched_time csched_now(void) { return clock_gettime_nsec_np(CLOCK_UPTIME_RAW); }
 
+bool csched_os_has_more_rights_(void) { return issetugid() != 0; }
+
 // MARK: futex
 
 // Does: if `*word == expected`, sleeps until a wake on `word`, a signal, or `deadline`.
@@ -87,6 +89,7 @@ void csched_os_thread_drop_slack_(void) {} // Darwin wakes only real-time thread
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(name); }
 uint32_t csched_os_thread_id_(void) { return pthread_mach_thread_np(pthread_self()); }
 bool csched_os_is_main_thread_(void) { return pthread_main_np() != 0; }
+bool csched_os_main_mask_(uint64_t *mask) { return (void)mask, false; } // Darwin does not tell it
 
 void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) {
   *high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
@@ -115,6 +118,9 @@ bool csched_os_thread_is_ready_(uint32_t id) { // false: unknown, so the pool co
   (void)id;
   return false;
 }
+
+uint32_t csched_os_main_thread_id_(void) { return 0; }
+bool csched_os_main_queue_waits_(void) { return false; } // its port would have to be asked by a message
 
 csched_time csched_os_thread_processor_time_(uint32_t id) {
   thread_basic_info_data_t info;

@@ -1,15 +1,6 @@
 #if defined(__APPLE__) // Platform layer for Darwin: no signals, children and files yet. See platform_sources.h.
 #include "../platform_sources.h"
 #include <errno.h>
-#include <fcntl.h>
-
-int csched_os_descriptor_copy_(int fd, int *copy) {
-  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3); // 3: not a standard stream's number
-  if (made < 0) error = errno;
-  else *copy = made;
-  errno = saved;
-  return error;
-}
 
 int csched_os_wake_fd_open_(int *fd) {
   *fd = -1;
@@ -30,8 +21,8 @@ int csched_os_child_open_(int pid, int *fd) {
   (void)pid, (void)fd;
   return ENOTSUP;
 }
-bool csched_os_child_reap_(int fd, int *end, int *status) {
-  (void)fd, (void)end, (void)status;
+bool csched_os_child_end_(int fd, bool reaps, int *end, int *status) {
+  (void)fd, (void)reaps, (void)end, (void)status;
   return false;
 }
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) {

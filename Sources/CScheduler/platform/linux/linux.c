@@ -8,7 +8,9 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/auxv.h>
@@ -68,6 +70,8 @@ void csched_futex_wake_(uint32_t *word, int count) { // wakes up to `count` thre
   errno = saved;
 }
 
+bool csched_os_has_more_rights_(void) { return getauxval(AT_SECURE) != 0; }
+
 // MARK: membarrier
 
 uint32_t csched_has_membarrier_; // 1: the light fence is a compiler fence (platform.h)
@@ -117,21 +121,11 @@ __attribute__((constructor)) static void decide_fences_at_load(void) { decide_fe
 
 // MARK: time
 
-// No wait of the library may be a cancellation point: a cancelled thread continues to one of its own code. So C library calls that are cancellation
-// points run with cancellation disabled. The raw system calls of futexes and pollers are no cancellation points. Returns: the state to restore.
-static int disable_cancellation(void) {
-  int before;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  return before;
-}
-
-static void restore_cancellation(int before) { pthread_setcancelstate(before, &before); }
-
 void csched_nap_(csched_time span) { // an absolute time, so that a signal (EINTR) does not make it longer
   struct timespec until = timespec_from(csched_now() + span);
-  int before = disable_cancellation();
+  int before = csched_os_disable_cancellation_();
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
-  restore_cancellation(before);
+  csched_os_restore_cancellation_(before);
 }
 
 // MARK: threads
@@ -212,12 +206,13 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) { // "?": 
     snprintf(name, size, "%s", own);
     return;
   }
-  int before = disable_cancellation();
+  int before = csched_os_disable_cancellation_(), saved = errno;
   snprintf(path, sizeof path, "/proc/self/task/%u/comm", (unsigned)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t length = file < 0 ? -1 : read(file, name, size - 1);
   if (file >= 0) close(file);
-  restore_cancellation(before);
+  errno = saved;
+  csched_os_restore_cancellation_(before);
   if (length <= 0) {
     name[0] = '?';
     length = 1;
@@ -226,6 +221,8 @@ void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) { // "?": 
   name[strcspn(name, "\n")] = 0; // the file ends with a newline
 }
 
+uint32_t csched_os_main_thread_id_(void) { return (uint32_t)getpid(); }
+
 csched_time csched_os_thread_processor_time_(uint32_t id) { // ns; 0: the thread has ended, or the clock is unknown
   clockid_t clock = (clockid_t)(~id << 3 | 6); // the kernel's id of the thread's clock, as in pthread_getcpuclockid
   struct timespec used;
@@ -233,26 +230,85 @@ csched_time csched_os_thread_processor_time_(uint32_t id) { // ns; 0: the thread
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// Returns: the state letter of thread `id` in /proc. R: runs or is ready; Z: has ended; other: sleeps; 0: unknown, or system calls are filtered.
-static char state_of(uint32_t id) {
-  char path[64], text[128];
-  if (is_filtered()) return 0;
-  int saved = errno, before = disable_cancellation();
-  snprintf(path, sizeof path, "/proc/self/task/%u/stat", (unsigned)id);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  restore_cancellation(before);
+// Does: reads `file` of thread `id` in /proc to `text`, which is empty if the file cannot be read, or if system calls are filtered.
+static void read_of_thread(uint32_t id, const char *file, char *text, size_t size) {
+  char path[64];
+  int saved = errno, before = csched_os_disable_cancellation_();
+  snprintf(path, sizeof path, "/proc/self/task/%u/%s", (unsigned)id, file);
+  int fd = is_filtered() ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd < 0 ? 0 : read(fd, text, size - 1);
+  if (fd >= 0) close(fd);
+  csched_os_restore_cancellation_(before);
   errno = saved;
   text[length > 0 ? length : 0] = 0;
+}
+
+// Returns: the state letter of thread `id` in /proc. R: runs or is ready; Z: has ended; other: sleeps; 0: unknown, or system calls are filtered.
+static char state_of(uint32_t id) {
+  char text[128];
+  read_of_thread(id, "stat", text, sizeof text);
   const char *name_end = strrchr(text, ')'); // the line is: number (name) state …
   return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+// The signals that the main thread waits for in sigwait, which it does not block meanwhile. `*is_own`: false if it waits with another mask (ppoll).
+static uint64_t signals_waited_for(bool *is_own) {
+  char call[192], *first;
+  uint64_t waited = 0;
+  read_of_thread(csched_os_main_thread_id_(), "syscall", call, sizeof call); // number argument argument …; or "running"
+  long number = strtol(call, &first, 10);
+  if (first == call) return 0;
+  if (number == SYS_ppoll || number == SYS_pselect6 || number == SYS_epoll_pwait) *is_own = false;
+  if (number == SYS_rt_sigtimedwait)
+    csched_os_copy_if_mapped_(&waited, (const void *)(uintptr_t)strtoull(first, NULL, 16), sizeof waited);
+  return waited;
+}
+
+// Returns: whether the C library may have set `mask` for a moment, as in pthread_create: 0: no; else how long to wait, in units of await_main. `own`:
+// the mask of the calling thread.
+static int doubt_of(uint64_t mask, uint64_t own) {
+  uint64_t all =
+      csched_os_all_signals_() & ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1)); // that can be blocked
+  // A signal that only glibc blocks, unless the process has inherited that. musl blocks no more than a program's sigfillset.
+  return (mask & ~own & (uint64_t)1 << 31) != 0 ? 100 : (mask & all) == all ? 1 : 0;
+}
+
+// Does: waits a moment for the main thread to leave the C library. It may enter it again meanwhile, if it starts one thread after the other. Returns:
+// false: it has had the time, so the mask is the program's. `*used`: the main thread's processor time at the first call; `*sleeps`: how often it did
+// not run.
+static bool await_main(int doubt, csched_time *used, int *sleeps) {
+  // ns of the processor, ns of a nap, and naps while the thread sleeps
+  enum { TIME = 10000000, NAP = 200000, SLEEPS = 50 };
+  uint32_t main = csched_os_main_thread_id_();
+  csched_time now = csched_os_thread_processor_time_(main);
+  if (*used == 0) *used = now;
+  bool is_over = now - *used > (csched_time)TIME * (csched_time)doubt;
+  if (doubt == 0 || is_over || (!csched_os_thread_is_ready_(main) && ++*sleeps > SLEEPS * doubt)) return false;
+  csched_nap_(NAP);
+  return true;
+}
+
+bool csched_os_main_mask_(uint64_t *mask) {
+  const uint64_t own = *mask;
+  char status[2048];
+  bool is_own = true;
+  csched_time used = 0;
+  int sleeps = 0, saved = errno;
+  do {
+    uint64_t waited = signals_waited_for(&is_own); // and again below: the thread may begin or end a wait meanwhile
+    read_of_thread(csched_os_main_thread_id_(), "status", status, sizeof status);
+    const char *line = strstr(status, "SigBlk:");
+    if (line == NULL || strstr(status, "State:\tZ") != NULL) return false; // Z: the thread has ended, with all blocked
+    *mask = strtoull(line + sizeof "SigBlk:" - 1, NULL, 16) | waited | signals_waited_for(&is_own);
+  } while (await_main(doubt_of(*mask, own), &used, &sleeps));
+  errno = saved;
+  return is_own;
 }
 
 bool csched_os_thread_is_ready_(uint32_t id) { return state_of(id) == 'R'; }
 
 bool csched_os_thread_has_ended_(uint32_t id) { // the first thread, once ended, still exists as a zombie (Z)
-  bool has_ended = !csched_os_thread_exists_(id) || (id == (uint32_t)getpid() && state_of(id) == 'Z');
+  bool has_ended = !csched_os_thread_exists_(id) || (id == csched_os_main_thread_id_() && state_of(id) == 'Z');
   csched_fence_full(); // pairs with fences of the kernel's thread exit: the caller sees the thread's writes
   return has_ended;
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -144,24 +143,20 @@ void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) { // 
   errno = saved;
 }
 
-// Returns: whether `fd` is a file or directory, which epoll rejects. If it was watched, its number has been reused since: epoll has dropped it.
-static bool is_file(int fd) {
-  struct stat status;
-  return fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-}
-
-// Does: changes the events for which epoll watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value.
+// Does: changes the events for which epoll watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value. A change of a
+// watched descriptor has one error, EBADF: its number is free, or another file's, for which epoll may have any error (/dev/null: EPERM). If a copy of
+// the watched descriptor is open, epoll goes on to report it (loop_fd.c, FD7).
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   uint32_t bits = 0;
   if (events & CSCHED_POLLER_READ) bits |= EPOLLIN;
   if (events & CSCHED_POLLER_WRITE) bits |= EPOLLOUT;
   if (events & CSCHED_POLLER_EDGE) bits |= EPOLLET;
   int saved = errno;
-  int how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-  int error = change_watch(poller, how, fd, bits, tag) ? 0 : errno;
-  // A descriptor that cannot be removed stops the process: epoll would report it for ever. EBADF, ENOENT: its close has removed it already.
-  bool is_removed = error == EBADF || error == ENOENT || (error == EPERM && is_file(fd));
-  if (CSCHED_UNLIKELY(events == 0 && error != 0 && !is_removed)) stop_process(poller, "epoll_ctl", error);
+  int error = EBADF, how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+  if (fd != poller->wake && fd != poller->alarm) error = change_watch(poller, how, fd, bits, tag) ? 0 : errno;
+  // EEXIST: the number belonged to this file before, was reused, and belongs to it again. epoll has watched the file since then.
+  if (error == EEXIST) error = change_watch(poller, EPOLL_CTL_MOD, fd, bits, tag) ? 0 : errno;
+  if (error != 0 && before != 0) error = EBADF;
   errno = saved;
   return error;
 }

@@ -3,20 +3,13 @@
 #include "../platform_sources.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-int csched_os_descriptor_copy_(int fd, int *copy) {
-  int saved = errno, error = 0, made = fcntl(fd, F_DUPFD_CLOEXEC, 3); // 3: not a standard stream's number
-  if (made < 0) error = errno;
-  else *copy = made;
-  errno = saved;
-  return error;
-}
 
 // MARK: bells: eventfds that a signal handler makes readable
 
@@ -75,7 +68,7 @@ static bool has_no_handler(const struct sigaction *action) {
 int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
   if (signal <= 0 || signal >= SIGNALS || reports_fault(signal)) return EINVAL;
   int saved = errno, error = 0;
-  struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  struct sigaction ours = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_ONSTACK};
   sigfillset(&ours.sa_mask); // no other signal interrupts the handler
   if (sigaction(signal, NULL, &actions_before[signal]) != 0) error = errno;
   else if (!has_no_handler(&actions_before[signal])) error = EBUSY;
@@ -103,13 +96,14 @@ int csched_os_child_open_(int pid, int *fd) { // `*fd`: a pidfd, readable once t
   return error;
 }
 
-// Does: reaps the child if it has ended. Returns: whether it has. If waitid fails, other code has reaped the child: it has ended, status unknown.
-bool csched_os_child_reap_(int fd, int *end, int *status) {
+// Does: reads the child's end, and reaps the child if `reaps`. Returns: whether it has ended. If waitid fails, it was reaped: its status is unknown.
+bool csched_os_child_end_(int fd, bool reaps, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
   siginfo_t info = {0};
-  int answer = waitid((idtype_t)PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
-  bool is_known = answer == 0 && info.si_pid != 0; // si_pid 0: the child still runs
+  int flags = WEXITED | WNOHANG | (reaps ? 0 : WNOWAIT);
+  long answer = syscall(SYS_waitid, PIDFD, fd, &info, flags, NULL); // waitid() is a cancellation point
+  bool is_known = answer == 0 && info.si_pid != 0;                  // si_pid 0: the child still runs
   *end = !is_known                    ? CSCHED_OS_CHILD_REAPED_ELSEWHERE
          : info.si_code == CLD_EXITED ? CSCHED_OS_CHILD_EXITED
                                       : CSCHED_OS_CHILD_SIGNALED;
@@ -130,7 +124,7 @@ static const struct {
                {CSCHED_OS_FILE_MOVED, IN_MOVE_SELF},
                {CSCHED_OS_FILE_WRITTEN, IN_CLOSE_WRITE},
                {CSCHED_OS_FILE_LOST, IN_Q_OVERFLOW},
-               {CSCHED_OS_FILE_GONE, IN_IGNORED | IN_UNMOUNT}};
+               {CSCHED_OS_FILE_GONE, IN_IGNORED}};   // the last event, also after IN_UNMOUNT
 enum { KINDS = sizeof bits_of / sizeof bits_of[0] }; // number of kinds of change
 
 int csched_os_file_open_(const char *path, unsigned changes, int *fd) { // `*fd`: readable after one of `changes`
@@ -173,5 +167,20 @@ unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char
     if (event->mask & bits_of[i].bits) changes |= bits_of[i].change;
   *name = event->len > 0 ? event->name : NULL;
   return changes;
+}
+
+// MARK: Dispatch's main queue
+
+extern int _dispatch_get_main_queue_port_4CF(void)
+    __attribute__((weak)); // an eventfd; NULL: the program has no such libdispatch
+
+bool csched_os_main_queue_waits_(void) {
+  if (_dispatch_get_main_queue_port_4CF == NULL) return false;
+  struct pollfd descriptor = {.fd = _dispatch_get_main_queue_port_4CF(), .events = POLLIN};
+  int saved = errno, before = csched_os_disable_cancellation_();
+  bool waits = poll(&descriptor, 1, 0) == 1 && (descriptor.revents & POLLIN) != 0;
+  csched_os_restore_cancellation_(before);
+  errno = saved;
+  return waits;
 }
 #endif

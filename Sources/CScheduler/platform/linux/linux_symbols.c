@@ -19,13 +19,13 @@ typedef struct file { // a file, mapped for reading; `start` NULL: it cannot be 
 static file map_file(const char *path) { // the caller unmaps it; not a regular file, or too small: `start` NULL
   struct stat found;
   file mapped = {NULL, 0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return mapped;
-  if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && (size_t)found.st_size >= sizeof(ElfW(Ehdr))) {
+  int before = csched_os_disable_cancellation_(), fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && (size_t)found.st_size >= sizeof(ElfW(Ehdr))) {
     void *start = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (start != MAP_FAILED) mapped = (file){start, (size_t)found.st_size};
   }
-  close(fd);
+  if (fd >= 0) close(fd);
+  csched_os_restore_cancellation_(before);
   return mapped;
 }
 
@@ -41,7 +41,7 @@ static const ElfW(Shdr) * find_section(const file *file, size_t number) {
   if (number >= head->e_shnum || head->e_shentsize != sizeof(ElfW(Shdr)) || !has_range(file, at, sizeof(ElfW(Shdr))))
     return NULL;
   const ElfW(Shdr) *found = (const void *)(file->start + at);
-  return found->sh_type == SHT_NOBITS || has_range(file, found->sh_offset, found->sh_size) ? found : NULL;
+  return has_range(file, found->sh_offset, found->sh_size) ? found : NULL; // also for SHT_NOBITS: unused here
 }
 
 // Returns: the name of the function at `address`, relative to the file's load address; NULL: no ELF file, no symbol table, or no such function.

@@ -68,6 +68,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     return pool
   }
 
+  static var resuming: PoolCore? { shared(.default) }
+  static func waiting(_ priority: SchedulerPriority = .default) -> PoolCore? { shared(priority) }
+
   fileprivate func deliver(_ job: UnsafeMutablePointer<csched_job>) -> Int32 {
     let isTaken = waiting.withLock { waiting in
       if !waiting.isClosed { waiting.jobs.append(job) }

@@ -245,6 +245,44 @@ private func addedBesideDisposal() {
   spawn { state.context!.dispose() }
 }
 
+/// Returns from a submission when the action has begun.
+private struct SlowHand: ImmediateSchedulerType {
+  let hand: HandScheduler, submitted = ActionGroup(entered: 1), begun = ActionGroup(entered: 1)
+
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    let token = hand.schedule(action)
+    submitted.leave()
+    begun.wait()
+    return token
+  }
+}
+
+/// Waited for while it runs, and its submission has not returned.
+private func waitedBesideSubmission() {
+  let state = start()
+  let childRuns = state.childRuns, taken = state.taken, slow = SlowHand(hand: state.second)
+  submit { state.context = $0 }
+  state.first.core.perform()
+  spawn {
+    state.context!.schedule(on: slow) { child in
+      childRuns.value += 1
+      slow.begun.leave()
+      _ = child.isCancelled  // another thread may run here
+      expect(taken.value == 0, "it does not run after the wait")
+    }
+  }
+  spawn {
+    slow.submitted.wait()
+    state.second.core.perform()
+  }
+  spawn {
+    slow.begun.wait()
+    state.context!.disposeAndWait()
+    taken.value = 1
+  }
+}
+
 private func addedIsCancelled() {
   state.second.core.perform()
   expect(state.childRuns.value == 0, "it is cancelled, whichever came first")
@@ -266,4 +304,5 @@ let contextChecks = [
   Check("context: children leave beside a disposal", leavingBesideDisposal, over),  // AX3
   Check("context: below an ended context", belowEnded, endedIsGone),  // AX3
   Check("context: a child added beside a disposal", addedBesideDisposal, addedIsCancelled),  // AX2
+  Check("context: a wait beside a submission", waitedBesideSubmission, over),  // AX4
 ]

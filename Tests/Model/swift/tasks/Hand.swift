@@ -79,8 +79,7 @@ private nonisolated(unsafe) let handType: UnsafePointer<csched_target_type> = {
 
 /// Where a task would go on that is resumed inside of a job. Tasks are not in the model.
 enum PoolCore {
-  enum Priority { case `default` }
-  struct Shared { let target: UnsafeMutablePointer<csched_target> }
+  struct Resuming { let target: UnsafeMutablePointer<csched_target> }
 
-  static func shared(_ priority: Priority) -> Shared { misuse("PoolCore.shared", "the model has no tasks") }
+  static var resuming: Resuming? { misuse("PoolCore.resuming", "the model has no tasks") }
 }

@@ -63,6 +63,10 @@ int64_t ctest_thread_voluntary_switches(uint32_t thread);
 bool ctest_thread_sleeps(uint32_t thread);
 /// As ctest_thread_sleeps, for all threads but the caller.
 bool ctest_other_threads_sleep(void);
+/// An address on the caller's stack. That of a variable may be elsewhere with AddressSanitizer.
+uintptr_t ctest_stack_address(void);
+/// Processor time that this process, its children and theirs have used so far, in nanoseconds. Less than before when one has ended.
+int64_t ctest_family_processor_time(void);
 /// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
 int64_t ctest_thread_processor_time(uint32_t thread);
 /// How long a thread has been ready to run, and had no processor, in nanoseconds; 0 where the system does not count it.

@@ -29,11 +29,17 @@ import SchedulerExecutors
         precondition(status != 0 && text.contains("Leave the call out."), text)
       }
       print("a shutdown is refused with a message")
+    case "blocks":
+      let (text, status) = run("Installed", name), says = "has waited for 2 s for the main loop, which nothing runs."
+      precondition(status == 0 && text.components(separatedBy: says).count == 2, text)
+      print("a task of the main actor that nothing runs is reported")
     case "another thread":
       let (text, status) = run("Installed", name)
       precondition(status != 0 && text.contains("GlobalExecutors.install: called on another thread."), text)
       print("an installation on another thread is refused with a message")
-    case "installed", "fork", "dispatchMain()", "RunLoop.main.run()", "late", "late, by a task of the main actor":
+    case "installed", "fork", "dispatchMain()", "RunLoop.main.run()", "dispatchMain(), hosting",
+      "RunLoop.main.run(), hosting", "in turns", "idle", "late",
+      "late, by a task of the main actor":
       let (text, status) = run("Installed", name)
       precondition(status == 0, text)
       print(text.components(separatedBy: "\n").last!)

@@ -26,6 +26,8 @@ func output(of command: String) -> String {
 
 let log = Log(), main = MainScheduler.instance, later = MainScheduler.asyncInstance
 
+runProgram(CommandLine.arguments.last)
+
 // At once when nothing waits; nested actions wait for their turn.
 main.schedule {
   log.add("first")
@@ -99,6 +101,7 @@ try checkBlocking()
 if CommandLine.arguments.last == "leaves an action" {
   later.schedule {}
 } else {
+  checkWaiting()
   let said = output(of: "'\(CommandLine.arguments[0])' 'leaves an action' 2>&1")
   check(said.contains("the process ends, and 1 of its actions never ran: nothing has run the main loop since."), said)
 }
