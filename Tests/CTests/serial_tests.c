@@ -361,7 +361,7 @@ static void serial_base_gone(int jobs) {
   probe *probes = calloc((size_t)jobs, sizeof *probes), late;
   closing closing = {.probes = probes, .jobs = jobs};
   csched_serial_own(base.serial, NULL, NULL, &closing);
-  csched_serial_on_closed_(base.serial, count_closing);
+  csched_serial_on_closed_(base.serial, count_closing, NULL);
   for (int i = 0; i < jobs; i++) {
     probe_init(&probes[i], NULL, NULL);
     CHECK_EQUAL(csched_target_submit(csched_serial_target(base.serial), job_of(&probes[i])), 0);

@@ -35,6 +35,8 @@
 //   SQ13  Jobs that the queue has accepted before its base was closed with CSCHED_STOP_RUN run: the base accepts the drain job then, if it continues
 //       with accepted jobs. A base that has finished is continued by the thread that releases the queue. Jobs that were pushed after the drain job
 //       has found the base closed are dropped, so that the queue's work ends.
+//   SQ14  After `closed` was called, no job of a queue or limit on this one runs on the queue: `continued_on` gets those that were accepted, in which
+//       the owner runs its own other work, one job at a time. A queue on this one may be resumed then.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the owner did · use: acquire and release: the next owner sees what the previous one did,
 //   and the freeing thread all uses
@@ -51,7 +53,7 @@
 //   pool whose threads are blocked", "syncs beside a stop of the pool end, or are refused", "syncs beside suspensions end", "jobs on a target
 //   that runs them at once are in order, and need no stack of their number", "jobs on a target that runs them at once go on after a longjmp out of
 //   one", "jobs on a target that runs them at once go on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
-// Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9, SQ12.
+// Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9, SQ12, SQ14.
 
 #include <CScheduler/serial.h>
 #include "../base/panic.h"
@@ -81,7 +83,7 @@ struct csched_serial {
   csched_job held;    // placeholder in an inline sync's context frame; its `release` is sync_unwound
   bool has_reference; // csched_serial_run_timer_ runs a job: if that is unwound, sync_unwound releases the reference
   bool is_draining;   // the run of the drain job owns the queue; only that run uses the field
-  bool has_told;      // SQ6: `closed` was called; the owner's
+  uint32_t has_told;  // SQ6: 1: `closed` was called; changed by the owner
   bool is_ending;     // SQ13: the base was closed, and the queue ends its work; the owner's
   csched_job *rest;   // SQ13: while `is_ending`: the last job that runs; NULL: it has run; the owner's
   uint32_t hold;      // SQ3: SUSPENSION times the number of suspensions, plus STALLED
@@ -89,10 +91,11 @@ struct csched_serial {
   csched_lock helpers_lock;                   // guards `helpers`
   csched_helper_list helpers;                 // SQ10: the waiting syncs that may help
   void (*retain)(void *), (*release)(void *); // called with `owner`: when the queue gets busy, when idle again; or NULL
-  void (*closed)(void *); // called with `owner` when the base has refused the drain job (SQ6); may be NULL
-  void *owner;            // the object that contains the queue: csched_serial_own
-  csched_atfork atfork;   // calls serial_at_fork; also the queue's entry for dumps
-  uint32_t has_name;      // 1: `name` is set
+  void (*closed)(void *); // called with `owner` when the base accepts no more, and no job is left (SQ6); may be NULL
+  csched_target *(*continued_on)(void *); // called with `owner`, after `closed` (SQ14); may be NULL
+  void *owner;                            // the object that contains the queue: csched_serial_own
+  csched_atfork atfork;                   // calls serial_at_fork; also the queue's entry for dumps
+  uint32_t has_name;                      // 1: `name` is set
   char name[32];
 };
 
@@ -243,13 +246,30 @@ static uint32_t *follow_up_of(const csched_serial *serial) {
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
 }
 
+// Does: after `closed` was called, submits `job`, which a queue or limit on this one has accepted before, to the target that the owner names. Drops
+// the job if the pool drops its work. Returns: false, and does nothing, if `closed` was not called, or the owner names no target.
+static bool continue_elsewhere(csched_serial *serial, csched_job *job) { // SQ14
+  bool was_told = csched_load_relaxed(&serial->has_told) != 0;           // SQ14: exact for the owner
+  if (!was_told || serial->continued_on == NULL) return false;
+  csched_target *next = serial->continued_on(serial->owner);
+  if (next == NULL) return false;
+  if (serial->root->type->may_help_ != NULL && !serial->root->type->may_help_(serial->root)) csched_job_discard_(job);
+  else next->type->deliver(next, job);
+  return true;
+}
+
+// Does: runs `job`, which the queue has accepted, here or where its work continues. Requires: the caller owns the queue, whose base may be closed.
+static inline void run_accepted(csched_serial *serial, csched_job *job) {
+  if (!continue_elsewhere(serial, job)) csched_job_perform_on_(job, &serial->target);
+}
+
 // Does: as run_drain, after the close of the base: runs the jobs up to `rest`. Drops later ones, but for those that continue with accepted work.
 static void run_rest(csched_serial *serial) { // SQ13
   csched_job *job;
   for (int i = 0; i < BATCH && !is_suspended(serial) && (job = csched_mpsc_pop(&serial->inbox)) != NULL; i++) {
     bool runs = serial->rest != NULL || csched_job_continues_(job);
     if (job == serial->rest) serial->rest = NULL;
-    if (runs) csched_job_perform_on_(job, &serial->target);
+    if (runs) run_accepted(serial, job);
     else csched_job_discard_(job);
   }
 }
@@ -299,7 +319,8 @@ static bool drop_refused(csched_serial *serial) { // SQ13
   bool is_last = csched_mpsc_is_empty(&serial->inbox), is_users = first->type->drop != csched_job_drop_own_;
   csched_mpsc_close(
       &serial->inbox); // before the drop: no later job of this thread is accepted, and runs before this one
-  if (!is_last) begin_ending(serial);
+  bool was_told = csched_load_relaxed(&serial->has_told) != 0; // SQ6: then the other jobs came after the close, too
+  if (!is_last && !was_told) begin_ending(serial);
   csched_job_discard_(first);
   if (is_users || csched_frames_has_refused_(first, NULL)) csched_frames_note_refused_(&serial->drain);
   return is_last;
@@ -321,9 +342,10 @@ static void drop_all(csched_job *drain) { // the drain job's `drop`. SQ6: the ba
 }
 
 // Does: calls `closed`, once, if the queue has no more jobs, and its base accepts no more. Requires: the caller owns the queue.
-static CSCHED_NOINLINE void tell_if_ended(csched_serial *serial) { // SQ6
-  if (serial->has_told || serial->rest != NULL || !csched_mpsc_is_empty(&serial->inbox)) return;
-  serial->has_told = true;
+static CSCHED_NOINLINE void tell_if_ended(csched_serial *serial) {
+  bool was_told = csched_load_relaxed(&serial->has_told) != 0; // SQ6: only the owner changes it
+  if (was_told || serial->rest != NULL || !csched_mpsc_is_empty(&serial->inbox)) return;
+  csched_store_relaxed(&serial->has_told, 1u); // SQ14: before `closed` begins other work
   if (serial->closed != NULL) serial->closed(serial->owner);
 }
 
@@ -372,6 +394,7 @@ static int deliver_to_serial(csched_target *target, csched_job *job) {
     // SQ10: a helper may have been first. Not accessed from here on: `serial` may be freed, `job` too
     return csched_frames_has_refused_(drain, job) ? ECANCELED : 0;
   }
+  if (csched_job_continues_(job) && continue_elsewhere(serial, job)) return 0;
   csched_job_discard_(job); // SQ6: the queue is closed, and accepts no job
   return ECANCELED;
 }
@@ -535,7 +558,7 @@ static csched_help_result help_serial(csched_target *target, csched_helper *help
     result = is_own && !serial->is_ending && !csched_is_observed_() ? CSCHED_HELP_REACHED_OWN_JOB
                                                                     : CSCHED_HELPED; // observers see a job's run
     if (result == CSCHED_HELP_REACHED_OWN_JOB) break;
-    csched_job_perform_on_(job, target);
+    run_accepted(serial, job);
   }
   csched_helper_end_(helper, result == CSCHED_HELP_REACHED_OWN_JOB ? NULL : waited);
   if (CSCHED_UNLIKELY(serial->is_ending)) tell_if_ended(serial);
@@ -781,7 +804,10 @@ void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*rel
   serial->owner = serial->target.owner = owner;
 }
 
-void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *)) { serial->closed = closed; }
+void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *), csched_target *(*continued_on)(void *)) {
+  serial->closed = closed;
+  serial->continued_on = continued_on;
+}
 
 void csched_serial_destroy(csched_serial *serial) {
   if (CSCHED_UNLIKELY(serial->target.type == &csched_target_orphaned_)) return; // SQ9: never freed in the child

@@ -73,8 +73,9 @@ extension TargetCore {
     }
   }
 
-  /// The queue on the shared pool that runs this target's late jobs, made at first use.
-  private var lateQueue: SerialCore {
+  /// The queue on the shared pool that runs this target's late jobs, made at first use. It also runs what queues on this target have accepted before
+  /// the stop, if that comes after the end of the target's work (serial.c, SQ14).
+  final var lateQueue: SerialCore {
     if let queue = withLateJobs({ $0.queue }) { return queue }
     let made = SerialCore(name: name, on: PoolCore.shared(.default))
     return withLateJobs { late in

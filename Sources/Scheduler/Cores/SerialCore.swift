@@ -24,10 +24,11 @@ final class SerialCore: TargetCore, @unchecked Sendable {
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
-    // `base` has closed, and the queue has dropped its jobs: late jobs may now run on the pool
-    csched_serial_on_closed_(serial) {
-      Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() }
-    }
+    // `base` has closed, and the queue has no jobs left: late jobs may now run on the pool, and so does what queues on this one have accepted
+    csched_serial_on_closed_(
+      serial,
+      { Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() } },
+      { Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.continuation } })
   }
 
   deinit { csched_serial_destroy(serial) }
@@ -35,6 +36,9 @@ final class SerialCore: TargetCore, @unchecked Sendable {
 
   // The last exclusive core in the chain of bases. For a queue on a thread or on the main loop, it is the core of that thread or loop.
   override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
+
+  // The target of accepted work of queues on this one, after `endExclusion`: the late queue (LJ2). Nil: on the queue, within the work of its root.
+  private var continuation: UnsafeMutablePointer<csched_target>? { base.isExclusive ? nil : lateQueue.target }
 
   // Whether this thread runs in isolation from all other work of the queue's exclusive root.
   override var isCallerIsolated: Bool {

@@ -67,6 +67,40 @@ import Testing
   }
 
   @Test(
+    "what a suspended queue has accepted is exclusive with late jobs of the queue below, when it is resumed after the stop",
+    arguments: [false, true])
+  func resumedAfterTheStop(isClosed: Bool) async throws {
+    for actions in [1, 3, 200] {  // more than a batch, too
+      let pool = try WorkerPool(name: "stopped", workers: 2), queue = SerialScheduler(target: pool.scheduler())
+      let above = SerialScheduler(target: queue), pinned = Pinned(queue), ran = Counter(),
+        (begun, hold) = (Gate(), Gate())
+      above.suspend()
+      for n in 0..<actions {
+        above.schedule {
+          #expect(ran.value == n && above.isCurrent && queue.isCurrent)
+          ran.increment()
+        }
+      }
+      await pool.stopAndJoin()
+      if isClosed { queue.schedule {} }  // refused, which closes the queue
+      let late = Task {
+        await pinned.call {
+          begun.open()
+          hold.wait()
+          #expect(ran.value == 0, "an action ran beside a late job of the queue below")
+        }
+        return await pinned.isRight()
+      }
+      begun.wait()
+      above.resume()
+      try await Task.sleep(for: .milliseconds(2))
+      hold.open()
+      #expect(await late.value)
+      #expect(eventually(within: 30) { ran.value == actions }, "\(ran.value) of \(actions) ran")
+    }
+  }
+
+  @Test(
     "the isolated deinit of an actor whose scheduler has been stopped is isolated",
     arguments: ExecutorUnderTest.withThread)
   func isolatedEnds(_ test: ExecutorUnderTest) async throws {

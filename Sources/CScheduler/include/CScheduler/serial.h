@@ -26,8 +26,11 @@ int csched_serial_create(csched_serial **serial, csched_target *base);
 void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
 
 /// Does: registers `closed`. The queue calls it once, with the owner of csched_serial_own, when the queue's base accepts no more work. By then all
-/// its jobs were dropped, and none runs; later submissions are refused. Thread: any, before submissions; `closed` is called on any thread. Private.
-void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner));
+/// its jobs have run or were dropped; later submissions are refused. Work of queues and limits on the queue that they have accepted before the stop
+/// is submitted to the target that `continued_on(owner)` returns then; NULL: it runs on the queue. Thread: any, before submissions; both functions are
+/// called on any thread. Private.
+void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner),
+                              csched_target *(*continued_on)(void *owner));
 
 /// Does: releases the handle. Submitted jobs still run; a suspended queue is resumed for them. Requires: each timer that was submitted to the queue
 /// has been released, even a cancelled one, whose delivery may be in progress (check with csched_job_is_idle). No thread, and no job of the queue, is
