@@ -192,7 +192,9 @@ import Testing
     }
     #expect(eventually { waited.entries.count == 3 })
     for token in tokens { token.dispose() }
-    #expect(waited.entries.prefix(2).allSatisfy { $0 <= 64 })  // counted in ticks; the third waits for its time, too
+    // Counted in ticks. The third waits for its time, too, and a pool's timers wait for the pool's monitor thread.
+    let hasOwnTimers = test.isVirtual || SchedulerUnderTest.loops.contains { $0.name == test.name }
+    #expect(waited.entries.prefix(hasOwnTimers ? 2 : 1).allSatisfy { $0 <= 64 })
   }
 
   @Test("a pause between the end of a tick and the next is kept", arguments: SchedulerUnderTest.queued)

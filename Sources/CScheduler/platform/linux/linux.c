@@ -264,13 +264,18 @@ static uint64_t signals_waited_for(bool *is_own) {
   return waited;
 }
 
-// Returns: whether the C library may have set `mask` for a moment, as in pthread_create: 0: no; else how long to wait, in units of await_main. `own`:
-// the mask of the calling thread.
+// Returns: whether the C library or a sanitizer may have set `mask` for a moment, as in pthread_create: 0: no; else how long to wait, in units of
+// await_main. `own`: the mask of the calling thread.
 static int doubt_of(uint64_t mask, uint64_t own) {
   uint64_t all =
       csched_os_all_signals_() & ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1)); // that can be blocked
   // A signal that only glibc blocks, unless the process has inherited that. musl blocks no more than a program's sigfillset.
-  return (mask & ~own & (uint64_t)1 << 31) != 0 ? 100 : (mask & all) == all ? 1 : 0;
+  if ((mask & ~own & (uint64_t)1 << 31) != 0) return 100;
+  if ((mask & all) == all) return 1;
+  // A sanitizer leaves open the signals of faults, SIGPIPE, SIGSYS, and those of the C library.
+  static const int open[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGSYS};
+  for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) all &= ~((uint64_t)1 << (open[i] - 1));
+  return (mask & ~own & all) == all ? 10 : 0;
 }
 
 // Does: waits a moment for the main thread to leave the C library. It may enter it again meanwhile, if it starts one thread after the other. Returns:
