@@ -346,6 +346,77 @@ TEST("a pool of jobs that wait for jobs behind them goes on") {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+TEST("a stopped pool of jobs that wait for jobs behind them ends") {
+  enum { WAITERS = 80, JOBS = WAITERS + 8 }; // more than the default limit of threads
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "chain", .workers = 2});
+  static probe jobs[JOBS];
+  chain test = {.group = CSCHED_GROUP_INIT};
+  csched_group_enter(&test.group, JOBS - WAITERS);
+  for (int i = 0; i < JOBS; i++) {
+    probe_init(&jobs[i], i < WAITERS ? wait_for_group : leave_group, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &jobs[i]);
+  }
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  for (int i = 0; i < JOBS; i++) CHECK_SOON(atomic_load(&jobs[i].releases) == 1);
+  CHECK_EQUAL(atomic_load(&test.waiting), WAITERS);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+// Jobs that each wait in the system for a byte, which a job behind them writes, when it runs or is dropped.
+typedef struct pipe_pair {
+  int ends[2]; // of a pipe: to read, to write
+  atomic_int reading;
+} pipe_pair;
+
+static void read_byte(probe *probe) {
+  pipe_pair *test = probe->context;
+  char byte;
+  atomic_fetch_add(&test->reading, 1);
+  while (read(test->ends[0], &byte, 1) != 1) {}
+}
+static void write_bytes(probe *probe) { CHECK_EQUAL(write(((pipe_pair *)probe->context)->ends[1], "1234", 4), 4); }
+
+// `stops_first`: before any of the jobs has begun to read, with the policy to run; else when the first one reads.
+static void stop_beside_readers(csched_stop_policy policy, bool stops_first) {
+  enum { READERS = 4 };
+  csched_pool *pool = make_pool(&(csched_pool_options){.name = "readers", .workers = 1});
+  pipe_pair test = {.reading = 0};
+  probe readers[READERS], writer, next;
+  pool_gate gate;
+  CHECK_EQUAL(pipe(test.ends), 0);
+  if (stops_first) pool_gate_close(&gate, pool, 1);
+  for (int i = 0; i < READERS; i++) {
+    probe_init(&readers[i], read_byte, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &readers[i]);
+  }
+  if (!stops_first) CHECK_SOON(atomic_load(&test.reading) > 0);
+  probe_init(&writer, write_bytes, &test);
+  writer.on_drop = write_bytes;
+  probe_init(&next, NULL, NULL);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &writer);
+  post(pool, CSCHED_PRIORITY_LOW, &next);
+  csched_pool_stop(pool, policy);
+  if (stops_first) pool_gate_open(&gate);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  for (int i = 0; i < READERS; i++) {
+    int dropped = atomic_load(&readers[i].drops);
+    CHECK(policy == CSCHED_STOP_DROP || dropped == 0);
+    CHECK_PROBE(&readers[i], 1 - dropped, dropped);
+  }
+  if (policy == CSCHED_STOP_RUN) CHECK_PROBE(&writer, 1, 0);
+  if (policy == CSCHED_STOP_RUN) CHECK_PROBE(&next, 1, 0);
+  csched_pool_destroy(pool);
+  for (int i = 0; i < 2; i++) close(test.ends[i]);
+}
+
+TEST("a stopped pool finds out blocked workers") {
+  for (int round = 0; round < times(10); round++) {
+    stop_beside_readers(CSCHED_STOP_RUN, false);
+    stop_beside_readers(CSCHED_STOP_RUN, true);
+    stop_beside_readers(CSCHED_STOP_DROP, false);
+  }
+}
+
 // MARK: idle
 
 static void remember_thread(probe *probe) {

@@ -18,8 +18,9 @@ void csched_loop_free_(csched_loop *loop);
 void csched_require_policy_(csched_stop_policy policy, const char *function);
 /// Does: frees the table of sources and the poller of a closed loop, but not the loop itself, which stays closed. Requires: as csched_loop_destroy.
 void csched_loop_free_contents_(csched_loop *loop);
-/// Does: as csched_thread_start, for a thread that never runs user code: it blocks all signals except those of faults. `name`: "" is none.
-int csched_thread_start_internal_(csched_thread **thread, const char *name);
+/// Does: as csched_thread_start, for a thread that never runs user code: it blocks all signals except those of faults. `name`: "" is none. `at_end`: as
+/// the option, called with `context`.
+int csched_thread_start_internal_(csched_thread **thread, const char *name, void (*at_end)(void *), void *context);
 /// Does: unblocks the signals of the loop's sources in the calling thread, which becomes the loop's.
 void csched_loop_unblock_signals_(csched_loop *loop);
 /// Does: makes the calling thread the loop's thread, also if the loop still belongs to a thread that exits.

@@ -135,8 +135,9 @@ int csched_thread_start(csched_thread **result, const csched_thread_options *opt
   return start_thread(result, options, false);
 }
 
-int csched_thread_start_internal_(csched_thread **result, const char *name) {
-  return start_thread(result, &(csched_thread_options){.name = name[0] != 0 ? name : NULL}, true);
+int csched_thread_start_internal_(csched_thread **result, const char *name, void (*at_end)(void *), void *context) {
+  csched_thread_options options = {.name = name[0] != 0 ? name : NULL, .at_end = at_end, .context = context};
+  return start_thread(result, &options, true);
 }
 
 csched_loop *csched_thread_loop(const csched_thread *thread) { return thread->loop; }

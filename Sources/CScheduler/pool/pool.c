@@ -2,13 +2,13 @@
 //
 // States
 //   closing    0: open; 1 + the strictest policy of all stops; ORPHANED: in a child of fork. The value only grows
-//   ending     0: not begun; 1: one worker waits for the monitor's end; 2: the inboxes are closed
+//   is_closed  whether the monitor has closed the inboxes
 //   over       futex: 0; 1 when the final worker has left
 // Invariants
 //   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
 //       inboxes are closed after that. A push then fails, or a worker dequeues the job before the final worker leaves.
-//   X2  A stopped pool ends. The stopper wakes all sleeping workers. One worker without work closes the inboxes, and wakes all workers again. A
-//       worker leaves when the inboxes are closed and empty.
+//   X2  A stopped pool ends. The monitor closes the inboxes after its last delivery, and wakes all workers. A worker leaves when the inboxes are closed
+//       and empty.
 //   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began to wait before the stop. Each
 //       thread is joined once, however many callers wait.
 //   X4  A create that fails leaves no thread and no memory behind.
@@ -18,7 +18,7 @@
 // Orderings
 //   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
 //   is_done: release, pairs with the acquire of a thread that then runs the job, carries what the pool's workers did
-//   ending: relaxed; 2 is stored under `pick`, which carries the pushes to workers that then check for work
+//   is_closed: relaxed; stored under `pick`, which carries the pushes to workers that then check for work
 //   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
@@ -136,7 +136,7 @@ static unsigned rest_of_pool(const csched_target *target) {
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
   bool is_own = csched_pool_worker_here_ != NULL && csched_pool_worker_here_->pool == pool;
   return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_RUN && // X1: pairs with stop
-                 !is_own && csched_load_acquire(&pool->is_done) != 0   // X6: pairs with csched_pool_end_
+                 !is_own && csched_load_acquire(&pool->is_done) != 0   // X6: pairs with csched_pool_may_leave_
              ? CSCHED_REST_RUNS
              : 0;
 }
@@ -227,33 +227,24 @@ void csched_pool_stop(csched_pool *pool, csched_stop_policy policy) {
   if (csched_pool_is_orphaned(pool)) return; // X5: the pool's threads are the parent's
   uint32_t wanted = 1 + (uint32_t)policy, seen = csched_load_relaxed(&pool->closing); // racy read, rechecked by the cas
   while (seen < wanted && !csched_cas_release(&pool->closing, &seen, wanted)) {} // X1: csched_pool_is_closing_ acquires
-  csched_pool_close_monitor_(pool, policy); // X1: from here on the monitor accepts no timer
-  csched_pool_wake_all_(pool);              // X2: the workers run or drop the remaining jobs, and end the pool
-}
-
-// Returns: 0: the pool's end has not begun; 1: a worker waits for the monitor's end; 2: the inboxes are closed.
-static uint32_t ending_of(const csched_pool *pool) {
-  return csched_load_relaxed(&pool->ending); // X2: after 2, the caller checks for work under `pick`
+  csched_pool_close_monitor_(pool, policy); // X1, X2: the monitor accepts no timer from here on, and closes the inboxes
 }
 
 bool csched_pool_must_end_(csched_pool *pool) {
-  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && ending_of(pool) != 1; // X2: at 1 another worker ends it
+  return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) &&
+         csched_load_relaxed(&pool->is_closed) != 0; // X2: the caller checks for work under `pick`
 }
 
-// Does: the first worker without work closes the inboxes, after the monitor's end. Returns: whether the worker may leave: all is closed and empty.
-bool csched_pool_end_(csched_pool_worker *worker) {
-  csched_pool *pool = worker->pool;
-  uint32_t ending = 0; // expected: the end has not begun; if the cas fails, the present value: 1 or 2 (ending_of)
-  if (csched_cas_relaxed(&pool->ending, &ending, 1u)) { // X2: 0 became 1: this worker closes the inboxes
-    csched_pool_join_monitor_(pool);                    // X1: the monitor's final deliveries need open inboxes
-    csched_lock_lock(&pool->pick);
-    for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail
-    csched_store_relaxed(&pool->ending, 2u); // X2: a reader of 2 locks `pick` next, and so sees all pushes
-    csched_lock_unlock(&pool->pick);
-    csched_pool_wake_all_(pool); // X2: the woken workers run the queued jobs, and leave
-    return false;
-  }
-  if (ending != 2 || ending_of(pool) != 2 || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool)) return false;
+void csched_pool_close_inboxes_(csched_pool *pool) {
+  csched_lock_lock(&pool->pick);
+  for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail
+  csched_store_relaxed(&pool->is_closed, 1u); // X2: a reader of 1 locks `pick` next, and so sees all pushes
+  csched_lock_unlock(&pool->pick);
+  csched_pool_wake_all_(pool); // X2: the woken workers run or drop the queued jobs, and leave
+}
+
+bool csched_pool_may_leave_(csched_pool *pool) {
+  if (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool)) return false;
   csched_lock_lock(&pool->pick);
   bool is_done = !csched_pool_is_queued_locked_(pool); // X1, X2: the inboxes are closed and empty
   if (is_done)
@@ -263,6 +254,7 @@ bool csched_pool_end_(csched_pool_worker *worker) {
 }
 
 void csched_pool_wake_joiners_(csched_pool *pool) {
+  csched_pool_end_monitor_(pool);
   csched_store_release(&pool->over, 1u); // X3: pairs with csched_pool_join; carries the stopper's writes
   csched_futex_wake_(&pool->over, INT32_MAX);
 }
@@ -280,7 +272,10 @@ int csched_pool_join(csched_pool *pool) { // returns: 0; EDEADLK: on a thread of
   while (csched_load_acquire(&pool->over) == 0)                        // X3: pairs with csched_pool_wake_joiners_
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads; other callers wait for it here
-  if (!pool->is_joined) csched_pool_join_workers_(pool);
+  if (!pool->is_joined) {
+    csched_pool_join_monitor_(pool); // first: it starts workers
+    csched_pool_join_workers_(pool);
+  }
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);
   csched_blocked_end_();
@@ -383,6 +378,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   }
   if (pool->monitor != NULL) { // X4: a failed create leaves no thread
     csched_pool_close_monitor_(pool, CSCHED_STOP_DROP);
+    csched_pool_end_monitor_(pool);
     csched_pool_join_monitor_(pool);
     csched_pool_free_monitor_(pool);
   }

@@ -81,7 +81,7 @@ struct csched_pool {
   csched_pool_class classes[CSCHED_CLASSES];
   // Rarely written after the start.
   CSCHED_CACHE_ALIGNED uint32_t closing; ///< 0: open; else 1 + the stop policy, or orphaned (pool.c)
-  uint32_t ending;                       ///< 0: not begun; 1: a worker awaits the monitor's end; 2: inboxes are closed
+  uint32_t is_closed;                    ///< 1: the inboxes are closed; set under the lock `pick`
   uint32_t is_done;                      ///< 1: a worker has left the ending pool; set under the lock `pick`
   uint32_t over;                         ///< futex: 1: the final worker has left
   uint32_t slots_used;                   ///< slots from this index on were never used, and are not initialised
@@ -107,7 +107,7 @@ struct csched_pool {
   csched_delivery delivery; ///< transfers the monitor's deliveries and discards to workers
   uint32_t undelivered;     ///< how many timers were transferred to workers, and are not delivered yet (delivery.c)
   csched_timer tick;        ///< the monitor's periodic check for blocked workers
-  uint32_t watching;        ///< whether `tick` is submitted
+  uint32_t watching;        ///< futex: whether and how the monitor checks the workers
   csched_atfork atfork;
 
   csched_pool_worker slots[]; ///< `slot_count` of them; initialised up to `slots_used`
@@ -181,8 +181,9 @@ bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job); ///< delivers or discards the timer `job`
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
 // pool.c: the pool's end.
-bool csched_pool_must_end_(csched_pool *pool);     ///< whether a worker without work must call csched_pool_end_
-bool csched_pool_end_(csched_pool_worker *worker); ///< continues the pool's end; returns: whether the worker may leave
+bool csched_pool_must_end_(csched_pool *pool);      ///< whether the inboxes are closed: a worker without work leaves
+bool csched_pool_may_leave_(csched_pool *pool);     ///< whether nothing is queued, forked or kept; requires: must_end
+void csched_pool_close_inboxes_(csched_pool *pool); ///< on the monitor, after its last delivery
 bool csched_pool_is_closing_(const csched_pool *pool);  ///< whether the pool was stopped or orphaned
 bool csched_pool_is_dropping_(const csched_pool *pool); ///< whether a stop drops the jobs that have not started
 void csched_pool_wake_joiners_(csched_pool *pool); ///< wakes the callers of csched_pool_join: the final worker has left
@@ -194,6 +195,7 @@ int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time d
 csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
 void csched_pool_start_watch_(csched_pool *pool);            ///< makes the monitor check for blocked workers
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy); ///< stops the monitor; does not wait
+void csched_pool_end_monitor_(csched_pool *pool);        ///< the final worker has left; does not wait
 void csched_pool_join_monitor_(csched_pool *pool);       ///< waits for the end of the monitor thread
 void csched_pool_free_monitor_(csched_pool *pool);       ///< requires: it was joined
 bool csched_pool_is_monitor_(csched_pool *pool);         ///< whether the calling thread is the monitor

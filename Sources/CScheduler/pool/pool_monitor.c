@@ -2,7 +2,8 @@
 //
 // States
 //   monitor       the thread that owns the pool's timers and runs `tick`; it exists as long as the pool
-//   watching      1 while `tick`, the job that checks the workers, is submitted to the monitor thread or runs there; else 0
+//   watching      futex. 0: the workers are not watched. TICKS: `tick`, the job that checks the workers, is submitted to the monitor thread or runs
+//                 there. STAYS: the pool was stopped, and the monitor checks the workers after its loop's end. OVER: the final worker has left
 //   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
 //                 the worker blocks. IDLE: sleeps. ORPHANED: in a child of fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
 //   delivers_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
@@ -17,7 +18,7 @@
 //       A pool without work is not watched.
 //   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
 //       changes `state` from RUNNING, or back to RUNNING, changes the count.
-//   MN4  The monitor ends before the inboxes are closed. Timers that are due by then are delivered. The monitor refuses later timers.
+//   MN4  The monitor closes the inboxes at the end of its loop. Timers that are due by then are delivered. The monitor refuses later timers.
 //   MN5  The monitor never runs user code. Workers run that code instead.
 //   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded if the pool drops its work. Until then the
 //       timer waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker that delivers an earlier timer. After the delivery, that worker
@@ -26,16 +27,19 @@
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
 //   MN9  If every thread is blocked while work waits, and the limit of threads is the default one, each tick adds one thread above it. So jobs that
 //        wait for jobs behind them in the same pool end. A burst of jobs that block for a while adds few threads.
+//   MN10 MN1, MN2 and MN9 hold until the final worker of a stopped pool has left. After the end of the loop, the monitor thread stays, and watches
+//        without `tick`. Only the release of `tick` ends TICKS, only the monitor ends STAYS, and nothing ends OVER.
 // Orderings
-//   watching: 0 is stored by release, before a full fence; 1 by acquire, which pairs with that release: `tick` may be submitted again
+//   watching: 0 is stored by release, before a full fence; TICKS and STAYS by acquire, which pairs with that release: `tick` may be submitted again
 //   state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
 // Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's thread pool, which adds threads
 //   slowly while it is starved; Dispatch's pool stands still at its limit. `following`: queues that are sharded by key.
 // Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
-//   threads again", "a pool of jobs that wait for jobs behind them goes on", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs on a thread that keeps
-//   the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
+//   threads again", "a pool of jobs that wait for jobs behind them goes on", "a stopped pool finds out blocked workers", "a stopped pool of
+//   jobs that wait for jobs behind them ends", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs
+//   on a thread that keeps the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
 // Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"
@@ -47,15 +51,18 @@
 #include "../target/target_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 }; // the values of a worker's `state`
+enum { TICKS = 1, STAYS = 2, OVER = 3 };                                // the values of `watching`, beside 0
 
 static const int64_t TICK = 4500000; // ns between checks: two ticks and the start of a thread are within 10 ms
 
 // MARK: the thread
 
+static void watch_to_end(void *context);
+
 int csched_pool_start_monitor_(csched_pool *pool) { // returns: 0 or an errno value
   char name[CSCHED_POOL_NAME] = "";
   csched_pool_name_(pool, 0, name); // 0: the monitor; the workers' numbers begin with 1
-  int error = csched_thread_start_internal_(&pool->monitor, name);
+  int error = csched_thread_start_internal_(&pool->monitor, name, watch_to_end, pool);
   if (error == 0) csched_loop_set_delivery_(csched_thread_loop(pool->monitor), &pool->delivery); // MN5: workers deliver
   return error;
 }
@@ -77,6 +84,11 @@ csched_timers *csched_pool_timers_(const csched_pool *pool) { // returns: NULL: 
 
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy) {
   csched_thread_stop(pool->monitor, policy);
+}
+
+void csched_pool_end_monitor_(csched_pool *pool) {
+  csched_store_release(&pool->watching, (uint32_t)OVER); // MN10: pairs with watch_to_end's acquire
+  csched_futex_wake_(&pool->watching, 1);
 }
 
 void csched_pool_join_monitor_(csched_pool *pool) { csched_thread_join(pool->monitor); }
@@ -105,9 +117,16 @@ static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { /
   csched_target_discard(&timer->job);
 }
 
-// Does: transfers `job`, which the monitor would discard, to a worker. While the monitor exists, its inbox is open (MN4).
-static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) { // MN5: a worker drops the job
-  add_to_inbox(pool_of((csched_delivery *)deferred), CSCHED_DEFERRED, job);     // `deferred` is the first field
+// Does: transfers `job`, which the monitor would discard, to a worker, except `tick`. While the monitor's loop exists, the inbox is open (MN4).
+static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) {
+  csched_pool *pool = pool_of((csched_delivery *)deferred); // `deferred` is the first field
+  if (job != &pool->tick.job) {
+    add_to_inbox(pool, CSCHED_DEFERRED, job); // MN5: a worker drops the job
+    return;
+  }
+  csched_job_discard_into_(NULL); // MN10: all workers may be blocked
+  csched_target_discard(job);
+  csched_job_discard_into_(deferred);
 }
 
 void csched_pool_init_delivery_(csched_pool *pool) {
@@ -197,45 +216,71 @@ static void report_cap(csched_pool *pool) {
       pool->slot_count > pool->most_threads ? " It adds threads slowly from now on." : "");
 }
 
-// Does: checks all workers, as the monitor's job, and submits the job again while the watch is needed.
-static void run_tick(csched_job *job) {
-  csched_pool *pool = job->context;
+// Does: checks all workers, and adds one where that is needed. Returns: whether the watch goes on.
+static bool check_workers(csched_pool *pool) {
   uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the next tick
   bool is_needed = csched_pool_may_grow_(pool) && csched_pool_has_work_(pool);
   for (uint32_t i = 0; i < used; i++) {
     if (!is_needed) pool->slots[i].id_seen = 0; // the next watch compares with no old time
     else check_worker(pool, &pool->slots[i]);
   }
-  if (!is_needed) { // MN1: the watch ends; release_tick checks once more
+  if (!is_needed) { // MN1: the watch ends; end_watch checks once more
     csched_pool_drop_spares_(pool);
-    return;
+    return false;
   }
   csched_pool_wake_(pool, false); // MN1: tries again after a failed thread start
   report_cap(pool);
   if (csched_pool_add_spare_(pool)) csched_pool_wake_(pool, false); // MN9: starts that thread
-  csched_target_submit_at(csched_loop_target(csched_loop_current()), &pool->tick, csched_time_after(csched_now(), TICK),
-                          0);
+  return true;
+}
+
+// Does: permits csched_pool_start_watch_ to start the watch again, and checks once more: see MN1. `watching`: the state that ends, TICKS or STAYS.
+static void end_watch(csched_pool *pool, uint32_t watching) {
+  if (!csched_cas_release(&pool->watching, &watching, 0u)) return; // MN1: pairs with start_watch's acquire; else OVER
+  csched_fence_full();                                             // MN1: between clearing `watching` and the check
+  if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_start_watch_(pool);
+}
+
+// Does: checks all workers, as the monitor's job, and submits the job again while the watch is needed.
+static void run_tick(csched_job *job) {
+  csched_target *target = csched_loop_target(csched_loop_current());
+  csched_pool *pool = job->context;
+  if (check_workers(pool)) csched_target_submit_at(target, &pool->tick, csched_time_after(csched_now(), TICK), 0);
 }
 
 static void drop_tick(csched_job *job) { (void)job; } // `tick` is a field of the pool: nothing to free
 
-// Called when the monitor's loop no longer uses `tick`. Does: permits csched_pool_start_watch_ to submit it again, and checks once more: see MN1.
-static void release_tick(csched_job *job) {
-  csched_pool *pool = job->context;
-  csched_store_release(&pool->watching, 0u); // MN1: pairs with csched_pool_start_watch_'s acquire
-  csched_fence_full();                       // MN1: between clearing `watching` and the check
-  if (csched_pool_may_grow_(pool) && csched_pool_has_work_(pool)) csched_pool_start_watch_(pool);
-}
+// Called when the monitor's loop no longer uses `tick`.
+static void release_tick(csched_job *job) { end_watch(job->context, TICKS); }
 
 static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick, false);
 
-// Does: submits `tick` to the monitor thread, unless it is submitted already or the pool is closing.
+// Does: submits `tick` to the monitor thread, or, if the pool was stopped, wakes the monitor; unless the workers are watched already.
 void csched_pool_start_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence, so that a 0 is seen
-  if (watching != 0 || csched_pool_is_closing_(pool)) return;
-  if (!csched_cas_acquire(&pool->watching, &watching, 1u)) return; // MN1: pairs with release_tick's release
-  csched_timer_init(&pool->tick, &tick_type.type, pool);
+  if (watching != 0) return;
+  uint32_t wanted = csched_pool_is_closing_(pool) ? STAYS : TICKS;
+  if (!csched_cas_acquire(&pool->watching, &watching, wanted)) return; // MN1: pairs with end_watch's release
+  if (wanted == STAYS) {
+    csched_futex_wake_(&pool->watching, 1); // MN10
+    return;
+  }
+  csched_timer_init(&pool->tick, &tick_type.type, pool); // MN10: a stop drops it; then end_watch checks again
   csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
+}
+
+// The end of the monitor thread, after its loop. Does: closes the inboxes, and watches the workers until the final one has left.
+static void watch_to_end(void *context) { // MN10
+  csched_pool *pool = context;
+  csched_pool_close_inboxes_(pool);
+  for (uint32_t watching;;) {
+    watching = csched_load_acquire(&pool->watching); // MN10: pairs with csched_pool_end_monitor_
+    if (watching == OVER) return;
+    if (watching == STAYS && !check_workers(pool)) end_watch(pool, STAYS);
+    else
+      csched_futex_wait_(&pool->watching, watching,
+                         watching == 0 ? CSCHED_FOREVER : csched_time_after(csched_now(), TICK));
+  }
 }
 
 // MARK: blocking

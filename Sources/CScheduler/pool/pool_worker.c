@@ -320,7 +320,7 @@ static void worker_loop(void *context) {
         run_one(worker)) { // racy read: a surplus worker only queues its kept job
       csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
-      if (!csched_pool_end_(worker)) continue; // not ended yet: check for jobs again
+      if (!csched_pool_may_leave_(pool)) continue; // not ended yet: check for jobs again
       csched_pool_leave_(worker);
       worker->has_left = true;
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {

@@ -431,6 +431,44 @@ static void comes_back(void) {
   model_spawn(come_back, NULL);
 }
 
+// The only worker is blocked without a word, and waits for the job behind its own to run, or to be dropped. The pool is stopped meanwhile.
+static void drop_and_tell(csched_job *job) {
+  note_drop(job);
+  count_and_wake(&met);
+}
+static const csched_job_type telling_either = {run_and_tell, drop_and_tell, NULL};
+static void stop_beside_blocked(void *policy) {
+  make(1, 2);
+  jobs[0].type = &silent;
+  jobs[1].type = &telling_either;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  submit((void *)1);
+  end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
+}
+static void stopped_to_run_beside_blocked(void) {
+  reset();
+  model_spawn(stop_beside_blocked, NULL);
+}
+static void stopped_to_drop_beside_blocked(void) {
+  reset();
+  model_spawn(stop_beside_blocked, &pool);
+}
+static void submitted_beside_stop(void *unused) { // as above; the job is submitted at any time of the stop, or refused
+  (void)unused;
+  make(1, 2);
+  jobs[0].type = &silent;
+  jobs[1].type = &telling_either;
+  submit((void *)0);
+  wait_for(&begun, 1);
+  model_spawn(submit, (void *)1);
+  end(CSCHED_STOP_RUN);
+}
+static void stopped_beside_blocked_and_submission(void) {
+  reset();
+  model_spawn(submitted_beside_stop, NULL);
+}
+
 // MARK: stop and join
 
 static void stop_with(void *policy) {
@@ -1424,6 +1462,10 @@ static void joined_two(void) {
   model_assert(ran == 2 && dropped == 1);
   csched_pool_destroy(pool);
 }
+static void two_given_back(void) {
+  model_assert(ran + dropped == 2);
+  csched_pool_destroy(pool);
+}
 static void all_three_ran(void) {
   model_assert(ran == 3 && dropped == 0);
   csched_pool_destroy(pool);
@@ -1442,9 +1484,13 @@ const model_check pool_checks[] = {
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
     {"pool: jobs that need both workers, from two submitters", pass_on_from_two, all_three_ran},          // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                           // F3, MN3, WK3
-    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},     // F3, MN1, MN3
-    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran},    // MN1, F3
+    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK3
+    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},  // F3, MN1, MN3
+    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
+    {"pool monitor: stopped to run beside a blocked worker", stopped_to_run_beside_blocked, two_given_back},   // MN10
+    {"pool monitor: stopped to drop beside a blocked worker", stopped_to_drop_beside_blocked, two_given_back}, // MN10
+    {"pool monitor: stopped beside a blocked worker and a submission", stopped_beside_blocked_and_submission,
+     two_given_back},                                                                             // MN10
     {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
     {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,

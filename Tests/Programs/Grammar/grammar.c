@@ -236,7 +236,7 @@ static int lot_node_for(program_step_kind kind, context here) {
     int n = below(whole.node_count);
     program_node_kind of = nodes[n].kind;
     if ((kind == EXIT && of == POOL) || ((kind == SOURCES || kind == SIGNAL || kind == PROCESS) && of == THREAD) ||
-        (kind == STOP && ((of == THREAD && !is_virtual) || (of == POOL && !has_loop && !(is_swift && n == 0)))) ||
+        (kind == STOP && ((of == THREAD && !is_virtual) || (of == POOL && !(is_swift && n == 0)))) ||
         (kind == SUSPEND && of == SERIAL && n < here.held) || (kind == TASK && !runs_inline(n) && of != BARRIER))
       found = n;
   }

@@ -504,7 +504,7 @@ extension SourceTests {
   @Test("an event that is merged from inside of its handler has a constant stack", arguments: [false, true])
   func mergedInside(_ isQueued: Bool) throws {
     let scheduler: any ImmediateSchedulerType = isQueued ? SerialScheduler(name: "merged") : ImmediateScheduler.instance
-    let count = 300_000, told = Counter(), event = Protected<MergingEvent?>(nil)
+    let count = Scale.count(250_000), told = Counter(), event = Protected<MergingEvent?>(nil)
     event.write(
       MergingEvent(on: scheduler, .sum) { _ in if told.increment() < count { event.read()?.merge(1) } })
     withSmallStack { event.read()?.merge(1) }
