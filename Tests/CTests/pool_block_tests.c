@@ -409,11 +409,70 @@ static void stop_beside_readers(csched_stop_policy policy, bool stops_first) {
   for (int i = 0; i < 2; i++) close(test.ends[i]);
 }
 
+// Two timers that are due at the stop: the first waits for the second to run, or to be dropped.
+static void stop_beside_due_timers(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
+  csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  pipe_pair test = {.reading = 0};
+  probe reader, writer;
+  CHECK_EQUAL(pipe(test.ends), 0);
+  probe_init(&reader, read_byte, &test);
+  probe_init(&writer, write_bytes, &test);
+  writer.on_drop = write_bytes;
+  csched_time now = csched_now();
+  CHECK_EQUAL(csched_target_submit_at(target, &reader.timer, now, 0), 0);
+  CHECK_EQUAL(csched_target_submit_at(target, &writer.timer, now + 1, 0), 0);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  csched_pool_destroy(pool);
+  for (int i = 0; i < 2; i++) close(test.ends[i]);
+}
+
+// A job that resumes two queues after the other workers have left. The job of the first queue waits for that of the second.
+typedef struct resumption {
+  pipe_pair pipe;
+  csched_pool *pool;
+  csched_serial *queues[2];
+} resumption;
+
+static void resume_queues(probe *probe) {
+  resumption *test = probe->context;
+  while (csched_pool_thread_count(test->pool) > 1) nap(20 * US);
+  for (int i = 0; i < 2; i++) csched_serial_resume(test->queues[i]);
+}
+
+static void stop_beside_suspended_queues(void) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
+  csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  resumption test = {.pool = pool};
+  probe resumer, jobs[2];
+  CHECK_EQUAL(pipe(test.pipe.ends), 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQUAL(csched_serial_create(&test.queues[i], target), 0);
+    csched_serial_suspend(test.queues[i]);
+    probe_init(&jobs[i], i == 0 ? read_byte : write_bytes, &test.pipe);
+    CHECK_EQUAL(csched_target_submit(csched_serial_target(test.queues[i]), job_of(&jobs[i])), 0);
+  }
+  probe_init(&resumer, resume_queues, &test);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &resumer);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  CHECK_PROBE(&resumer, 1, 0);
+  for (int i = 0; i < 2; i++) {
+    CHECK_PROBE(&jobs[i], 1, 0);
+    csched_serial_destroy(test.queues[i]);
+    close(test.pipe.ends[i]);
+  }
+  csched_pool_destroy(pool);
+}
+
 TEST("a stopped pool finds out blocked workers") {
   for (int round = 0; round < times(10); round++) {
     stop_beside_readers(CSCHED_STOP_RUN, false);
     stop_beside_readers(CSCHED_STOP_RUN, true);
     stop_beside_readers(CSCHED_STOP_DROP, false);
+    stop_beside_due_timers();
+    stop_beside_suspended_queues();
   }
 }
 
