@@ -476,6 +476,39 @@ TEST("a stopped pool finds out blocked workers") {
   }
 }
 
+// Returns: how many jobs of a stopped pool ran at a time, after workers that had blocked were back.
+static int most_after_stop(size_t workers) {
+  enum { MANY = 500 };
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = workers});
+  standing test = {.pool = pool};
+  probe blockers[8], many[MANY];
+  for (size_t i = 0; i < workers; i++) {
+    probe_init(&blockers[i], block, &test);
+    post(pool, CSCHED_PRIORITY_HIGH, &blockers[i]);
+  }
+  CHECK_SOON(atomic_load(&test.reached) == (int)workers);
+  for (int i = 0; i < MANY; i++) {
+    probe_init(&many[i], enter, &test);
+    post(pool, CSCHED_PRIORITY_DEFAULT, &many[i]);
+  }
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  CHECK_SOON(atomic_load(&many[0].releases) == 1);
+  atomic_store(&test.open, 1);
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  for (int i = 0; i < MANY; i++) CHECK_PROBE(&many[i], 1, 0);
+  csched_pool_destroy(pool);
+  return atomic_load(&test.most_inside);
+}
+
+TEST("a stopped pool runs as many at a time as before") {
+  int least = 8; // of several rounds: in the others a worker may have had no processor, and have been replaced
+  for (int round = 0; round < times(10); round++) {
+    int most = most_after_stop(2);
+    if (most < least) least = most;
+  }
+  CHECK(least <= 2);
+}
+
 // MARK: idle
 
 static void remember_thread(probe *probe) {

@@ -5,8 +5,8 @@
 //   is_closed  whether the monitor has closed the inboxes
 //   over       futex: 0; 1 when the final worker has left
 // Invariants
-//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until it has ended; the
-//       inboxes are closed after that. A push then fails, or a worker dequeues the job before the final worker leaves.
+//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until its loop has ended;
+//       then it closes the inboxes. A push then fails, or a worker dequeues the job before the final worker leaves.
 //   X2  A stopped pool ends. The monitor closes the inboxes after its last delivery, and wakes all workers. A worker leaves when the inboxes are closed
 //       and empty.
 //   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began to wait before the stop. Each
@@ -69,7 +69,7 @@ static void require_not_orphaned(const csched_pool *pool, const char *function) 
   if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
-// Returns: whether the pool refuses a submission from this thread. A stopped pool accepts jobs from its monitor only, which delivers until it ends.
+// Returns: whether the pool refuses a submission from this thread. A stopped pool accepts jobs from its monitor only, whose loop delivers until it ends.
 static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
@@ -273,8 +273,8 @@ int csched_pool_join(csched_pool *pool) { // returns: 0; EDEADLK: on a thread of
     csched_futex_wait_(&pool->over, 0, CSCHED_FOREVER);
   csched_lock_lock(&pool->join_lock); // X3: one caller joins the threads; other callers wait for it here
   if (!pool->is_joined) {
-    csched_pool_join_monitor_(pool); // first: it starts workers
     csched_pool_join_workers_(pool);
+    csched_pool_join_monitor_(pool);
   }
   pool->is_joined = true;
   csched_lock_unlock(&pool->join_lock);

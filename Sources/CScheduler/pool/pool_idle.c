@@ -20,7 +20,8 @@
 //   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
 //       and then wakes all workers in `idle`. `idle_lock` orders the two.
 //   F6  One worker stays, asleep without a deadline. The other workers leave after `idle_exit` without work.
-//   F7  The final worker that leaves wakes the joiners. After that, no thread is started.
+//   F7  The final worker that leaves wakes the joiners, and ends the monitor. After that, no thread is started. A worker that leaves an ending pool
+//       before that checks for work once more, and continues if there is work for it: the jobs that still run may have added it.
 // Orderings
 //   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the deque carry the work
 // Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
@@ -298,16 +299,31 @@ static void leave_locked(csched_pool *pool, uint64_t units) {
     csched_pool_wake_joiners_(pool); // F7: the final worker has left
 }
 
-static void leave_pool(csched_pool *pool, uint64_t units) {
-  csched_lock_lock(&pool->idle_lock); // F6: else two workers might both leave, each because the other seems to stay
-  leave_locked(pool, units);
+// Does: counts `worker`, which has left an ending pool, again, as searching, if too few workers run, and another one is still counted; else has the
+// monitor watch those that run (F3). Returns: whether the worker is counted again. Requires: there is work.
+static bool come_back(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->idle_lock);
+  uint64_t counts = counts_of(pool);
+  worker->is_searching =
+      count_of(counts, THREADS) > 0 && running(counts) < pool->workers; // F7: not after the final one
+  if (worker->is_searching) add_to_counts(pool, SEARCHING + THREADS);
   csched_lock_unlock(&pool->idle_lock);
+  if (!worker->is_searching && may_grow(pool, counts)) csched_pool_start_watch_(pool);
+  return worker->is_searching;
 }
 
-// Does: stops counting `worker`, which is not idle and leaves a closing pool.
-void csched_pool_leave_(csched_pool_worker *worker) {
-  leave_pool(worker->pool, worker->is_searching ? THREADS + SEARCHING : THREADS);
+bool csched_pool_leave_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_lock_lock(&pool->idle_lock); // F6: else two workers might both leave, each because the other seems to stay
+  bool leaves = !worker->is_surplus || running(counts_of(pool)) > pool->workers;
+  if (leaves) leave_locked(pool, worker->is_searching ? THREADS + SEARCHING : THREADS);
+  csched_lock_unlock(&pool->idle_lock);
+  worker->is_surplus = false;
+  if (!leaves) return false;
   worker->is_searching = false;
+  csched_fence_full(); // F1: between leaving `counts` and the check for work
+  return !csched_pool_has_work_(pool) || !come_back(worker);
 }
 
 // Does: stops counting a thread that the system did not start. Submitters may have skipped wakes, because it counted as searching. So wakes an
@@ -321,7 +337,7 @@ void csched_pool_start_failed_(csched_pool *pool) {
     signal_woken(worker); // F4: one signal; the worker searches in place of the thread
     return;
   }
-  csched_fence_full();            // MN1: `counts` changes before `watching` is read; pairs with release_tick's fence
+  csched_fence_full();            // MN1: `counts` changes before `watching` is read; pairs with end_watch's fence
   csched_pool_start_watch_(pool); // F3: the monitor tries again to start a thread
 }
 

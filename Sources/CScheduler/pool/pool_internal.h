@@ -143,7 +143,8 @@ bool csched_pool_stop_search_(csched_pool_worker *worker);
 bool csched_pool_search_(csched_pool_worker *worker);             ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker); ///< sleeps in `idle`; returns: why the sleep ended
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< ends a sleep; requires: not in `idle`
-void csched_pool_leave_(csched_pool_worker *worker);   ///< stops counting `worker`, whose thread ends
+/// Does: at the pool's end, stops counting `worker`. Returns: false: it continues, because work has come, or it is not surplus any more.
+bool csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);     ///< stops counting a thread that the system did not start
 void csched_pool_count_blocked_(csched_pool *pool);    ///< counts one more worker as blocked
 bool csched_pool_count_unblocked_(csched_pool *pool);  ///< one blocked worker fewer; returns: whether too many run
@@ -186,7 +187,8 @@ bool csched_pool_may_leave_(csched_pool *pool);     ///< whether nothing is queu
 void csched_pool_close_inboxes_(csched_pool *pool); ///< on the monitor, after its last delivery
 bool csched_pool_is_closing_(const csched_pool *pool);  ///< whether the pool was stopped or orphaned
 bool csched_pool_is_dropping_(const csched_pool *pool); ///< whether a stop drops the jobs that have not started
-void csched_pool_wake_joiners_(csched_pool *pool); ///< wakes the callers of csched_pool_join: the final worker has left
+void csched_pool_wake_joiners_(
+    csched_pool *pool); ///< the final worker has left: ends the monitor, wakes the callers of csched_pool_join
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
 // pool_monitor.c: the monitor thread, blocked workers.
 int csched_pool_start_monitor_(csched_pool *pool); ///< returns: 0 or an errno value
@@ -195,7 +197,7 @@ int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time d
 csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
 void csched_pool_start_watch_(csched_pool *pool);            ///< makes the monitor check for blocked workers
 void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy); ///< stops the monitor; does not wait
-void csched_pool_end_monitor_(csched_pool *pool);        ///< the final worker has left; does not wait
+void csched_pool_end_monitor_(csched_pool *pool);        ///< all workers have left, or none was started; does not wait
 void csched_pool_join_monitor_(csched_pool *pool);       ///< waits for the end of the monitor thread
 void csched_pool_free_monitor_(csched_pool *pool);       ///< requires: it was joined
 bool csched_pool_is_monitor_(csched_pool *pool);         ///< whether the calling thread is the monitor

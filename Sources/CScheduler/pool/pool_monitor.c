@@ -1,7 +1,7 @@
 // The pool's monitor thread: stores delayed jobs, transfers due ones to workers for delivery, and finds blocked workers.
 //
 // States
-//   monitor       the thread that owns the pool's timers and runs `tick`; it exists as long as the pool
+//   monitor       the thread that owns the pool's timers and runs `tick`; it ends after the final worker of a stopped pool has left
 //   watching      futex. 0: the workers are not watched. TICKS: `tick`, the job that checks the workers, is submitted to the monitor thread or runs
 //                 there. STAYS: the pool was stopped, and the monitor checks the workers after its loop's end. OVER: the final worker has left
 //   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
@@ -27,10 +27,12 @@
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
 //   MN9  If every thread is blocked while work waits, and the limit of threads is the default one, each tick adds one thread above it. So jobs that
 //        wait for jobs behind them in the same pool end. A burst of jobs that block for a while adds few threads.
-//   MN10 MN1, MN2 and MN9 hold until the final worker of a stopped pool has left. After the end of the loop, the monitor thread stays, and watches
-//        without `tick`. Only the release of `tick` ends TICKS, only the monitor ends STAYS, and nothing ends OVER.
+//   MN10  The watch goes on until the final worker of a stopped pool has left: MN1, MN2 and MN9 hold until then. After the end of its loop, the monitor
+//        thread stays, and watches without `tick`. Until OVER, only the release of `tick` ends TICKS, and only the monitor ends STAYS. `tick` is
+//        never handed to another thread to be discarded: that thread might be blocked, or late.
 // Orderings
-//   watching: 0 is stored by release, before a full fence; TICKS and STAYS by acquire, which pairs with that release: `tick` may be submitted again
+//   watching: 0 is stored by release, before a full fence; TICKS and STAYS by acquire, which pairs with that release: `tick` may be submitted again;
+//     OVER relaxed: it carries nothing, and the monitor thread is joined
 //   state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
@@ -87,7 +89,7 @@ void csched_pool_close_monitor_(csched_pool *pool, csched_stop_policy policy) {
 }
 
 void csched_pool_end_monitor_(csched_pool *pool) {
-  csched_store_release(&pool->watching, (uint32_t)OVER); // MN10: pairs with watch_to_end's acquire
+  csched_store_relaxed(&pool->watching, (uint32_t)OVER); // MN10: nothing ends it
   csched_futex_wake_(&pool->watching, 1);
 }
 
@@ -117,14 +119,14 @@ static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { /
   csched_target_discard(&timer->job);
 }
 
-// Does: transfers `job`, which the monitor would discard, to a worker, except `tick`. While the monitor's loop exists, the inbox is open (MN4).
+// Does: transfers `job`, which the monitor would discard, to a worker, except `tick`. Until the monitor's loop has ended, the inbox is open (MN4).
 static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) {
   csched_pool *pool = pool_of((csched_delivery *)deferred); // `deferred` is the first field
   if (job != &pool->tick.job) {
     add_to_inbox(pool, CSCHED_DEFERRED, job); // MN5: a worker drops the job
     return;
   }
-  csched_job_discard_into_(NULL); // MN10: all workers may be blocked
+  csched_job_discard_into_(NULL); // MN10: here, because all workers may be blocked
   csched_target_discard(job);
   csched_job_discard_into_(deferred);
 }
@@ -265,21 +267,27 @@ void csched_pool_start_watch_(csched_pool *pool) {
     csched_futex_wake_(&pool->watching, 1); // MN10
     return;
   }
-  csched_timer_init(&pool->tick, &tick_type.type, pool); // MN10: a stop drops it; then end_watch checks again
+  csched_timer_init(&pool->tick, &tick_type.type, pool);
+  csched_deferred_drops *before = csched_job_discard_into_(NULL); // MN10: a stopped monitor refuses it: here
   csched_target_submit(csched_thread_target(pool->monitor), &pool->tick.job);
+  csched_job_discard_into_(before);
 }
 
 // The end of the monitor thread, after its loop. Does: closes the inboxes, and watches the workers until the final one has left.
-static void watch_to_end(void *context) { // MN10
+static void watch_to_end(void *context) {
   csched_pool *pool = context;
   csched_pool_close_inboxes_(pool);
-  for (uint32_t watching;;) {
-    watching = csched_load_acquire(&pool->watching); // MN10: pairs with csched_pool_end_monitor_
+  for (csched_time next = 0;;) { // `next`: when the next check is due
+    csched_time now = csched_now();
+    uint32_t watching = csched_load_relaxed(&pool->watching); // MN10: it carries nothing
     if (watching == OVER) return;
-    if (watching == STAYS && !check_workers(pool)) end_watch(pool, STAYS);
-    else
-      csched_futex_wait_(&pool->watching, watching,
-                         watching == 0 ? CSCHED_FOREVER : csched_time_after(csched_now(), TICK));
+    if (watching == STAYS && now >= next) { // MN2: not sooner after an earlier check
+      next = csched_time_after(now, TICK);
+      if (!check_workers(pool)) end_watch(pool, STAYS);
+    } else {
+      csched_time deadline = watching == 0 ? CSCHED_FOREVER : watching == STAYS ? next : csched_time_after(now, TICK);
+      csched_futex_wait_(&pool->watching, watching, deadline);
+    }
   }
 }
 

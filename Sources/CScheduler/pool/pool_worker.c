@@ -315,14 +315,12 @@ static void worker_loop(void *context) {
   csched_pool_worker *worker = context;
   csched_pool *pool = worker->pool;
   while (!worker->has_left) {
-    if (csched_pool_must_end_(pool)) worker->is_surplus = false; // at the pool's end, surplus workers also run jobs
     if ((!worker->is_surplus || csched_load_relaxed(&worker->kept) != 0) &&
         run_one(worker)) { // racy read: a surplus worker only queues its kept job
       csched_pool_after_job_(worker);
     } else if (csched_pool_must_end_(pool)) {
-      if (!csched_pool_may_leave_(pool)) continue; // not ended yet: check for jobs again
-      csched_pool_leave_(worker);
-      worker->has_left = true;
+      if (!worker->is_surplus && !csched_pool_may_leave_(pool)) continue; // not ended yet: check for jobs again
+      worker->has_left = csched_pool_leave_(worker);
     } else if (worker->is_surplus || !csched_pool_search_(worker)) {
       set_nice(worker, 0); // WK6: a failure sets `is_stuck`, so that the waker replaces this thread
       csched_pool_slept slept = csched_pool_sleep_(worker);

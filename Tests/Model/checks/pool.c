@@ -469,6 +469,35 @@ static void stopped_beside_blocked_and_submission(void) {
   model_spawn(submitted_beside_stop, NULL);
 }
 
+// A job that runs while the pool ends resumes a queue, and waits for the queue's job without a word. The other workers leave meanwhile.
+static csched_serial *suspended;
+static void resume_and_wait(csched_job *job) {
+  note(job);
+  csched_serial_resume(suspended);
+  wait_for(&met, 1);
+}
+static const csched_job_type resuming = {resume_and_wait, note_drop, NULL};
+static void stop_beside_resumption(void *workers) {
+  make((size_t)(intptr_t)workers, 2);
+  model_assert(csched_serial_create(&suspended, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)) == 0);
+  csched_serial_suspend(suspended);
+  jobs[0].type = &resuming;
+  jobs[1].type = &telling;
+  model_write(&given[1], 1);
+  model_assert(csched_target_submit(csched_serial_target(suspended), &jobs[1]) == 0);
+  submit((void *)0);
+  end(CSCHED_STOP_RUN);
+  csched_serial_destroy(suspended);
+}
+static void one_beside_resumption(void) {
+  reset();
+  model_spawn(stop_beside_resumption, (void *)1);
+}
+static void two_beside_resumption(void) {
+  reset();
+  model_spawn(stop_beside_resumption, (void *)2);
+}
+
 // MARK: stop and join
 
 static void stop_with(void *policy) {
@@ -1490,7 +1519,11 @@ const model_check pool_checks[] = {
     {"pool monitor: stopped to run beside a blocked worker", stopped_to_run_beside_blocked, two_given_back},   // MN10
     {"pool monitor: stopped to drop beside a blocked worker", stopped_to_drop_beside_blocked, two_given_back}, // MN10
     {"pool monitor: stopped beside a blocked worker and a submission", stopped_beside_blocked_and_submission,
-     two_given_back},                                                                             // MN10
+     two_given_back}, // MN10
+    {"pool end: one worker: its job resumes a queue, and waits for it", one_beside_resumption,
+     two_given_back}, // F7, MN10
+    {"pool end: two workers: a job resumes a queue, and waits for it", two_beside_resumption,
+     two_given_back},                                                                             // F7, MN10
     {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
     {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
