@@ -135,7 +135,7 @@ static bool may_be_helped(const csched_target *target) {
 static unsigned rest_of_pool(const csched_target *target) {
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
   bool is_own = csched_pool_worker_here_ != NULL && csched_pool_worker_here_->pool == pool;
-  return csched_load_acquire(&pool->closing) == 1 + CSCHED_STOP_RUN && // X1: pairs with stop
+  return csched_load_relaxed(&pool->closing) == 1 + CSCHED_STOP_RUN && // X1: `is_done` carries the stopper's writes
                  !is_own && csched_load_acquire(&pool->is_done) != 0   // X6: pairs with csched_pool_may_leave_
              ? CSCHED_REST_RUNS
              : 0;

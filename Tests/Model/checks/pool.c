@@ -199,7 +199,8 @@ static void exit_and_go_on(void *most) {
   wait_for(&met, 1);
   submit((void *)2);
   wait_for(&met, 2);
-  model_assert(csched_pool_thread_count(pool) == 1);
+  size_t threads = csched_pool_thread_count(pool); // the monitor may have taken a slow thread for a blocked one
+  model_assert(threads >= 1 && threads <= (size_t)(intptr_t)most);
   end(CSCHED_STOP_RUN);
 }
 static void replaced_at_exit(void) {
@@ -496,6 +497,36 @@ static void one_beside_resumption(void) {
 static void two_beside_resumption(void) {
   reset();
   model_spawn(stop_beside_resumption, (void *)2);
+}
+
+// A thread that resumes a queue after the pool's only worker has left runs the queue's job, which sees what the pool's jobs did.
+static void write_words(csched_job *job) {
+  note(job);
+  model_write(&last_words, 1);
+}
+static void read_words(csched_job *job) {
+  note(job);
+  if (csched_pool_worker_here_ == NULL) model_assert(model_read(&last_words) == 1);
+}
+static const csched_job_type writing = {write_words, note_drop, NULL}, reading = {read_words, note_drop, NULL};
+static void resume_after_stop(void *unused) {
+  (void)unused;
+  make(1, 1);
+  model_assert(csched_serial_create(&suspended, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)) == 0);
+  csched_serial_suspend(suspended);
+  jobs[0].type = &writing;
+  jobs[1].type = &reading;
+  model_write(&given[1], 1);
+  model_assert(csched_target_submit(csched_serial_target(suspended), &jobs[1]) == 0);
+  submit((void *)0);
+  csched_pool_stop(pool, CSCHED_STOP_RUN);
+  csched_serial_resume(suspended);
+  model_assert(csched_pool_join(pool) == 0);
+  csched_serial_destroy(suspended);
+}
+static void resumed_after_stop(void) {
+  reset();
+  model_spawn(resume_after_stop, NULL);
 }
 
 // MARK: stop and join
@@ -1519,7 +1550,8 @@ const model_check pool_checks[] = {
     {"pool monitor: stopped to run beside a blocked worker", stopped_to_run_beside_blocked, two_given_back},   // MN10
     {"pool monitor: stopped to drop beside a blocked worker", stopped_to_drop_beside_blocked, two_given_back}, // MN10
     {"pool monitor: stopped beside a blocked worker and a submission", stopped_beside_blocked_and_submission,
-     two_given_back}, // MN10
+     two_given_back},                                                                                      // MN10
+    {"pool end: a queue resumed after the worker has left runs here", resumed_after_stop, two_given_back}, // X6
     {"pool end: one worker: its job resumes a queue, and waits for it", one_beside_resumption,
      two_given_back}, // F7, MN10
     {"pool end: two workers: a job resumes a queue, and waits for it", two_beside_resumption,
