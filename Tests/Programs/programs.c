@@ -309,6 +309,9 @@ static void *begin_last(void *context) {
 }
 
 static void sync_at_last(int i) {
+#ifdef __SANITIZE_THREAD__
+  return; // it ends its own data of a thread before the last destructors
+#endif
   pthread_t thread;
   last_thread own = {.queue = places[steps[i].node].serial, .result = -1};
   REQUIRE(pthread_create(&thread, NULL, begin_last, &own) == 0, "no thread");
