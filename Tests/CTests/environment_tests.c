@@ -141,12 +141,27 @@ static void use_pool(probe *probe) {
   csched_pool_destroy(pool);
 }
 
+static atomic_int reports;
+static void note_report(void *context, const csched_watch_report *report) {
+  (void)context, (void)report;
+  atomic_fetch_add(&reports, 1);
+}
+// Uses much of the least stack until the job, which is too long by then, has been reported, with its stack.
+static void be_sampled(probe *probe) {
+  (void)probe;
+  volatile char used[10000];
+  for (size_t i = 0; i < sizeof used; i += 512) used[i] = 1;
+  while (atomic_load(&reports) == 0) used[0]++;
+}
+
 static void use_least_stack(void *context) {
-  void (*const bodies[])(struct probe *) = {NULL, lock_busy, use_poller, use_pool, lock_twice};
+  void (*const bodies[])(struct probe *) = {NULL, lock_busy, use_poller, use_pool, be_sampled, lock_twice};
   csched_thread *thread = NULL;
   CHECK_EQUAL(csched_thread_start(&thread, &(csched_thread_options){.name = "small", .stack_size = 1}), 0);
   nap(5 * MS); // it goes idle
   probe mine, later;
+  if (bodies[*(int *)context] == be_sampled) CHECK_EQUAL(csched_watch_stacks(SIGPROF), 0);
+  if (bodies[*(int *)context] == be_sampled) CHECK_EQUAL(csched_watch_begin(MS, note_report, NULL), 0);
   probe_init(&mine, bodies[*(int *)context], NULL);
   probe_init(&later, NULL, NULL);
   csched_lock_lock(&busy);
@@ -165,13 +180,13 @@ static void use_least_stack(void *context) {
 }
 
 static void env_least_stack(void) {
-  for (int kind = 0; kind < 4; kind++) CHECK_CHILD(use_least_stack, &kind);
-  int relock = 4;
+  for (int kind = 0; kind < 5; kind++) CHECK_CHILD(use_least_stack, &kind);
+  int relock = 5;
   CHECK_CHILD_STOPS(use_least_stack, &relock, "(small) itself");
 }
 
 TEST_UNLESS(NO_CHILD | ADDRESS_SANITIZER, NO_CHILD_WHY,
-            "the least stack does for jobs, locks, timers, descriptors and a message") {
+            "the least stack does for jobs, locks, timers, descriptors, samples and a message") {
   env_least_stack();
 }
 

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const csched_time US = 1000, MS = 1000000;
@@ -41,7 +43,8 @@ static struct fate {
   csched_fork forked;
   csched_group group;
   csched_time deadline;
-  csched_job *many; // of a step MANY
+  csched_job *many; // of a step MANY or READ
+  int ends[2];      // of a step READ: of its pipe
   atomic_int submitted, cancels, runs, drops, releases, has_ended, before_stop,
       is_known; // is_known: the submission has returned
 } fates[STEPS];
@@ -143,9 +146,20 @@ static csched_clock clock_of(int i) {
   return clocks[steps[i].amount % (steps[i].kind == FAR && nodes[root_of(steps[i].node)].kind == INLINE ? 2 : 3)];
 }
 
+// Does: what a job can do in a child of fork, on a target of the user's own, also inside of `fork()`: makes a queue on its target.
+static void run_in_child(int n) {
+  csched_serial *queue;
+  if (nodes[n].kind != INLINE) return;
+  REQUIRE(csched_serial_create(&queue, places[n].target) == 0, "no queue in a child");
+  csched_serial_destroy(queue);
+}
+
 static void run(csched_job *job) {
   int i = index_of(job);
-  if (program_is_child()) return;
+  if (program_is_child()) {
+    run_in_child(root_of(steps[i].node));
+    return;
+  }
   REQUIRE(steps[i].kind != FAR, "step %d runs", i);
   REQUIRE(atomic_fetch_add(&fates[i].runs, 1) == 0 && atomic_load(&fates[i].drops) == 0, "step %d runs again", i);
   if (steps[i].kind == DELAY) REQUIRE(csched_clock_now(clock_of(i)) >= fates[i].deadline, "step %d is early", i);
@@ -165,6 +179,8 @@ static void release(csched_job *job) {
     csched_group_leave(&fates[steps[i].parent].group); // last: the group may be gone
 }
 static const csched_job_type type = {run, drop, release};
+
+static const csched_target_type inline_type;
 
 // MARK: steps
 
@@ -220,12 +236,14 @@ static const csched_job_type fork_type = {run_fork, drop_nothing, NULL};
 
 typedef struct range_counts {
   atomic_int counts[100];
+  csched_time span; // that a call takes; 0: next to none
   bool locks;
 } range_counts;
 static void count_range(void *context, size_t from, size_t to) {
   range_counts *range = context;
   for (; from < to; from++) {
     if (range->locks) csched_lock_lock(&lock);
+    for (csched_time end = csched_now() + range->span; range->span > 0 && csched_now() < end;) {}
     atomic_fetch_add(&range->counts[from], 1);
     if (range->locks) csched_lock_unlock(&lock);
   }
@@ -308,15 +326,131 @@ static void *begin_last(void *context) {
   return NULL;
 }
 
+// Does: makes the key after those of the library, whose destructors are called before its own in each pass.
+static void make_last_key(void) {
+  csched_target target = {&inline_type, NULL, NULL};
+  csched_serial *queue;
+  int count = 0;
+  REQUIRE(csched_serial_create(&queue, &target) == 0, "no queue");
+  REQUIRE(csched_serial_sync(queue, count_up, &count) == 0, "no sync");
+  csched_serial_destroy(queue);
+  pthread_key_create(&last_key, end_last);
+}
+
+static void *begin_nothing(void *context) { return context; }
+
 static void sync_at_last(int i) {
 #ifdef __SANITIZE_THREAD__
   return; // it ends its own data of a thread before the last destructors
 #endif
   pthread_t thread;
+  pthread_attr_t attributes;
   last_thread own = {.queue = places[steps[i].node].serial, .result = -1};
-  REQUIRE(pthread_create(&thread, NULL, begin_last, &own) == 0, "no thread");
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, (size_t)64 << 20); // more than the C library keeps: so its memory goes …
+  REQUIRE(pthread_create(&thread, &attributes, begin_last, &own) == 0, "no thread");
   pthread_join(thread, NULL);
+  REQUIRE(pthread_create(&thread, &attributes, begin_nothing, NULL) == 0, "no thread");
+  pthread_join(thread, NULL); // … here at the latest
   REQUIRE(own.count == (own.result == 0), "step %d: sync returns %d beside %d runs", i, own.result, own.count);
+}
+
+static void run_read(csched_job *job) {
+  char byte;
+  struct fate *fate = job->context;
+  while (read(fate->ends[0], &byte, 1) != 1) {}
+}
+static void run_write(csched_job *job) {
+  struct fate *fate = job->context;
+  REQUIRE(write(fate->ends[1], "", 1) == 1, "no write");
+}
+static const csched_job_type read_type = {run_read, drop_nothing, count_many};
+static const csched_job_type write_type = {run_write, run_write, count_many};
+
+static void submit_read(int i) {
+  csched_target *target = places[steps[i].node].target;
+  csched_job *jobs = fates[i].many = calloc(2, sizeof *jobs);
+  REQUIRE(pipe(fates[i].ends) == 0, "no pipe");
+  atomic_fetch_add(&many_left, 2);
+  csched_job_init(&jobs[0], &read_type, &fates[i]);
+  csched_job_init(&jobs[1], &write_type, &fates[i]);
+  for (int each = 0; each < 2; each++) csched_target_submit(target, &jobs[each]);
+}
+
+// A misuse by a thread of a child: what, and the thread's state.
+static struct {
+  int kind, output;
+  csched_lock lock;
+  csched_rlock rlock;
+  csched_group group;
+  csched_job job;
+} misuse;
+
+static void *misuse_here(void *is_cancelled) {
+  if (is_cancelled != NULL) pthread_cancel(pthread_self());
+  switch (misuse.kind % 3) {
+  case 0: csched_lock_unlock(&misuse.lock); break;
+  case 1: csched_rlock_unlock(&misuse.rlock); break;
+  default: csched_group_leave(&misuse.group);
+  }
+  return NULL;
+}
+static void misuse_in_job(csched_job *job) { misuse_here(job->context); }
+static const csched_job_type misuse_type = {misuse_in_job, drop_nothing, NULL};
+
+static void misuse_in_child(void) {
+  pthread_t thread;
+  csched_thread *with_loop;
+  dup2(misuse.output, 2);
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  misuse.lock = (csched_lock)CSCHED_LOCK_INIT;
+  misuse.rlock = (csched_rlock)CSCHED_RLOCK_INIT;
+  csched_group_init(&misuse.group);
+  csched_lock_lock(&misuse.lock);
+  csched_rlock_lock(&misuse.rlock);
+  if (misuse.kind / 3 % 2 == 0) {
+    if (pthread_create(&thread, NULL, misuse_here, misuse.kind / 6 % 2 == 0 ? NULL : &misuse) == 0)
+      pthread_join(thread, NULL);
+  } else if (csched_thread_start(&with_loop, &(csched_thread_options){.stack_size = misuse.kind / 6 % 2}) == 0) {
+    csched_job_init(&misuse.job, &misuse_type, NULL);
+    csched_target_submit(csched_thread_target(with_loop), &misuse.job);
+    csched_thread_stop(with_loop, CSCHED_STOP_RUN);
+    csched_thread_join(with_loop);
+  }
+}
+
+static void do_misuse(int i) {
+#ifdef __SANITIZE_THREAD__
+  return; // its child may start no thread
+#endif
+  static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+  int ends[2];
+  char said[4096] = "";
+  REQUIRE(pipe(ends) == 0, "no pipe");
+  pthread_mutex_lock(&one_at_a_time);
+  misuse.kind = steps[i].amount, misuse.output = ends[1];
+  int status = program_fork(misuse_in_child);
+  pthread_mutex_unlock(&one_at_a_time);
+  close(ends[1]);
+  REQUIRE(read(ends[0], said, sizeof said - 1) >= 0, "no message");
+  close(ends[0]);
+  REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && strstr(said, "Scheduler: ") != NULL,
+          "step %d: after a misuse the child ends with %x, and says: %s", i, status, said);
+}
+
+// Does: uses most of the least stack for some milliseconds, while stacks are sampled.
+static __attribute__((noinline)) void use_stack(void) {
+  volatile char used[10000];
+  for (csched_time end = csched_now() + 5 * MS; csched_now() < end;)
+    for (size_t each = 0; each < sizeof used; each += 512) used[each]++;
+}
+
+static bool has_least_stack(int n) {
+#if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
+  return false; // its frames are larger
+#else
+  return whole->is_sampled && nodes[n].kind == THREAD && n % 2 == 1;
+#endif
 }
 
 static void lock_kind(int kind) {
@@ -354,6 +488,8 @@ static void do_step(int i) {
   case MAKE: use_new_objects(); break;
   case MANY: submit_many(i); break;
   case LAST: sync_at_last(i); break;
+  case READ: submit_read(i); break;
+  case MISUSE: do_misuse(i); break;
   case SYNC: {
     bool may_be = may_be_refused(n);
     count_permits(-1);
@@ -366,7 +502,10 @@ static void do_step(int i) {
   }
   case CANCEL: do_cancel(i, false); break;
   case CANCEL_AND_WAIT: do_cancel(i, true); break;
-  case SLEEP: usleep((useconds_t)own->amount); break;
+  case SLEEP:
+    usleep((useconds_t)own->amount);
+    if (node_here != NONE && has_least_stack(node_here)) use_stack();
+    break;
   case LOCK: {
     int kind = own->amount % PROGRAM_LOCK_KINDS;
     lock_kind(kind);
@@ -397,7 +536,8 @@ static void do_step(int i) {
     csched_group_destroy(&fates[i].group);
     break;
   case APPLY: {
-    range_counts range = {.locks = own->amount % 2 == 0 && (own->parent < 0 || steps[own->parent].kind != LOCK)};
+    range_counts range = {.locks = own->amount % 2 == 0 && (own->parent < 0 || steps[own->parent].kind != LOCK),
+                          .span = (csched_time)(own->amount % 3) * 10 * US};
     csched_apply(places[n].target, 1 + (size_t)own->amount % 4, 100, (size_t)own->amount % 7, count_range, &range);
     for (int each = 0; each < 100; each++)
       REQUIRE(atomic_load(&range.counts[each]) == 1, "step %d: number %d is called %d times", i, each,
@@ -468,7 +608,7 @@ static void begin_world(void) {
     if (!each->is_used) continue;
     switch (each->kind) {
     case THREAD:
-      error = csched_thread_start(&place->thread, NULL);
+      error = csched_thread_start(&place->thread, &(csched_thread_options){.stack_size = has_least_stack(n)});
       if (error == 0) place->target = csched_thread_target(place->thread);
       break;
     case POOL:
@@ -576,6 +716,8 @@ static int thread_count(void) {
   return count;
 }
 
+static void ignore_report(void *context, const csched_watch_report *report) { (void)context, (void)report; }
+
 int main(int count, char **words) {
   bool prints = false;
   const char *without = NULL;
@@ -593,9 +735,13 @@ int main(int count, char **words) {
   }
   csched_dump_on_signal(SIGTERM, 2); // the runner sends it to a program that does not end
   csched_semaphore_init(&semaphore, 1);
-  pthread_key_create(&last_key, end_last);
+  make_last_key();
   int threads = thread_count();
   if (whole->is_observed) csched_statistics_begin();
+  if (whole->is_sampled) {
+    REQUIRE(csched_watch_stacks(SIGPROF) == 0, "no samples");
+    REQUIRE(csched_watch_begin(MS, ignore_report, NULL) == 0, "no watch");
+  }
   begin_world();
   pthread_t actors[ACTORS];
   pthread_barrier_init(&start, NULL, (unsigned)whole->actor_count);
@@ -614,6 +760,7 @@ int main(int count, char **words) {
   if (whole->is_observed) check_statistics();
   end_world();
   if (whole->is_observed) csched_statistics_end();
+  if (whole->is_sampled) csched_watch_end();
   for (int i = 0; thread_count() > threads + (int)csched_clocks_threads_(); i++) { // those stay
     REQUIRE(i < 5000, "%d threads are left", thread_count() - threads);
     usleep(1000);

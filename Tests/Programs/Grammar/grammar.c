@@ -47,6 +47,8 @@ static const char *const step_names[] = {"submit",
                                          "make, use and end objects",
                                          "submit very many",
                                          "end a thread that syncs at last with",
+                                         "submit a read, and the write that ends it,",
+                                         "misuse, in a child",
                                          "submit, with a capture",
                                          "submit, periodic",
                                          "task",
@@ -163,7 +165,8 @@ static program_step_kind possible(program_step_kind kind, context here) {
   bool is_of_threads = kind == SYNC || kind == EVENT || kind == LOCK || kind == SUSPEND || kind == GROUP ||
                        kind == GROUP_SOON || kind == APPLY || kind == FORK || kind == MAKE || kind == LAST;
   if (!is_enabled[kind]) kind = SUBMIT;
-  if (is_swift && (kind == FORKS || kind == EXIT || kind == MANY || kind == LAST)) kind = SUBMIT;
+  if (is_swift && (kind == FORKS || kind == EXIT || kind == MANY || kind == LAST || kind == READ || kind == MISUSE))
+    kind = SUBMIT;
   if (here.is_async ? is_of_threads : is_of_tasks) kind = SUBMIT;
   if (kind == ASYNC_LOCK && !here.may_lock) kind = ASYNC_SLEEP;
   if (here.is_async)
@@ -171,7 +174,8 @@ static program_step_kind possible(program_step_kind kind, context here) {
   bool is_blocking = kind == SYNC || kind == EVENT || kind == CANCEL_AND_WAIT || kind == GROUP || kind == GROUP_SOON ||
                      kind == FORKS || kind == MAKE || kind == LAST;
   if (is_blocking && !here.may_block) kind = SUBMIT;
-  if ((kind == GROUP || kind == GROUP_SOON || kind == STOP || kind == FORK || kind == CANCEL_TASK) && !here.is_outside)
+  if ((kind == GROUP || kind == GROUP_SOON || kind == STOP || kind == FORK || kind == MISUSE || kind == CANCEL_TASK) &&
+      !here.is_outside)
     kind = SUBMIT;
   if (kind == APPLY && (here.is_waited || here.held == 0))
     kind = SLEEP; // whose calls lock, unless they are under the lock
@@ -235,7 +239,8 @@ static int lot_node_for(program_step_kind kind, context here) {
   for (int tries = 0; tries < (kind == STOP ? 4 : 8) && found == NONE; tries++) {
     int n = below(whole.node_count);
     program_node_kind of = nodes[n].kind;
-    if ((kind == EXIT && of == POOL) || ((kind == SOURCES || kind == SIGNAL || kind == PROCESS) && of == THREAD) ||
+    if ((kind == EXIT && of == POOL) || (kind == READ && of == POOL && !nodes[n].is_hard) ||
+        ((kind == SOURCES || kind == SIGNAL || kind == PROCESS) && of == THREAD) ||
         (kind == STOP && ((of == THREAD && !is_virtual) || (of == POOL && !(is_swift && n == 0)))) ||
         (kind == SUSPEND && of == SERIAL && n < here.held) || (kind == TASK && !runs_inline(n) && of != BARRIER))
       found = n;
@@ -256,7 +261,8 @@ static void make_step(context here) {
   program_step_kind kind = lot_kind(here);
   bool is_cancel = kind == CANCEL || kind == CANCEL_AND_WAIT || kind == CANCEL_TASK;
   bool has_node = kind != SLEEP && kind != LOCK && kind != GROUP && kind != GROUP_SOON && kind != FORKS &&
-                  kind != FORK && kind != ASYNC_LOCK && kind != ASYNC_GROUP && kind != TIMEOUT && kind != MAKE;
+                  kind != FORK && kind != MISUSE && kind != ASYNC_LOCK && kind != ASYNC_GROUP && kind != TIMEOUT &&
+                  kind != MAKE;
   int n = is_cancel ? lot_cancelled(kind, here) : has_node ? lot_node_for(kind, here) : NONE;
   if ((is_cancel || (has_node && kind != TASK)) && n == NONE) kind = SLEEP, is_cancel = false;
   if (kind == SUSPEND) nodes[n].is_suspended_somewhere = true;
@@ -330,7 +336,7 @@ static void make_nodes(void) {
     made->most = 1 + below(3);
     made->is_hard = once_in(2);
   }
-  // The actor that runs a loop may wait for work of a pool, all of whose threads wait for the loop: then the pool must add one. A stopped one does not.
+  // The actor that runs a loop may wait for work of a pool, all of whose threads wait for the loop: then the pool must add one.
   for (int n = 0; n < whole.node_count; n++) has_loop = has_loop || nodes[n].kind == LOOP;
   for (int n = 0; n < whole.node_count; n++) nodes[n].is_hard = nodes[n].is_hard && !has_loop;
 }
@@ -352,6 +358,7 @@ const program *make_program(uint64_t seed, program_api api, const char *without)
   if (is_unshared && is_enabled[TASK])
     is_enabled[STOP] = false; // a task goes on on the shared pool when its scheduler has been stopped
   whole.is_observed = once_in(4);
+  whole.is_sampled = !is_swift && once_in(6);
   make_nodes();
   whole.actor_count = 1 + below(ACTORS);
   for (int a = 0; a < ACTORS; a++) actor_first[a] = NONE;
@@ -417,6 +424,7 @@ void print_program(void) {
     printf("\n");
   }
   if (whole.is_observed) printf("statistics are on\n");
+  if (whole.is_sampled) printf("stacks are sampled; threads with an odd number have the least stack\n");
   for (int a = 0; a < whole.actor_count; a++) {
     printf("actor %d:\n", a);
     print_body(actor_first[a], 2);

@@ -28,8 +28,8 @@ typedef struct csched_thread_options {
   const char *name; ///< shown by system tools; cut at 15 bytes, not inside a UTF-8 character; NULL: the default
   void (*at_end)(void *context); ///< called on the thread after all its work; may be NULL
   void *context;                 ///< the argument of at_end
-  /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus the program's thread-locals, which are stored on
-  /// the stack: enough for small jobs and all that the library calls on the thread.
+  /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus a signal's frame and handler, and the program's
+  /// thread-locals, which are stored on the stack: enough for small jobs and all that the library calls on the thread.
   size_t stack_size;
   const unsigned *processors;  ///< where the thread may run: numbers from 0, as in system tools; read during the start
   size_t processor_count;      ///< how many numbers; 0: the processors of the thread that starts it

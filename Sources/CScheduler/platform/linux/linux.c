@@ -138,8 +138,12 @@ static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   return 0;
 }
 
-size_t csched_os_thread_least_stack_(void) { // the system's minimum lacks thread-local storage, which is on the stack
-  size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+// The system's minimum lacks thread-local storage, which is on the stack, and a signal's frame and handler, such as that which samples stacks.
+size_t csched_os_thread_least_stack_(void) {
+  enum { HANDLER = 6144, AT_MINIMUM = 51 }; // bytes for a backtrace; AT_MINSIGSTKSZ, which older headers lack
+  unsigned long frame = getauxval(AT_MINIMUM);
+  size_t sum = (size_t)sysconf(_SC_THREAD_STACK_MIN) + HANDLER +
+               (frame > (unsigned long)MINSIGSTKSZ ? frame : (unsigned long)MINSIGSTKSZ);
   dl_iterate_phdr(add_locals, &sum);
   return sum;
 }

@@ -39,10 +39,12 @@ typedef enum program_step_kind {
   EXIT,
   STOP,
   FORK,
-  FAR,  // a delayed action that is due never, or in centuries, and is cancelled
-  MAKE, // new objects of all kinds, which are used and ended
-  MANY, // in C, on what runs its work at once: as many jobs as would fill a stack
-  LAST, // in C: a thread that syncs with the queue in its last destructors
+  FAR,    // a delayed action that is due never, or in centuries, and is cancelled
+  MAKE,   // new objects of all kinds, which are used and ended
+  MANY,   // in C, on what runs its work at once: as many jobs as would fill a stack
+  LAST,   // in C: a thread that syncs with the queue in its last destructors
+  READ,   // in C, on a pool: a job that blocks in the system until a job behind it has run, or was dropped
+  MISUSE, // in C: a misuse in a child, which stops the child with a message
   C_STEP_KINDS,
   // Of the Swift API. Steps of a task are steps of async code.
   CAPTURE = C_STEP_KINDS, // an action with a captured object, whose end does the steps
@@ -87,6 +89,7 @@ typedef struct program {
   program_step steps[STEPS];
   int node_count, step_count, actor_count, actor_first[ACTORS];
   bool is_observed; // the statistics are on
+  bool is_sampled;  // in C: long jobs are reported, with their stacks, and some threads have the least stack
 } program;
 
 /// What the program is for. UNSHARED: the Swift API, without the shared pool. VIRTUAL: the Swift API in virtual time; the actors are tasks, and node 0 is
