@@ -241,7 +241,7 @@ typedef struct range_counts {
 } range_counts;
 static void count_range(void *context, size_t from, size_t to) {
   range_counts *range = context;
-  for (; from < to; from++) {
+  for (; from < to && !program_is_child(); from++) { // in a child of fork, the lock may be a parent's thread's
     if (range->locks) csched_lock_lock(&lock);
     for (csched_time end = csched_now() + range->span; range->span > 0 && csched_now() < end;) {}
     atomic_fetch_add(&range->counts[from], 1);

@@ -78,7 +78,7 @@ void csched_mpsc_push_late(csched_mpsc *queue, csched_job *job) { // Requires: t
   do {
     job->next = without_closed_bit(head);
   } while (
-      !csched_cas_acq_rel(&queue->head, &head, (csched_job *)((uintptr_t)job | CLOSED_BIT))); // Q1, Q6: stays closed
+      !csched_cas_release(&queue->head, &head, (csched_job *)((uintptr_t)job | CLOSED_BIT))); // Q1, Q6: stays closed
 }
 
 csched_job *csched_mpsc_newest(const csched_mpsc *queue) { // Returns: the newest job; NULL: none. The consumer only

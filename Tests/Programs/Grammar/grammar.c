@@ -231,8 +231,8 @@ static int lot_node_for(program_step_kind kind, context here) {
   case MANY: found = lot_node(here, here.is_waited, false); return found != NONE && runs_inline(found) ? found : NONE;
   case HANDLER: here.may_run_inline = false; return lot_node(here, false, false);
   case APPLY:
-    if (!is_swift) return below(whole.node_count);
     found = below(whole.node_count);
+    if (!is_swift) return here.may_run_inline || !runs_inline(found) ? found : NONE;
     return nodes[found].kind == POOL || nodes[found].kind == LIMIT ? found : NONE;
   default: break;
   }
