@@ -330,7 +330,8 @@ static void wait_for_group(probe *probe) {
 }
 static void leave_group(probe *probe) { csched_group_leave(&((chain *)probe->context)->group); }
 
-TEST("a pool of jobs that wait for jobs behind them goes on") {
+// `stops`: the pool is stopped, to run its jobs, as soon as it has them.
+static void wait_for_later_jobs(bool stops) {
   enum { DEFAULT_LIMIT = 66, WAITERS = DEFAULT_LIMIT + 14, JOBS = WAITERS + 8 };
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "chain", .workers = 2});
   static probe jobs[JOBS];
@@ -340,27 +341,15 @@ TEST("a pool of jobs that wait for jobs behind them goes on") {
     probe_init(&jobs[i], i < WAITERS ? wait_for_group : leave_group, &test);
     post(pool, CSCHED_PRIORITY_DEFAULT, &jobs[i]);
   }
+  if (stops) csched_pool_stop(pool, CSCHED_STOP_RUN);
   for (int i = 0; i < JOBS; i++) CHECK_SOON(atomic_load(&jobs[i].releases) == 1);
   CHECK_EQUAL(atomic_load(&test.waiting), WAITERS);
-  CHECK(csched_pool_thread_count(pool) > DEFAULT_LIMIT);
+  CHECK(stops || csched_pool_thread_count(pool) > DEFAULT_LIMIT);
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a stopped pool of jobs that wait for jobs behind them ends") {
-  enum { WAITERS = 80, JOBS = WAITERS + 8 }; // more than the default limit of threads
-  csched_pool *pool = make_pool(&(csched_pool_options){.name = "chain", .workers = 2});
-  static probe jobs[JOBS];
-  chain test = {.group = CSCHED_GROUP_INIT};
-  csched_group_enter(&test.group, JOBS - WAITERS);
-  for (int i = 0; i < JOBS; i++) {
-    probe_init(&jobs[i], i < WAITERS ? wait_for_group : leave_group, &test);
-    post(pool, CSCHED_PRIORITY_DEFAULT, &jobs[i]);
-  }
-  csched_pool_stop(pool, CSCHED_STOP_RUN);
-  for (int i = 0; i < JOBS; i++) CHECK_SOON(atomic_load(&jobs[i].releases) == 1);
-  CHECK_EQUAL(atomic_load(&test.waiting), WAITERS);
-  end_pool(pool, CSCHED_STOP_RUN);
-}
+TEST("a pool of jobs that wait for jobs behind them goes on") { wait_for_later_jobs(false); }
+TEST("a stopped pool of jobs that wait for jobs behind them ends") { wait_for_later_jobs(true); }
 
 // Jobs that each wait in the system for a byte, which a job behind them writes, when it runs or is dropped.
 typedef struct pipe_pair {
