@@ -1,7 +1,11 @@
 // Contract: Grammar.h.
+#define _GNU_SOURCE // dladdr
 #include "Grammar.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -445,16 +449,44 @@ bool program_is_exclusive(int number) { return is_exclusive(number); }
 
 // MARK: fork
 
+enum { CHILD_LIMIT = 10 }; // seconds
+
+// Handler of SIGALRM, in a child that does not end. Does: ends it with its stack on stderr; without a failure if it waits for a lock of the Swift
+// runtime. The runtime does not know of forks (ForkSafely.md), so the lock of a thread that made a type at the fork stays locked in the child.
+static void end_late_child(int number) {
+  void *frames[64];
+  int count = backtrace(frames, 64);
+  const char *waits_for = "";
+  for (int i = 1; i < count; i++) { // frame 0 is this function; the C library delivers the signal, and waits
+    Dl_info info;
+    if (dladdr(frames[i], &info) == 0 || strstr(info.dli_fname, "libc.so") != NULL) continue;
+    waits_for = info.dli_fname;
+    break;
+  }
+  if (strstr(waits_for, "libswiftCore") != NULL) _exit(0);
+  backtrace_symbols_fd(frames, count, STDERR_FILENO);
+  _exit(number);
+}
+
 static bool is_child;
-static void note_child(void) { is_child = true; }
+static void note_child(void) { // before the library's own handlers, which may run jobs
+  sigset_t late;
+  is_child = true;
+  sigemptyset(&late);
+  sigaddset(&late, SIGALRM);
+  signal(SIGALRM, end_late_child);
+  pthread_sigmask(SIG_UNBLOCK, &late, NULL);
+  alarm(CHILD_LIMIT);
+}
 __attribute__((constructor(101))) static void before_the_library(void) { pthread_atfork(NULL, NULL, note_child); }
 
 bool program_is_child(void) { return is_child; }
 
 int program_fork(void (*child)(void)) {
+  void *frame;
+  backtrace(&frame, 1); // loads the unwinder, which a handler must not do
   pid_t made = fork();
   if (made == 0) {
-    alarm(10);
     child();
     _exit(0);
   }

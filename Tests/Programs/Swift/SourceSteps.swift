@@ -43,8 +43,8 @@ extension World {
     let token = Protected<(any Disposable)?>(nil)
     let source = place(own.node).thread!.onSignal(signal) { count in
       require(count >= 1, "step \(number): \(count) signals")
+      token.exchange(nil)?.dispose()  // before the program can end, and stop the thread
       action.run()
-      token.exchange(nil)?.dispose()
     } onDrop: { error in
       require(false, "step \(number): a signal's source ends: \(error)")
     }
