@@ -548,3 +548,33 @@ TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow
             "after fork a limited target goes on, or stops the process") {
   limit_fork();
 }
+
+// MARK: the end of a base
+
+typedef struct last_job {
+  csched_job job;
+  csched_pool *pool;
+  csched_limit *limit;
+} last_job;
+
+// The `release` of a refused job. Does: ends the limit and its base, which nothing needs then, and has a thread look for work that queues and limits
+// on it hold.
+static void end_limit_and_base(csched_job *job) {
+  last_job *last = job->context;
+  csched_thread *thread = start_thread("other");
+  csched_limit_destroy(last->limit);
+  csched_pool_destroy(last->pool);
+  csched_thread_stop(thread, CSCHED_STOP_RUN);
+  CHECK_EQUAL(csched_thread_join(thread), 0);
+  csched_thread_destroy(thread);
+}
+static const csched_job_type last_job_type = {.release = end_limit_and_base};
+
+TEST("a limit and its base may be destroyed when the last job is released, beside a stop of another thread") {
+  last_job last = {.pool = make_pool(&(csched_pool_options){.workers = 1})};
+  last.limit = make_limit(csched_pool_target(last.pool, CSCHED_PRIORITY_DEFAULT), 2);
+  csched_pool_stop(last.pool, CSCHED_STOP_DROP);
+  CHECK_EQUAL(csched_pool_join(last.pool), 0);
+  csched_job_init(&last.job, &last_job_type, &last);
+  CHECK_EQUAL(csched_target_submit(csched_limit_target(last.limit), &last.job), ECANCELED);
+}

@@ -69,7 +69,7 @@ typedef struct permit {
 
 struct csched_limit {
   csched_target target, barriers;    // plain jobs are submitted to `target`, barriers to `barriers`
-  csched_target *base;               // permits are submitted to it
+  csched_target *base, *root;        // permits are submitted to `base`; the end of the chain of bases
   csched_lock lock;                  // guards `first` to `is_ending`, and `permits`
   csched_job *first, *last;          // list of the user jobs that wait for a permit, oldest first
   csched_job *free;                  // list of the FREE permits that were OUT before
@@ -257,7 +257,7 @@ static void drop_permit(csched_job *job) { // LM4: the base has refused the perm
   csched_limit *limit = job->context;
   bool continues = csched_job_continues_(job);
   if (continues && (csched_target_rest_(limit->base) & CSCHED_REST_RUNS) != 0) return; // LM12: return_permit runs it
-  if (!continues && (csched_target_rest_(csched_target_root_(limit->base)) & CSCHED_REST_IS_DUE) != 0)
+  if (!continues && (csched_target_rest_(limit->root) & CSCHED_REST_IS_DUE) != 0)
     return; // LM12: its job was due as a timer: return_permit submits it as one that was accepted
   csched_lock_lock(&limit->lock);
   csched_job *next, *each = take_job((permit *)job);
@@ -555,7 +555,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
 // Returns: whether the limit, on the loop `root`, has accepted jobs, and this thread does not run one of them.
 static bool is_busy(csched_atfork *atfork, const void *root) { // LM12
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
-  if (csched_target_root_(limit->base) != root || csched_target_holds_(&limit->target)) return false;
+  if (limit->root != root || csched_target_holds_(&limit->target)) return false; // `base` may be gone, with the last job
   if (!csched_lock_trylock(&limit->lock)) return true; // a thread is just submitting, or ends a job
   bool is_busy = limit->out > 0 || limit->first != NULL;
   csched_lock_unlock(&limit->lock);
@@ -609,7 +609,7 @@ int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
   csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // unused pages cost no memory
   if (limit == NULL) return ENOMEM;
-  *limit = (csched_limit){.base = base, .most = most};
+  *limit = (csched_limit){.base = base, .root = csched_target_root_(base), .most = most};
   TAILQ_INIT(&limit->helpers);
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
   limit->barriers.type = &barrier_type;
