@@ -456,10 +456,11 @@ static void describe_limit(const csched_target *target, csched_text *text) { // 
   if (text->is_name_only) return;
   csched_text_add_(text, ": at most ");
   csched_text_number_(text, (uint64_t)limit->most);
-  if (csched_target_is_orphaned_(target)) {
-    csched_text_add_(text, ", orphaned by fork");
-  } else if (!csched_lock_trylock(&limit->lock)) { // a dump does not wait for locks
+  if (!csched_lock_trylock(&limit->lock)) { // a dump does not wait for locks
     csched_text_add_(text, ", just being used");
+  } else if (!limit->is_released && csched_target_is_orphaned_(target)) { // released: the base may be gone
+    csched_lock_unlock(&limit->lock);
+    csched_text_add_(text, ", orphaned by fork");
   } else {
     size_t waiting = count_waiting_locked(limit);
     csched_text_add_(text, ", ");
@@ -510,6 +511,13 @@ static void mark_lost(csched_limit *limit, permit *permit) { // LM8: no permit i
   permit->is_lost = limit->atfork.continues = true;
 }
 
+// Returns: whether the limit was released, and all jobs have started. Then its base may be gone, with the last job.
+static bool needs_no_base(const csched_limit *limit) { // LM8: only in a fork's child
+  for (int i = 0; i < limit->initialised; i++)
+    if (limit->permits[i].is_out && limit->permits[i].job_to_run != NULL) return false;
+  return limit->is_released && limit->first == NULL;
+}
+
 static permit *find_lost(csched_limit *limit) {
   for (int i = 0; i < limit->initialised; i++)
     if (limit->permits[i].is_lost) return &limit->permits[i];
@@ -540,6 +548,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
   TAILQ_INIT(&limit->helpers);
   limit->target.waits_for = limit->barriers.waits_for = NULL; // the threads that waited are in the parent
+  if (needs_no_base(limit)) return;
   if (csched_target_is_orphaned_(limit->base)) {
     limit->target.type = limit->barriers.type = &csched_target_orphaned_;
     return;
@@ -555,7 +564,8 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
 // Returns: whether the limit, on the loop `root`, has accepted jobs, and this thread does not run one of them.
 static bool is_busy(csched_atfork *atfork, const void *root) { // LM12
   csched_limit *limit = (csched_limit *)((char *)atfork - offsetof(csched_limit, atfork));
-  if (limit->root != root || csched_target_holds_(&limit->target)) return false; // `base` may be gone, with the last job
+  if (limit->root != root || csched_target_holds_(&limit->target))
+    return false;                                      // `base` may be gone, with the last job
   if (!csched_lock_trylock(&limit->lock)) return true; // a thread is just submitting, or ends a job
   bool is_busy = limit->out > 0 || limit->first != NULL;
   csched_lock_unlock(&limit->lock);
