@@ -171,7 +171,9 @@ static program_step_kind possible(program_step_kind kind, context here) {
   if (!is_enabled[kind]) kind = SUBMIT;
   if (is_swift && (kind == FORKS || kind == EXIT || kind == MANY || kind == LAST || kind == READ || kind == MISUSE))
     kind = SUBMIT;
-  if (here.is_async ? is_of_threads : is_of_tasks) kind = SUBMIT;
+  bool makes_in_task =
+      kind == MAKE && is_swift && !is_virtual; // there the threads are Dispatch's, with a mask of their own
+  if (here.is_async ? is_of_threads && !makes_in_task : is_of_tasks) kind = SUBMIT;
   if (kind == ASYNC_LOCK && !here.may_lock) kind = ASYNC_SLEEP;
   if (here.is_async)
     return here.depth >= DEPTH && (kind == ASYNC_LOCK || kind == ASYNC_GROUP || kind == TIMEOUT) ? ASYNC_SLEEP : kind;
@@ -278,6 +280,8 @@ static void make_step(context here) {
   if (kind == STOP) made->amount = below(2); // 0: a stop that runs, 1: a stop that drops
   // Even: the handler syncs with the queue. A task that is cancelled already does that itself, on its executor.
   if (kind == HANDLER && (nodes[n].kind != SERIAL || needed_by(n) >= here.executor)) made->amount |= 1;
+  if (kind == ASYNC_UNIT && (is_virtual || needed_by(n) >= here.executor))
+    made->amount |= 1; // as above, with a task of its own
   context body = here;
   switch ((int)kind) {
   case SUBMIT:

@@ -26,6 +26,7 @@ import SchedulerVirtualTime
     let api = isVirtual ? PROGRAM_OF_SWIFT_VIRTUAL : isFull ? PROGRAM_OF_SWIFT_UNSHARED : PROGRAM_OF_SWIFT
     let program = make_program(seed, api, without).pointee
     if prints { return print_program() }
+    mainBlockedSignals.write(blockedSignals())
     try Schedulers.dump(onSignal: SIGTERM)  // the runner sends it to a program that does not end
     if isVirtual { return runVirtually(program, seed % 2 == 0 ? seed : nil) }
     // First in the parent: a child cannot make what the runtime of Swift makes of a generic type while another thread does so in the parent's fork.

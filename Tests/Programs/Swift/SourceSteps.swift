@@ -22,6 +22,13 @@ extension World {
     ]
     var byte: UInt8 = 7
     require(send(other, &byte, 1, Int32(MSG_NOSIGNAL)) == 1, "step \(number): no byte")
+    let isSeen = Semaphore(), busy = OtherAction(in: self)
+    thread.schedule {
+      isSeen.wait()  // keeps the thread busy
+      busy.run()
+    } onDrop: { _ in
+    }
+    if own.amount % 5 < 3 { usleep(UInt32(own.amount)) }
     if own.amount % 3 == 0 {  // as a daemon that gives its standard streams up
       let null = open("/dev/null", O_RDWR)
       require(dup2(null, end) == end, "step \(number): no /dev/null")
@@ -32,6 +39,7 @@ extension World {
     var state = pollfd(fd: other, events: Int16(POLLIN), revents: 0)
     var found: Int32
     repeat { found = poll(&state, 1, 5_000) } while found < 0 && errno == EINTR  // by the signal of another step
+    isSeen.signal()
     require(found == 1, "step \(number): the socket stays open")
     close(other)
   }

@@ -45,6 +45,16 @@ let endless: [Duration] = [
   .nanoseconds(Int64.max),
 ]
 
+/// The signals that the calling thread blocks.
+func blockedSignals() -> [Int32] {
+  var mask = sigset_t()
+  pthread_sigmask(SIG_BLOCK, nil, &mask)
+  return (1..<65).filter { sigismember(&mask, $0) == 1 }
+}
+
+/// Those that the main thread blocks.
+let mainBlockedSignals = Protected<[Int32]>([])
+
 /// Makes objects of all kinds, uses and ends them. A child of fork can do so, too, if the parent has done so before: it finds all types made.
 func useNewObjects() {
   let runs = Counter(), group = ActionGroup()
@@ -56,7 +66,10 @@ func useNewObjects() {
       ConcurrentScheduler(limit: 1),
     ]
     for target in targets {
-      group.schedule(on: target) { runs.change(by: 1) }
+      group.schedule(on: target) {
+        require(blockedSignals() == mainBlockedSignals.read(), "a thread blocks \(blockedSignals())")
+        runs.change(by: 1)
+      }
       group.scheduler(on: target).schedule(after: .microseconds(50)) { runs.change(by: 1) }
     }
     queue.schedule { usleep(50) }

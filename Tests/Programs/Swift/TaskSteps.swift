@@ -64,6 +64,27 @@ extension World {
         synchronously { runBody(own.first, on: none, in: group) }
         try await group.waitForAll()
         checkMembers(of: number)
+      case ASYNC_UNIT where own.amount % 2 == 0:
+        // The queue's action signals the unit, while the handler of the task that waits for the unit waits for the queue.
+        guard let queue = place(own.node).scheduler as? SerialScheduler else { break }
+        for round in 0..<8 {
+          let semaphore = AsyncSemaphore(), action = OtherAction(in: self)
+          let waiting = Task {
+            await withTaskCancellationHandler {
+              try? await semaphore.wait()
+            } onCancel: {
+              try? queue.trySync {}
+            }
+          }
+          queue.schedule {
+            usleep(UInt32(own.amount) * UInt32(round) / 16)
+            action.run()
+            semaphore.signal()
+          }
+          await Task.yield()
+          waiting.cancel()
+          await waiting.value
+        }
       case ASYNC_UNIT:
         let semaphore = AsyncSemaphore(), action = OtherAction(in: self)
         place(own.node).scheduler.schedule {
