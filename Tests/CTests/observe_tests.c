@@ -987,7 +987,7 @@ static void submit_twice(void *said) {
 }
 
 TEST_UNLESS(QEMU, no_peek, "a misuse message comes first and last, with the record between") {
-  static const char *const message = "Scheduler: csched_target_submit: job 0x";
+  static const char *const message = "csched_target_submit: job 0x";
   output said = output_open();
   CHECK_CHILD_STOPS(submit_twice, &said, "");
   const char *text = output_read(&said);

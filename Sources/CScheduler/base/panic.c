@@ -8,10 +8,14 @@
 
 enum { SIZE = 512 }; // most bytes of a message, including the final zero
 
-// Does: writes "Scheduler: <function>: <message>" and a newline to `text`. A long message is cut.
+const char *(*csched_panic_swift_name_)(const char *function);
+
+// Does: writes "Scheduler: <function>: <message>" and a newline to `text`, with the function's name in Swift before that in C. A long message is cut.
 static void compose_message(char text[SIZE], const char *function, const char *format, va_list arguments) {
   enum { ROOM = SIZE - 1 }; // for snprintf: leaves one byte for the newline
-  int length = snprintf(text, ROOM, "Scheduler: %s: ", function);
+  const char *swift = csched_panic_swift_name_ != NULL ? csched_panic_swift_name_(function) : NULL;
+  int length =
+      snprintf(text, ROOM, "Scheduler: %s%s%s: ", swift != NULL ? swift : "", swift != NULL ? ", " : "", function);
   int more = vsnprintf(text + length, (size_t)(ROOM - length), format, arguments);
   length = more < 0 ? length : length + more; // `more` counts also what was cut; negative: an invalid format
   if (length > ROOM - 1) length = ROOM - 1;   // cut: snprintf has written one byte less than ROOM

@@ -273,6 +273,8 @@ void csched_os_code_name_(uintptr_t address, char *name, size_t size);
 bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, size_t size);
 /// Does: makes a mangled Swift name readable, in place, if the program has Swift's runtime. It allocates.
 void csched_os_demangle_(char *name, size_t size);
+/// Returns: whether the program contains Swift's runtime.
+bool csched_os_has_swift_(void);
 /// Does: writes all of `text` to `fd`; not a cancellation point. Returns: 0 or an errno value. Thread: any, also in a signal handler.
 int csched_os_write_(int fd, const char *text, size_t size);
 /// Does: waits up to 100 ms until `fd` can be written to. Returns: 0, and the next 4096 bytes (PIPE_BUF) do not block; else EAGAIN.

@@ -351,6 +351,7 @@ bool csched_os_copy_if_mapped_(void *copy, const void *memory, size_t size) {
 }
 void csched_os_code_name_(uintptr_t address, char *name, size_t size) { (void)address, snprintf(name, size, "?"); }
 void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
+bool csched_os_has_swift_(void) { return false; }
 int csched_os_can_write_(int fd) { return (void)fd, EAGAIN; }
 int csched_os_trace_open_(const char *path, int *fd) { return (void)path, (void)fd, ENOTSUP; }
 void csched_os_around_fork_(void (*before)(void), void (*after)(void)) { (void)before, (void)after; }

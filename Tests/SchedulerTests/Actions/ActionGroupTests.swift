@@ -224,8 +224,8 @@ import Testing
     var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       ActionGroup().leave()
     }
-    expectMessage(result, "csched_group_leave", "Leave once for each enter")
+    expectMessage(result, "ActionGroup.leave, csched_group_leave", "Leave once for each enter")
     result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { ActionGroup().enter() }
-    expectMessage(result, "csched_group_destroy", "has 1 inside")
+    expectMessage(result, "deinit of ActionGroup, csched_group_destroy", "has 1 inside")
   }
 }

@@ -153,7 +153,7 @@ import Testing
       let value = Protected(1)
       value.withLock { _ in _ = value.read() }
     }
-    expectMessage(result, "csched_lock_lock", "not recursive")
+    expectMessage(result, "UnfairLock or Protected, csched_lock_lock", "not recursive")
   }
 
   @Test("a value with a reference is released with the guard")

@@ -83,7 +83,7 @@ import Testing
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       synchronously { UnfairLock.Condition().wait(with: UnfairLock()) }
     }
-    expectMessage(result, "csched_cond_wait:", "the caller does not own lock")
+    expectMessage(result, "UnfairLock.Condition.wait, csched_cond_wait:", "the caller does not own lock")
   }
 }
 
@@ -228,7 +228,7 @@ import Testing
     expectMessage(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         Semaphore(units: Int(Int32.max)).signal()
-      }, "csched_semaphore_signal:", "cannot have 1 more")
+      }, "Semaphore.signal, csched_semaphore_signal:", "cannot have 1 more")
   }
 }
 

@@ -173,4 +173,5 @@ bool csched_os_code_in_file_(const char *path, uint64_t address, char *name, siz
   return (void)path, (void)address, (void)name, (void)size, false;
 }
 void csched_os_demangle_(char *name, size_t size) { (void)name, (void)size; }
+bool csched_os_has_swift_(void) { return false; }
 #endif

@@ -83,4 +83,6 @@ void csched_os_demangle_(char *name, size_t size) { // "$s": the prefix of a man
   strncpy(name, plain, size - 1)[size - 1] = 0;
   free(plain);
 }
+
+bool csched_os_has_swift_(void) { return swift_demangle != NULL; }
 #endif
