@@ -10,8 +10,38 @@
 
 // The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its address identifies the thread.
 static CSCHED_THREAD_LOCAL void *walk_slot;
+static CSCHED_THREAD_LOCAL bool releases_cancelled;
+static CSCHED_THREAD_LOCAL void *listed;
+static CSCHED_THREAD_LOCAL void *begun_member;
+static CSCHED_THREAD_LOCAL const csched_frame *begun_in; // the context frame of the job that calls its action
 
 void **csched_swift_walk_slot_(void) { return &walk_slot; }
+
+bool csched_swift_release_cancelled_(bool releases) {
+  bool before = releases_cancelled;
+  releases_cancelled = releases;
+  return before;
+}
+bool csched_swift_releases_cancelled_(void) { return releases_cancelled; }
+
+void *csched_swift_set_listed_(void *members) {
+  void *before = listed;
+  listed = members;
+  return before;
+}
+void *csched_swift_listed_(void) { return listed; }
+
+void csched_swift_begin_member_(void *member) {
+  begun_member = member;
+  begun_in = csched_frame_top_;
+}
+
+void *csched_swift_take_member_(void) {
+  void *member = begun_in == csched_frame_top_ ? begun_member : NULL;
+  begun_member = NULL;
+  return member;
+}
+
 void csched_swift_begin_with_main_mask_(void) { csched_os_begin_with_main_mask_(); }
 bool csched_swift_main_queue_waits_(void) { return csched_os_main_queue_waits_(); }
 uintptr_t csched_swift_thread_number_(void) { return (uintptr_t)&walk_slot; }

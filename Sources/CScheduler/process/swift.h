@@ -81,6 +81,22 @@ bool csched_swift_main_queue_waits_(void);
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 
+/// Does: sets whether this thread releases the action of a cancelled member of a group (GroupMembers.swift). Returns: the previous value, false at
+/// first. Thread: any.
+bool csched_swift_release_cancelled_(bool releases);
+/// Returns: the flag that csched_swift_release_cancelled_ sets. Thread: any.
+bool csched_swift_releases_cancelled_(void);
+
+/// Does: sets the `ListedMembers` in which this thread notes what it lists in groups; NULL: nowhere. Returns: the previous one. Thread: any.
+void *csched_swift_set_listed_(void *listed);
+/// Returns: what csched_swift_set_listed_ has set; NULL: nothing. Thread: any.
+void *csched_swift_listed_(void);
+
+/// Does: notes `member`, whose action this thread calls next in the job that it runs; NULL: the call has returned. Thread: any.
+void csched_swift_begin_member_(void *member);
+/// Returns: the member noted by csched_swift_begin_member_, in the first call; NULL: none, or this thread runs another job inside of that. Thread: any.
+void *csched_swift_take_member_(void);
+
 /// Returns: a number that identifies this thread among all existing threads. Thread: any.
 uintptr_t csched_swift_thread_number_(void);
 

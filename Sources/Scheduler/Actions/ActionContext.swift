@@ -216,8 +216,11 @@ public final class ActionContext: Disposable {
     }
 
     func run() {
+      let member = GroupMember.takeBegun()  // if a group cancels its members
       context.runner.store(csched_swift_thread_number_(), ordering: .relaxed)  // AX4
+      member?.contextBegins(context)
       callOnce()
+      member?.contextEnded()
       context.end()
       context.runner.store(0, ordering: .relaxed)  // AX4
     }

@@ -23,7 +23,7 @@ extension ActionGroup {
   ///
   /// 1. An action is a member from its submission until it has run or was dropped or disposed. A delayed action is a member while it waits, a
   ///    periodic action until it is disposed, and a recursive action until it has no further step.
-  /// 2. ``cancelAll()`` disposes all members that have not started, and ends periodic actions.
+  /// 2. ``cancelAll()`` disposes all members that have not started, ends periodic actions, and cancels the contexts of running members.
   /// 3. ``Schedulers/current`` is `scheduler` inside the actions.
   ///
   /// Schedulers themselves do not count their actions. A count costs each action two operations on a word that all threads contend for, and a
@@ -46,12 +46,19 @@ extension ActionGroup {
 
   /// Calls `submit`, which schedules a closure that retains `member`. Then lists the member for `cancelAll`, unless it has ended already.
   func admit<Member: GroupMember>(_ member: Member, _ submit: (Member) -> any Disposable) -> any Disposable {
-    let scheduled = submit(member)
+    let (base, scheduled) = ListedMembers.noting { submit(member) }
+    member.base = base
     members.append(member, cancelledBy: scheduled)
     return scheduled
   }
 
-  /// Cancels all members that have not started; none of them starts after this returns. Running members continue to their end. Actions that are
-  /// scheduled later are not cancelled.
+  /// Cancels all members, as a disposal of each of them does.
+  ///
+  /// 1. Members that have not started are released; none of them starts after this returns. They are disposed, not dropped: no `onDrop` is called.
+  /// 2. Running members continue to their end. ``ActionContext/isCancelled`` is true in those with a context, and their
+  ///    ``ActionContext/onDispose(_:)`` handlers are called before this returns, on this thread.
+  /// 3. A task that awaits `perform`, `sleep` or `ticks` of a ``scheduler(on:)`` of the group, whose action has not started, gets a
+  ///    `CancellationError`.
+  /// 4. Actions that are scheduled later are not cancelled.
   public func cancelAll() { members.cancelAll() }
 }

@@ -17,6 +17,7 @@ package final class ActionOutcome: Sendable {
     /// The submission ran inside the drop of another action. Inside a drop, a thread defers other drops. So a refused action is dropped only after
     /// `endSubmission`, and `isSubmitted` does not show the refusal.
     var isSubmittedInDrop = false
+    var members = ListedMembers()  // of groups
     // called on a drop; nil once the action has started, was disposed or was dropped
     var onDrop: (@Sendable (SchedulerError) -> Void)?
   }
@@ -40,9 +41,10 @@ package final class ActionOutcome: Sendable {
   }
 
   /// Called when the submission has returned and the scheduler still holds the action. A later drop is reported as `.stopped`, not `.refused`.
-  func endSubmission() {
+  /// `members`: what the submission has made the action in groups, whose cancellation disposes it.
+  func endSubmission(of members: ListedMembers) {
     let isInDrop = csched_swift_is_in_drop_()
-    state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop) = (true, isInDrop) }
+    state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop, $0.members) = (true, isInDrop, members) }
   }
 
   /// Called before the action starts. Returns false if it was disposed; otherwise reports `.ran` and returns true.
@@ -67,8 +69,9 @@ package final class ActionOutcome: Sendable {
   }
 
   /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was disposed, reports a drop:
-  /// `.refused` if `schedule` itself dropped the action, else `.stopped`.
+  /// `.refused` if `schedule` itself dropped the action, else `.stopped`. A release by a group's cancellation counts as a disposal.
   func end() {
+    if state.withLock({ $0.phase == .open ? $0.members : nil })?.areCancelled == true { _ = claimDisposal() }
     var why = CSCHED_DROP_STOPPED
     // whether this thread is inside the core's drop of a refused action; false after a run, and in a drop that the core did not make
     let isRefused = csched_swift_drop_reason_(&why) && why == CSCHED_DROP_REFUSED

@@ -19,7 +19,7 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     target = scheduler?.core.target
   }
 
-  deinit { if resumption.claim() { resumption.finish(.failure(SchedulerError.stopped)) } }  // the action was dropped
+  deinit { if resumption.claim() { resumption.finish(.failure(releaseError())) } }  // the action was dropped
 
   /// Calls `body`, and resumes the task with its result or error. Does nothing if a cancellation or the deadline has ended the wait.
   func run(_ body: () throws -> Value) {
@@ -36,6 +36,11 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     guard let body = body.take() else { return .failure(SchedulerError.stopped) }
     return Result { try withRefusalLine(body) }  // refusals of what `body` submits are printed
   }
+}
+
+/// The error of a task whose action this thread releases without a run: the action's group was cancelled, or its scheduler has dropped it.
+func releaseError() -> any Error {
+  csched_swift_releases_cancelled_() ? CancellationError() : SchedulerError.stopped
 }
 
 extension ImmediateSchedulerType {

@@ -8,7 +8,8 @@ extension SchedulerType {
   /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`. For ticks that were due
   ///    between two calls, the timing's rule for late ticks applies.
   /// 2. If the task is cancelled, the sequence ends.
-  /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``.
+  /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``. If the scheduler is a
+  ///    group's, and ``ActionGroup/cancelAll()`` is called during the wait, it throws `CancellationError`.
   ///
   /// - Parameter timing: when the ticks are due. The time that the task spends between two ticks counts as the run of the tick.
   /// - Returns: a sequence of the instants at which the ticks were due.
@@ -65,7 +66,7 @@ private struct SchedulerTicks: AsyncSequence, Sendable {
       guard let due else { return nil }  // no tick remains
       do {
         try await scheduler.suspendTask(until: jittered(due), tolerance: timing.tolerance, isolation: isolation)
-      } catch is CancellationError {
+      } catch is CancellationError where Task.isCancelled {
         return nil
       }  // other errors are thrown to the caller
       previous = (due, scheduler.now)

@@ -113,7 +113,7 @@ private final class Waker: Sendable {
     self.resumption = resumption
   }
 
-  deinit { finish(.failure(SchedulerError.stopped)) }
+  deinit { finish(.failure(releaseError())) }
 
   func wake() { finish(.success(())) }
 

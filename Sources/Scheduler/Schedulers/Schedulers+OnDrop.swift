@@ -61,15 +61,16 @@ extension ImmediateSchedulerType {
   ) -> any Disposable {
     let outcome = ActionOutcome(onDrop: onDrop)
     var action: ReportingAction? = ReportingAction(outcome)
-    let token = submit(action!)
-    // True if the scheduler has released its references to the object already: the action was refused, or has run.
+    let (members, token) = ListedMembers.noting { submit(action!) }
+    // True if the scheduler has released its references to the object already: the action was refused, was cancelled by its group, or has run.
     if isKnownUniquelyReferenced(&action) {
+      if members.areCancelled { _ = outcome.claimDisposal() }
       // Between these two calls, drops that `onDrop` causes on this thread are deferred, as inside a drop of the C core.
       let isOutermost = csched_swift_discards_begin_if_outermost_()
       action = nil  // calls `onDrop` if the action was refused
       if isOutermost { csched_swift_discards_end_outermost_() }
     } else {
-      outcome.endSubmission()  // from now on a drop counts as a stop, not as a refusal
+      outcome.endSubmission(of: members)  // from now on a drop counts as a stop, not as a refusal
       action = nil  // from now on only the scheduler retains the object, so its release means: run, or dropped
     }
     return ReportingDisposable(token, outcome)

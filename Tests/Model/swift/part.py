@@ -24,6 +24,8 @@ ACTIONS = [*WALK, "Internal/*.swift", "Time/*.swift", "Synchronization/Protected
 MAIN = [*ACTIONS, *(f"Schedulers/{name}.swift" for name in (
     "SchedulerType", "SchedulerTarget", "MainScheduler", "CurrentThreadScheduler", "ForwardingScheduler")),
     "Cores/MainCore.swift", "EventLoop/LoopScheduler.swift", "ReturningActions.swift"]
+MEMBERS = [*(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "ActionOutcome", "GroupMembers", "RepeatedCall")),
+           "Schedulers/Schedulers+OnDrop.swift"]
 GROUPS = {
     "slots": [*WALK, "Internal/InlineLock.swift", "Disposables/SerialDisposable.swift", "Disposables/RefCountDisposable.swift",
               "Disposables/BooleanDisposable.swift"],
@@ -37,12 +39,11 @@ GROUPS = {
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
-        *MAIN, "Concurrency/WithDeadline.swift", "Concurrency/AsyncUnits.swift", *(f"Actions/{name}.swift" for name in ("ActionContext", "ActionGroup*", "GroupMembers", "RepeatedCall")),
-        "Blocking/Result*.swift", "Synchronization/Semaphore.swift"],
+        *MAIN, *MEMBERS, "Concurrency/WithDeadline.swift", "Concurrency/AsyncUnits.swift", "Blocking/Result*.swift", "Synchronization/Semaphore.swift"],
     "executors": [
-        *MAIN, "Compilers/*.swift", "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
+        *MAIN, *MEMBERS, "Compilers/*.swift", "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),
-        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift", "Schedulers/Schedulers+OnDrop.swift", "Actions/ActionOutcome.swift"],
+        *(f"Cores/{name}Core.swift" for name in ("Limit", "Serial", "Thread")), "EventLoop/LoopSource.swift"],
 }
 WITHOUT = {"Disposable+Task.swift", "Disposables+Task.swift", "SwiftClocks.swift", "VirtualTimeScheduler+Sleeping.swift"}  # Swift's own concurrency is not in the model
 WRAPPED = ["swift_slowAlloc", "swift_slowDealloc", "swift_once", "swift_retain", "swift_release", "swift_retain_n", "swift_release_n",

@@ -107,7 +107,7 @@ import Testing
     let dropped = Task { try await scheduler.sleep(for: .seconds(10)) }
     await clock.awaitSleepers(count: 1)
     group.cancelAll()
-    await #expect(throws: SchedulerError.stopped) { try await dropped.value }
+    await #expect(throws: CancellationError.self) { try await dropped.value }
     #expect(clock.sleeperCount == 0)
   }
 

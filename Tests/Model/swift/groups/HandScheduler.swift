@@ -8,3 +8,6 @@ struct HandScheduler: ImmediateSchedulerType {
   @discardableResult
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { core.submit(action).task }
 }
+
+/// A stand-in for the namespace, whose other members need all schedulers.
+public enum Schedulers {}

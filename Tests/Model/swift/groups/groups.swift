@@ -1,4 +1,4 @@
-// GroupMembers.swift (GM1 to GM4), and ResultGroup.swift over it.
+// GroupMembers.swift (GM1 to GM6), and ResultGroup.swift over it.
 
 internal import CScheduler
 
@@ -93,6 +93,90 @@ private func droppedBesideCancel() {
   spawn { state.first.core.discard() }
   spawn { state.second.core.perform() }
   spawn { state.group.cancelAll() }
+}
+
+/// Work in the group, on the first scheduler by hand, in the forms that `schedule` has on every scheduler.
+private struct FirstInGroup: ImmediateSchedulerType {
+  let state: State
+
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    state.group.admit(action) { state.first.schedule($0) }
+  }
+}
+
+private func submitReporting() {
+  let runs = state.runs, drops = state.otherRuns
+  FirstInGroup(state: state).schedule(capturing(state.gone) { runs.value += 1 }, onDrop: { _ in drops.value += 1 })
+}
+
+/// A cancel is no drop.
+private func cancelledWithHandler() {
+  let state = start()
+  submitReporting()
+  spawn { state.group.cancelAll() }
+  spawn { state.first.core.perform() }
+}
+
+private func cancelledBesideReporting() {
+  let state = start()
+  spawn {
+    submitReporting()
+    state.group.cancelAll()
+  }
+  spawn { state.group.cancelAll() }
+}
+
+/// What an action captures; counts that it is released as one of a cancelled action.
+private final class Released: Sendable {
+  private let count: Note
+  init(_ count: Note) { self.count = count }
+  deinit { if csched_swift_releases_cancelled_() { count.value += 1 } }
+}
+
+@inline(never) private func submitReleased(_ state: State) {
+  let released = Released(state.otherRuns)
+  state.group.schedule(on: state.first, capturing(state.gone) { withExtendedLifetime(released) {} })
+}
+
+private func releasedByTwo() {
+  let state = start()
+  submitReleased(state)
+  spawn { state.group.cancelAll() }
+  spawn { state.group.cancelAll() }
+}
+
+private func releasedOnce() {
+  expect(state.otherRuns.value == 1, "released as a cancelled one")
+  state.otherRuns.value = 0
+  over()
+}
+
+private func notDropped() {
+  expect(state.otherRuns.value == 0, "no drop")
+  over()
+}
+
+/// What begins is cancelled, and sees that when the cancel has returned.
+private func cancelledBesideContext() {
+  let state = start(), isCancelled = Protected(false), runs = state.runs
+  FirstInGroup(state: state).schedule(
+    capturingContext(state.gone) { context in
+      runs.value += 1
+      if isCancelled.read() { expect(context.isCancelled, "its context is cancelled") }
+    })
+  spawn { state.first.core.perform() }
+  spawn {
+    state.group.cancelAll()
+    isCancelled.write(true)
+  }
+}
+
+private func capturingContext(
+  _ gone: Note, _ body: @escaping @Sendable (ActionContext) -> Void
+) -> @Sendable (ActionContext) -> Void {
+  let capture = Capture(gone)
+  return { context in withExtendedLifetime(capture) { body(context) } }
 }
 
 private func waitedFor() {
@@ -198,6 +282,10 @@ let groupChecks = [
   Check("group: cancelled by two threads", cancelledByTwo, overBoth),  // GM1 GM2
   Check("group: cancelled beside a submission", cancelledBesideSubmission, overBoth),  // GM1 GM4
   Check("group: dropped beside a cancel", droppedBesideCancel, overBoth),  // GM3
+  Check("group: cancelled with a handler of drops", cancelledWithHandler, notDropped),  // GM5
+  Check("group: cancelled beside a submission with such a handler", cancelledBesideReporting, notDropped),  // GM5
+  Check("group: cancelled by two threads, which release", releasedByTwo, releasedOnce),  // GM5
+  Check("group: cancelled beside the start of an action with a context", cancelledBesideContext, over),  // GM6
   Check("group: waited for", waitedFor, overBoth),  // GM3
   Check("result: taken", taken, noneLeft),
   Check("result: cancelled beside its run", cancelledBesideResult, noneLeft),
