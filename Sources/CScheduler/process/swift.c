@@ -10,38 +10,8 @@
 
 // The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its address identifies the thread.
 static CSCHED_THREAD_LOCAL void *walk_slot;
-static CSCHED_THREAD_LOCAL bool releases_cancelled;
-static CSCHED_THREAD_LOCAL void *listed;
-static CSCHED_THREAD_LOCAL void *begun_member;
-static CSCHED_THREAD_LOCAL const csched_frame *begun_in; // the context frame of the job that calls its action
 
 void **csched_swift_walk_slot_(void) { return &walk_slot; }
-
-bool csched_swift_release_cancelled_(bool releases) {
-  bool before = releases_cancelled;
-  releases_cancelled = releases;
-  return before;
-}
-bool csched_swift_releases_cancelled_(void) { return releases_cancelled; }
-
-void *csched_swift_set_listed_(void *members) {
-  void *before = listed;
-  listed = members;
-  return before;
-}
-void *csched_swift_listed_(void) { return listed; }
-
-void csched_swift_begin_member_(void *member) {
-  begun_member = member;
-  begun_in = csched_frame_top_;
-}
-
-void *csched_swift_take_member_(void) {
-  void *member = begun_in == csched_frame_top_ ? begun_member : NULL;
-  begun_member = NULL;
-  return member;
-}
-
 void csched_swift_begin_with_main_mask_(void) { csched_os_begin_with_main_mask_(); }
 bool csched_swift_main_queue_waits_(void) { return csched_os_main_queue_waits_(); }
 uintptr_t csched_swift_thread_number_(void) { return (uintptr_t)&walk_slot; }
@@ -143,7 +113,7 @@ void csched_swift_set_postponed_owners_(const void *(*owner_of)(const csched_job
 
 bool csched_swift_drop_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
-// The next four functions get or set a value of this thread; without memory for its csched_postponed_drops, they do nothing. `is_refusal_silenced`:
+// The next functions get or set values of this thread; without memory for its csched_postponed_drops, they do nothing. `is_refusal_silenced`:
 // submitters learn of refusals by errors, so no message is printed. `sleeper`: the `Sleeper` (Sleepers.swift) that the next submissions will wake.
 bool csched_swift_silence_refusals_(bool are_silenced) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
@@ -167,6 +137,45 @@ void *csched_swift_set_sleeper_(void *sleeper) {
 void *csched_swift_sleeper_(void) {
   const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   return postponed != NULL ? postponed->sleeper : NULL;
+}
+
+bool csched_swift_release_cancelled_(bool releases) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  bool before = postponed != NULL && postponed->releases_cancelled;
+  if (postponed != NULL) postponed->releases_cancelled = releases;
+  return before;
+}
+
+bool csched_swift_releases_cancelled_(void) {
+  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  return postponed != NULL && postponed->releases_cancelled;
+}
+
+void *csched_swift_set_listed_(void *listed) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  void *before = postponed != NULL ? postponed->listed : NULL;
+  if (postponed != NULL) postponed->listed = listed;
+  return before;
+}
+
+void *csched_swift_listed_(void) {
+  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  return postponed != NULL ? postponed->listed : NULL;
+}
+
+void csched_swift_begin_member_(void *member) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  if (postponed == NULL) return;
+  postponed->begun_member = member;
+  postponed->begun_in = csched_frame_top_;
+}
+
+void *csched_swift_take_member_(void) {
+  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
+  if (postponed == NULL) return NULL;
+  void *member = postponed->begun_in == csched_frame_top_ ? postponed->begun_member : NULL;
+  postponed->begun_member = NULL;
+  return member;
 }
 
 void csched_swift_sleep_until_(csched_time deadline) {
