@@ -212,8 +212,17 @@ static void exit_here(void *context) {
 static void exit_in_sync(void) { csched_serial_sync(synced, exit_here, NULL); }
 static void do_nothing(void *context) { (void)context; }
 
-static void goes_on_after_sync(csched_serial *queue) {
+static bool is_idle(csched_serial *queue) {
+  char text[256];
+  csched_target_describe(csched_serial_target(queue), text, sizeof text);
+  return strstr(text, ": idle") != NULL;
+}
+
+// `base`: what `queue` is on, or itself. A sync that waits for a queue on a busy queue may run its body inside of its help; such a body may not end its
+// thread.
+static void goes_on_after_sync(csched_serial *queue, csched_serial *base) {
   synced = queue;
+  CHECK_SOON(is_idle(queue) && is_idle(base));
   on_bare_thread(exit_in_sync);
   probe_init(&next, NULL, NULL);
   CHECK_EQUAL(csched_serial_sync(queue, do_nothing, NULL), 0);
@@ -235,8 +244,8 @@ static void end_queue_goes_on(int rounds) {
   for (int i = 0; i < rounds; i++) {
     goes_on(queue);
     goes_on(on_queue);
-    goes_on_after_sync(queue);
-    goes_on_after_sync(on_queue);
+    goes_on_after_sync(queue, queue);
+    goes_on_after_sync(on_queue, queue);
     crew crew;
     csched_serial_suspend(queue);
     crew_start(&crew, 2, exit_in_waiting_sync, queue);

@@ -46,8 +46,8 @@ CSCHED_INLINE csched_target *csched_serial_target(csched_serial *serial) {
 /// Does: calls `body(context)` as a job of the queue, and waits until `body` has returned. If the queue is idle, `body` runs at once on the calling
 /// thread, unless the queue's base is a loop of another thread. On a pool, a sync needs no thread but its caller's: while the caller waits, it runs the
 /// jobs before `body` itself, unless another thread runs them. Such a job is on the caller's thread and stack, at its priority; inside of it,
-/// csched_target_is_inside does not see what the caller is inside of. The job must not end by an exception, longjmp or thread exit there: that stops
-/// the process. Returns: 0, also when `body` was unwound on another thread that ran it. ECANCELED, without a call, when the queue's base was stopped or
+/// csched_target_is_inside does not see what the caller is inside of. The job must not end by an exception, longjmp or thread exit there, nor may
+/// `body` if the queue's base is another queue that is busy: that stops the process. Returns: 0, also when `body` was unwound on another thread that ran it. ECANCELED, without a call, when the queue's base was stopped or
 /// closed. EDEADLK, without a call, when the wait would never end: the caller is a job of the queue, is on the loop thread that runs the queue, or
 /// its wait would close a cycle of waits of threads for queues. Thread: any; it blocks.
 int csched_serial_sync_(csched_serial *serial, void (*body)(void *context), void *context, csched_scope *scope);
