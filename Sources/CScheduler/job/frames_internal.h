@@ -139,7 +139,6 @@ typedef struct csched_postponed_drops {
   bool is_discarding;            ///< a discard is in progress: further discards are postponed
   bool is_refusal_silenced;      ///< callers report refusals: no message (csched_swift_silence_refusals_)
   void *sleeper;                 ///< the sleeping Swift task for which the thread submits (csched_swift_set_sleeper_)
-  bool releases_cancelled;       ///< csched_swift_release_cancelled_
   void *listed;                  ///< csched_swift_set_listed_
   void *begun_member;            ///< csched_swift_begin_member_
   const struct csched_frame *begun_in; ///< the context frame of the job that calls the action of `begun_member`

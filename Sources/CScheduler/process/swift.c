@@ -139,18 +139,6 @@ void *csched_swift_sleeper_(void) {
   return postponed != NULL ? postponed->sleeper : NULL;
 }
 
-bool csched_swift_release_cancelled_(bool releases) {
-  csched_postponed_drops *postponed = csched_frames_postponed_drops_();
-  bool before = postponed != NULL && postponed->releases_cancelled;
-  if (postponed != NULL) postponed->releases_cancelled = releases;
-  return before;
-}
-
-bool csched_swift_releases_cancelled_(void) {
-  const csched_postponed_drops *postponed = csched_frames_postponed_drops_();
-  return postponed != NULL && postponed->releases_cancelled;
-}
-
 void *csched_swift_set_listed_(void *listed) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   void *before = postponed != NULL ? postponed->listed : NULL;

@@ -81,12 +81,6 @@ bool csched_swift_main_queue_waits_(void);
 /// Does: sleeps until `deadline` (of csched_now). Thread: any.
 void csched_swift_sleep_until_(csched_time deadline);
 
-/// Does: sets whether this thread releases the action of a cancelled member of a group (GroupMembers.swift). Returns: the previous value, false at
-/// first. Thread: any.
-bool csched_swift_release_cancelled_(bool releases);
-/// Returns: the flag that csched_swift_release_cancelled_ sets. Thread: any.
-bool csched_swift_releases_cancelled_(void);
-
 /// Does: sets the `ListedMembers` in which this thread notes what it lists in groups; NULL: nowhere. Returns: the previous one. Thread: any.
 void *csched_swift_set_listed_(void *listed);
 /// Returns: what csched_swift_set_listed_ has set; NULL: nothing. Thread: any.

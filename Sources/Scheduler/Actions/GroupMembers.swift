@@ -8,8 +8,8 @@
 //        if another thread is disposing them too.
 //   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
 //   GM4  The disposable that cancels a member (`cancelable`) is released outside the lock.
-//   GM5  A member is cancelled if it is in the list at a call of cancelAll. The release of its action is then no drop: the thread that releases it
-//        notes so (`csched_swift_release_cancelled_`), and a submission knows the member from its end on (`ListedMembers`).
+//   GM5  A member is cancelled if it is in the list at a call of cancelAll. The release of its action is then no drop: the submission knows the
+//        member from its end on (`ListedMembers`), and asks when the action has been released.
 //   GM6  After cancelAll has returned, the context of each member that ran at its call is disposed: the member's context is set before its action
 //        begins, and cancelAll finds it, or the action finds the member cancelled.
 // Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
@@ -93,12 +93,6 @@ final class GroupMembers: @unchecked Sendable {
 
   /// Returns whether the member with `number`, which was in the list, is cancelled.
   func isCancelled(_ number: UInt64) -> Bool { lock.withLock { number <= lastCancelled } }
-
-  /// Returns whether `member` is cancelled.
-  fileprivate func isCancelled(_ member: GroupMember) -> Bool {
-    if member.base.areCancelled { return true }
-    return lock.withLock { member.cancelable != nil && member.number <= lastCancelled }
-  }
 
   /// Sets the context of `member`, whose action begins (GM6) or has ended. Returns whether the member is cancelled.
   fileprivate func setContext(_ context: ActionContext?, of member: GroupMember) -> Bool {
@@ -192,9 +186,6 @@ class GroupMember: @unchecked Sendable {
     enclosing?.contextEnded()
   }
 
-  /// Whether the group has cancelled this member.
-  fileprivate final var isCancelled: Bool { group.members.isCancelled(self) }
-
   /// Unlinks the member and leaves the group. Call this once.
   final func end() {
     // GM4: `members.end` returns the disposable. It is released here, without the lock, because the release may run user code.
@@ -206,19 +197,13 @@ class GroupMember: @unchecked Sendable {
 final class ActionMember: GroupMember, @unchecked Sendable {
   // Unchecked: only the thread that runs the action, and later deinit, access `action`.
   @exclusivity(unchecked) private var action: (@Sendable () -> Void)?
-  @exclusivity(unchecked) private var hasRun = false  // once: not as a tick
 
   init(of group: ActionGroup, _ action: @escaping @Sendable () -> Void) {
     self.action = action
     super.init(of: group)
   }
 
-  deinit {
-    if hasRun { return }  // not a look at `action`, which could retain it
-    let before = csched_swift_release_cancelled_(isCancelled)  // GM5
-    release()  // GM3: before the superclass's deinit, which leaves the group
-    _ = csched_swift_release_cancelled_(before)
-  }
+  deinit { action = nil }  // GM3: before the superclass's deinit, which leaves the group
 
   /// Calls and releases the action, then leaves the group.
   func run() {
@@ -226,17 +211,12 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     end()
   }
 
-  /// Releases the action. Not inlined, so that the captures have been released when it returns.
-  @inline(never)
-  private func release() { action = nil }
-
   /// Calls a periodic action, without releasing it: its closure runs again. The member ends when the scheduler releases the closure.
   func tick() { action!() }
 
   /// Calls and releases the action. Not inlined, so that the captures have been released when it returns.
   @inline(never)
   private func callOnce() {
-    hasRun = true
     enclosing = GroupMember.takeBegun()
     csched_swift_begin_member_(Unmanaged.passUnretained(self).toOpaque())  // GM6: for an action with a context
     action.take()!()  // GM3: the closure is a temporary, released before `run` calls `end`

@@ -19,7 +19,7 @@ final class AwaitedAction<Value>: @unchecked Sendable {
     target = scheduler?.core.target
   }
 
-  deinit { if resumption.claim() { resumption.finish(.failure(releaseError())) } }  // the action was dropped
+  deinit { if resumption.claim() { resumption.finish(.failure(DroppedAction())) } }  // the action was dropped
 
   /// Calls `body`, and resumes the task with its result or error. Does nothing if a cancellation or the deadline has ended the wait.
   func run(_ body: () throws -> Value) {
@@ -38,9 +38,12 @@ final class AwaitedAction<Value>: @unchecked Sendable {
   }
 }
 
-/// The error of a task whose action this thread releases without a run: the action's group was cancelled, or its scheduler has dropped it.
-func releaseError() -> any Error {
-  csched_swift_releases_cancelled_() ? CancellationError() : SchedulerError.stopped
+/// The action of a waiting task was released without a run.
+struct DroppedAction: Error {
+  /// What the task throws. `members`: what its action is in groups, whose cancellation has released it.
+  static func error(of members: ListedMembers) -> any Error {
+    members.areCancelled ? CancellationError() : SchedulerError.stopped
+  }
 }
 
 extension ImmediateSchedulerType {
@@ -58,9 +61,14 @@ extension ImmediateSchedulerType {
     // Only the scheduler's closure may retain the action: `take` below moves it out of this frame. So the thread that runs it releases its captures.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
-      try await resumption.outcome(isolation: isolation) {
-        token.setDisposable(withoutRefusalLine { submit(action.take()!) })  // a refusal reaches the task as an error
-      }
+      var members = ListedMembers()
+      do {
+        return try await resumption.outcome(isolation: isolation) {
+          let submitted: any Disposable  // without the line, because a refusal reaches the task as an error
+          (members, submitted) = ListedMembers.noting { withoutRefusalLine { submit(action.take()!) } }
+          token.setDisposable(submitted)
+        }
+      } catch is DroppedAction { throw DroppedAction.error(of: members) }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()

@@ -26,18 +26,24 @@ extension SchedulerType {
       if isFirst { resumption.finish(.failure(CancellationError())) }
     }
     try await withTaskCancellationHandler {
-      // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
-      try await resumption.outcome(isolation: isolation) {
-        let waker = Waker(sleeper, resumption)
-        // no refusal line: a refusal drops `waker`, and its deinit reports the error to the task
-        waking.setDisposable(sleeper.submittingWaker { withoutRefusalLine { submit { waker.wake() } } })
-        // Another thread may have moved the clock past the instant before the submission. Then the task does not sleep. So only the action wakes a
-        // task that counts as asleep: a test that waits for the sleeper, and then calls `step`, runs this action.
-        guard isDue() else { return sleeper.begin() }
-        guard resumption.claim() else { return }  // the action has run, or the task was cancelled
-        waking.dispose()
-        resumption.finish(.success(()))
-      }
+      var members = ListedMembers()
+      do {
+        // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
+        try await resumption.outcome(isolation: isolation) {
+          let waker = Waker(sleeper, resumption), submitted: any Disposable
+          // no refusal line: a refusal drops `waker`, and its deinit reports the error to the task
+          (members, submitted) = ListedMembers.noting {
+            sleeper.submittingWaker { withoutRefusalLine { submit { waker.wake() } } }
+          }
+          waking.setDisposable(submitted)
+          // Another thread may have moved the clock past the instant before the submission. Then the task does not sleep. So only the action wakes a
+          // task that counts as asleep: a test that waits for the sleeper, and then calls `step`, runs this action.
+          guard isDue() else { return sleeper.begin() }
+          guard resumption.claim() else { return }  // the action has run, or the task was cancelled
+          waking.dispose()
+          resumption.finish(.success(()))
+        }
+      } catch is DroppedAction { throw DroppedAction.error(of: members) }
     } onCancel: {
       sleeper.cancel()
     }
@@ -113,7 +119,7 @@ private final class Waker: Sendable {
     self.resumption = resumption
   }
 
-  deinit { finish(.failure(releaseError())) }
+  deinit { finish(.failure(DroppedAction())) }
 
   func wake() { finish(.success(())) }
 

@@ -227,7 +227,6 @@ MUTANTS = [
     ("group: a member leaves before its action's captures are released", "GroupMembers", "callOnce() end()", "action!(); end()"),
     ("group: a removed last member stays the last", "GroupMembers", "else { last = previous }", "else {}"),
     ("group: a removed first member stays the first", "GroupMembers", "else { first = next }", "else {}"),
-    ("group: a cancelled member counts as dropped", "GroupMembers", "csched_swift_release_cancelled_(isCancelled)", "csched_swift_release_cancelled_(false)"),
     ("group: a cancel does not say whom", "GroupMembers", "lastCancelled = lastNumber", ""),
     ("group: a cancel does not reach the context of a running member", "GroupMembers", "context?.dispose()", ""),
     ("group: a context does not see that its member is cancelled", "GroupMembers", "if group.members.setContext(context, of: self) { context.dispose() }", "_ = group.members.setContext(context, of: self)"),

@@ -127,31 +127,6 @@ private func cancelledBesideReporting() {
   spawn { state.group.cancelAll() }
 }
 
-/// What an action captures; counts that it is released as one of a cancelled action.
-private final class Released: Sendable {
-  private let count: Note
-  init(_ count: Note) { self.count = count }
-  deinit { if csched_swift_releases_cancelled_() { count.value += 1 } }
-}
-
-@inline(never) private func submitReleased(_ state: State) {
-  let released = Released(state.otherRuns)
-  state.group.schedule(on: state.first, capturing(state.gone) { withExtendedLifetime(released) {} })
-}
-
-private func releasedByTwo() {
-  let state = start()
-  submitReleased(state)
-  spawn { state.group.cancelAll() }
-  spawn { state.group.cancelAll() }
-}
-
-private func releasedOnce() {
-  expect(state.otherRuns.value == 1, "released as a cancelled one")
-  state.otherRuns.value = 0
-  over()
-}
-
 private func notDropped() {
   expect(state.otherRuns.value == 0, "no drop")
   over()
@@ -284,7 +259,6 @@ let groupChecks = [
   Check("group: dropped beside a cancel", droppedBesideCancel, overBoth),  // GM3
   Check("group: cancelled with a handler of drops", cancelledWithHandler, notDropped),  // GM5
   Check("group: cancelled beside a submission with such a handler", cancelledBesideReporting, notDropped),  // GM5
-  Check("group: cancelled by two threads, which release", releasedByTwo, releasedOnce),  // GM5
   Check("group: cancelled beside the start of an action with a context", cancelledBesideContext, over),  // GM6
   Check("group: waited for", waitedFor, overBoth),  // GM3
   Check("result: taken", taken, noneLeft),
