@@ -65,7 +65,8 @@ func useNewObjects() {
       thread, pool.scheduler(), queue, SerialScheduler(target: thread), ConcurrentScheduler(),
       ConcurrentScheduler(limit: 1),
     ]
-    for target in [thread, pool.scheduler()] as [SchedulerTarget] {  // no thread waits for these, so none helps with them
+    // No thread waits for these, so none helps with them.
+    for target in [thread, pool.scheduler()] as [SchedulerTarget] {
       group.schedule(on: target) {
         require(blockedSignals() == mainBlockedSignals.read(), "a thread blocks \(blockedSignals())")
       }
