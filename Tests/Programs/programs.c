@@ -1,6 +1,6 @@
 // Runs one program by lot over the public C API, and checks what the documentation promises to every program. Which programs there are: Grammar.h.
 //
-//   programs SEED [--without STEP,STEP...] [--print]
+//   programs SEED [--without STEP,STEP...] [--rounds N] [--print]
 #define _GNU_SOURCE
 #include "Grammar.h"
 
@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 static const csched_time US = 1000, MS = 1000000;
+enum { MOST_BYTES = 64 << 10 }; // that several rounds may leave: caches of the library
 
 static const program *whole;
 static const program_node *nodes;
@@ -708,42 +710,38 @@ static void end_world(void) {
   }
 }
 
-static int thread_count(void) {
+// Does: forgets the round that has ended.
+static void clear_world(void) {
+  for (int i = 0; i < whole->step_count; i++) {
+    if (steps[i].kind == READ && fates[i].many != NULL) close(fates[i].ends[0]), close(fates[i].ends[1]);
+    free(fates[i].many);
+  }
+  memset(fates, 0, sizeof fates);
+  memset(places, 0, sizeof places);
+}
+
+// What a process has of the system.
+typedef struct holdings {
+  int threads, descriptors;
+  size_t bytes; // allocated
+} holdings;
+
+static int entry_count(const char *folder) {
   int count = 0;
-  DIR *tasks = opendir("/proc/self/task");
-  for (struct dirent *each; (each = readdir(tasks)) != NULL;) count += each->d_name[0] != '.';
-  closedir(tasks);
+  DIR *entries = opendir(folder);
+  for (struct dirent *each; (each = readdir(entries)) != NULL;) count += each->d_name[0] != '.';
+  closedir(entries);
   return count;
 }
 
-static void ignore_report(void *context, const csched_watch_report *report) { (void)context, (void)report; }
+static holdings look_at_holdings(void) {
+  struct mallinfo2 memory = mallinfo2();
+  return (holdings){entry_count("/proc/self/task"), entry_count("/proc/self/fd"), memory.uordblks + memory.hblkhd};
+}
 
-int main(int count, char **words) {
-  bool prints = false;
-  const char *without = NULL;
-  if (count < 2) return 2;
-  for (int i = 2; i < count; i++) {
-    if (strcmp(words[i], "--print") == 0) prints = true;
-    if (strcmp(words[i], "--without") == 0 && i + 1 < count) without = words[++i];
-  }
-  whole = make_program(strtoull(words[1], NULL, 10), PROGRAM_OF_C, without);
-  nodes = whole->nodes;
-  steps = whole->steps;
-  if (prints) {
-    print_program();
-    return 0;
-  }
-  csched_dump_on_signal(SIGTERM, 2); // the runner sends it to a program that does not end
-  csched_semaphore_init(&semaphore, 1);
-  make_last_key();
-  int threads = thread_count();
-  if (whole->is_observed) csched_statistics_begin();
-  if (whole->is_sampled) {
-    REQUIRE(csched_watch_stacks(SIGPROF) == 0, "no samples");
-    REQUIRE(csched_watch_begin(MS, ignore_report, NULL) == 0, "no watch");
-  }
-  begin_world();
+static void play(void) {
   pthread_t actors[ACTORS];
+  begin_world();
   pthread_barrier_init(&start, NULL, (unsigned)whole->actor_count);
   for (intptr_t a = 1; a < whole->actor_count; a++)
     REQUIRE(pthread_create(&actors[a], NULL, act, (void *)a) == 0, "no thread");
@@ -757,13 +755,66 @@ int main(int count, char **words) {
     else if (has_loop) usleep(20);
     else usleep(100);
   }
+  pthread_barrier_destroy(&start);
   if (whole->is_observed) check_statistics();
   end_world();
+}
+
+// Does: starts the clocks' thread, which has descriptors of its own. Else the first timer that is not overdue does, in any round.
+static void start_clocks(void) {
+  csched_target target = {&inline_type, NULL, NULL};
+  csched_timer timer;
+  csched_timer_init(&timer, &note_type, NULL);
+  REQUIRE(csched_target_submit_at_clock(&target, CSCHED_CLOCK_BOOT, &timer, CSCHED_FOREVER, 0) == 0, "no clocks");
+  csched_timer_cancel_and_wait(&timer);
+}
+
+static void ignore_report(void *context, const csched_watch_report *report) { (void)context, (void)report; }
+
+int main(int count, char **words) {
+  bool prints = false;
+  int rounds = 1;
+  const char *without = NULL;
+  if (count < 2) return 2;
+  for (int i = 2; i < count; i++) {
+    if (strcmp(words[i], "--print") == 0) prints = true;
+    if (strcmp(words[i], "--without") == 0 && i + 1 < count) without = words[++i];
+    if (strcmp(words[i], "--rounds") == 0 && i + 1 < count) rounds = atoi(words[++i]);
+  }
+  whole = make_program(strtoull(words[1], NULL, 10), PROGRAM_OF_C, without);
+  nodes = whole->nodes;
+  steps = whole->steps;
+  if (prints) {
+    print_program();
+    return 0;
+  }
+  csched_dump_on_signal(SIGTERM, 2); // the runner sends it to a program that does not end
+  csched_semaphore_init(&semaphore, 1);
+  make_last_key();
+  if (rounds > 1) start_clocks();
+  int threads = look_at_holdings().threads - (int)csched_clocks_threads_();
+  holdings first = {0};
+  if (whole->is_observed) csched_statistics_begin();
+  if (whole->is_sampled) {
+    REQUIRE(csched_watch_stacks(SIGPROF) == 0, "no samples");
+    REQUIRE(csched_watch_begin(MS, ignore_report, NULL) == 0, "no watch");
+  }
+  for (int round = 1; round <= rounds; round++) {
+    play();
+    clear_world();
+    // Threads that end, and those of the watch, have more for a moment.
+    for (int i = 0;; i++) {
+      holdings now = look_at_holdings();
+      int allowed = threads + whole->is_sampled + (int)csched_clocks_threads_(); // these stay
+      if (round <= 2) first = (holdings){0, now.descriptors, now.bytes};         // with what the library makes once
+      if (now.threads <= allowed && now.descriptors <= first.descriptors && now.bytes <= first.bytes + MOST_BYTES)
+        break;
+      REQUIRE(i < 5000, "left are %d threads, %d descriptors, %zd bytes", now.threads - allowed,
+              now.descriptors - first.descriptors, (ssize_t)(now.bytes - first.bytes));
+      usleep(1000);
+    }
+  }
   if (whole->is_observed) csched_statistics_end();
   if (whole->is_sampled) csched_watch_end();
-  for (int i = 0; thread_count() > threads + (int)csched_clocks_threads_(); i++) { // those stay
-    REQUIRE(i < 5000, "%d threads are left", thread_count() - threads);
-    usleep(1000);
-  }
   return 0;
 }

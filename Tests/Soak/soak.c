@@ -1,4 +1,5 @@
-// The soak: everything at once, for MINUTES: soak MINUTES [SEED]. It finds faults that a test of one second does not show:
+// The soak: much at once, for MINUTES: soak MINUTES [SEED]. Objects that are made and ended, and forks, are in the programs by lot (Tests/Programs),
+// which can be repeated in one process. The soak finds faults that a test of one second does not show:
 // memory, descriptors and threads that leak one at a time, and events that happen once in ten million runs.
 //
 // It repeats its phases, each for its share of the time. A slow phase shortens the later ones, but each phase does some
@@ -28,14 +29,11 @@
 static const int64_t MOST_BYTES = 64 << 10, MOST_RESIDENT = 16 << 20;
 
 static const soak_phase phases[] = {
-    {"locks", "sections", "tries", 0, 10, soak_locks},        // 500 threads, one lock
-    {"waits", "waits", "given up", 0, 10, soak_waits},        // 200 threads wait for all that can be waited for
-    {"queues", "queues", NULL, 1000000, 15, soak_queues},     // created, used, destroyed
-    {"timers", "timers", "moves", 10000000, 23, soak_timers}, // far more than a program has at a time
-    {"storms", "cancels", NULL, 0, 11, soak_storms},          // 64 threads, 64 targets
-    {"churn", "lives", "refused", 0, 12, soak_churn},         // of loops, threads, pools and queues, with work in them
-    {"forks", "children", NULL, 0, 7, soak_forks},            // beside all that, and each does a little
-    {"stops", "cancels", "SIGSTOPs", 0, 12, soak_stops},      // the storms, stopped again and again from outside
+    {"locks", "sections", "tries", 0, 15, soak_locks},        // 500 threads, one lock
+    {"waits", "waits", "given up", 0, 20, soak_waits},        // 200 threads wait for all that can be waited for
+    {"timers", "timers", "moves", 10000000, 30, soak_timers}, // far more than a program has at a time
+    {"storms", "cancels", NULL, 0, 17, soak_storms},          // 64 threads, 64 targets
+    {"stops", "cancels", "SIGSTOPs", 0, 18, soak_stops},      // the storms, stopped again and again from outside
 };
 enum { PHASES = sizeof phases / sizeof phases[0], ROUNDS_MOST = 1000 };
 

@@ -83,11 +83,8 @@ typedef struct soak_phase {
 
 void soak_locks(const soak_slice *slice, soak_figures *figures);
 void soak_waits(const soak_slice *slice, soak_figures *figures);
-void soak_queues(const soak_slice *slice, soak_figures *figures);
 void soak_timers(const soak_slice *slice, soak_figures *figures);
 void soak_storms(const soak_slice *slice, soak_figures *figures);
-void soak_churn(const soak_slice *slice, soak_figures *figures);
-void soak_forks(const soak_slice *slice, soak_figures *figures);
 /// The storms again, while the process is stopped and goes on at random.
 void soak_stops(const soak_slice *slice, soak_figures *figures);
 
