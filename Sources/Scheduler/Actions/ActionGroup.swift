@@ -109,6 +109,16 @@ public final class ActionGroup: Sendable {
     try await withDeadline(deadline, clock: clock, isolation: isolation) { try await waitForAll() }
   }
 
+  /// Waits as ``waitForAll(deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on that time.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  /// - Throws: what ``waitForAll(deadline:clock:isolation:)`` throws.
+  public func waitForAll(deadline: Deadline, isolation: isolated (any Actor)? = #isolation) async throws {
+    try await waitForAll(deadline: deadline, clock: DeadlineClock(), isolation: isolation)
+  }
+
   /// Schedules `action` on `scheduler` once, when the group is empty. If the group is empty already, this call schedules the action. Otherwise the
   /// ``leave()`` that empties the group does. Several actions are scheduled in the order of the calls.
   ///

@@ -108,6 +108,16 @@ public final class ResultGroup<Value: Sendable>: Sendable {
       return element
     }
   }
+
+  /// Waits as ``next(deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on that time.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  /// - Throws: what ``next(deadline:clock:isolation:)`` throws.
+  public func next(deadline: Deadline, isolation: isolated (any Actor)? = #isolation) async throws -> Element? {
+    try await next(deadline: deadline, clock: DeadlineClock(), isolation: isolation)
+  }
 }
 
 extension ResultGroup: AsyncSequence {

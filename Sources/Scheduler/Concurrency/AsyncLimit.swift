@@ -73,9 +73,23 @@ public final class AsyncLimit: Sendable {
   ) async throws -> sending Value {
     if try !permits.takeIfFree(1) {
       // waits for a permit
-      try await permits.outcome(of: permits.request(1), Deadline(deadline, clock), isolation: isolation)
+      try await permits.outcome(of: permits.request(1), AnyDeadline(deadline, clock), isolation: isolation)
     }
     return try await call(isolation: isolation, body)
+  }
+
+  /// Calls `body` as ``run(deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  ///
+  /// - Parameters:
+  ///   - deadline: when `body` must have started. It may run longer. A deadline in the past does not wait.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  ///   - body: the work, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: what ``run(deadline:clock:isolation:_:)`` throws.
+  public func run<Value>(
+    deadline: Deadline, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
+  ) async throws -> sending Value {
+    try await run(deadline: deadline, clock: DeadlineClock(), isolation: isolation, body)
   }
 
   /// Submits `body`, and returns its task at once. Bodies start in the order of the calls of this function and of ``run(isolation:_:)``.

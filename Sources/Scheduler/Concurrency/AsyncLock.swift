@@ -70,11 +70,26 @@ public final class AsyncLock<Value: ~Copyable> {
     _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
     if try !permit.takeIfFree(1) {
-      try await permit.outcome(of: request(), Deadline(deadline, clock), isolation: isolation)  // waits for the lock
+      try await permit.outcome(of: request(), AnyDeadline(deadline, clock), isolation: isolation)  // waits for the lock
     }
     holder.didLock(hasWaiters: permit.hasWaiters)
     defer { unlock() }
     return try await body(&value.pointee)
+  }
+
+  /// Calls `body` as ``withLock(deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  ///
+  /// - Parameters:
+  ///   - deadline: the end of the wait. `body` may run longer. A deadline in the past does not wait.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  ///   - body: the work on the value, called once, in the calling task.
+  /// - Returns: the result of `body`.
+  /// - Throws: what ``withLock(deadline:clock:isolation:_:)`` throws.
+  public func withLock<Result: ~Copyable>(
+    deadline: Deadline, isolation: isolated (any Actor)? = #isolation,
+    _ body: (inout sending Value) async throws -> sending Result
+  ) async throws -> sending Result {
+    try await withLock(deadline: deadline, clock: DeadlineClock(), isolation: isolation, body)
   }
 
   /// Calls `body` with the value if the lock is free and no task waits; otherwise returns `nil`. Never waits.

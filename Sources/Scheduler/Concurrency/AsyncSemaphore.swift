@@ -47,7 +47,20 @@ public final class AsyncSemaphore: Sendable {
   ) async throws {
     let count = Int(checked(count, "AsyncSemaphore.wait", "units"))
     if try units.takeIfFree(count) { return }
-    try await units.outcome(of: units.request(count), Deadline(deadline, clock), isolation: isolation)
+    try await units.outcome(of: units.request(count), AnyDeadline(deadline, clock), isolation: isolation)
+  }
+
+  /// Takes units as ``wait(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  ///
+  /// - Parameters:
+  ///   - count: how many units, all at once.
+  ///   - deadline: the end of the wait. A deadline in the past does not wait.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  /// - Throws: what ``wait(_:deadline:clock:isolation:)`` throws.
+  public func wait(
+    _ count: Int = 1, deadline: Deadline, isolation: isolated (any Actor)? = #isolation
+  ) async throws {
+    try await wait(count, deadline: deadline, clock: DeadlineClock(), isolation: isolation)
   }
 
   /// Takes units if they are free and no task waits, and returns whether it took them. Never waits.

@@ -90,7 +90,7 @@ final class AsyncUnits: @unchecked Sendable {
   private func outcome(of ticket: Ticket) -> Result<Void, any Error> { lock.withLock { ticket.outcome! } }
 
   /// As `outcome(of:isolation:)`, until `deadline` at the latest. Then throws `SchedulerError.timeout`, or before it the error of the clock.
-  func outcome(of ticket: Ticket, _ deadline: Deadline, isolation: isolated (any Actor)?) async throws {
+  func outcome(of ticket: Ticket, _ deadline: AnyDeadline, isolation: isolated (any Actor)?) async throws {
     if deadline.hasPassed() { fail(ticket, SchedulerError.timeout) }  // at once; no effect if the request was granted
     let timer = deadline.start { self.fail(ticket, $0) }  // a task; it sleeps until the deadline
     defer { timer.cancel() }

@@ -49,7 +49,7 @@ struct DroppedAction: Error {
 extension ImmediateSchedulerType {
   /// Suspends the task until the action that `submit` schedules has run or was dropped. Before its start, a cancellation or `deadline` ends the wait.
   func awaiting<Value>(
-    isolation: isolated (any Actor)?, deadline: Deadline? = nil, _ body: sending (() throws -> Value)? = nil,
+    isolation: isolated (any Actor)?, deadline: AnyDeadline? = nil, _ body: sending (() throws -> Value)? = nil,
     _ submit: (AwaitedAction<Value>) -> any Disposable
   ) async throws -> sending Value {
     let resumption = Resumption<Value>(), token = SingleAssignmentDisposable()  // token: cancels the action
@@ -119,7 +119,7 @@ extension ImmediateSchedulerType {
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {
-    let deadline = Deadline(deadline, clock)
+    let deadline = AnyDeadline(deadline, clock)
     if deadline.hasPassed() {
       try Task.checkCancellation()
       throw SchedulerError.timeout
@@ -129,6 +129,21 @@ extension ImmediateSchedulerType {
     return try await awaiting(isolation: isolation, deadline: deadline, consume body) { action in
       schedule { action.run() }
     }
+  }
+
+  /// Calls `body` as ``perform(deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  ///
+  /// - Parameters:
+  ///   - deadline: when the action must have started. It may run longer. If the deadline has passed already, the action never starts.
+  ///   - isolation: the caller's isolation, in which this function runs.
+  ///   - body: the function to call, at most once.
+  /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
+  /// - Throws: what ``perform(deadline:clock:isolation:_:)`` throws.
+  public func perform<Value>(
+    deadline: Deadline, isolation: isolated (any Actor)? = #isolation,
+    _ body: sending @escaping () throws -> sending Value
+  ) async throws -> sending Value {
+    try await perform(deadline: deadline, clock: DeadlineClock(), isolation: isolation, consume body)
   }
 
   /// Calls `body` as an action of this scheduler, as the first `perform` does. This overload is for a `body` that is a stored function. The type of

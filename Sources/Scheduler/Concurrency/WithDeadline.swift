@@ -24,7 +24,7 @@
 /// - Throws: the error of `body`; ``SchedulerError/timeout``; the clock's error if the clock cannot wait, such as ``SchedulerError/stopped`` of a
 ///   stopped scheduler. Then `body` is cancelled.
 public func withDeadline<Value, C: Clock>(
-  _ deadline: C.Instant, tolerance: C.Duration? = nil, clock: C = ContinuousClock(),
+  _ deadline: C.Instant, tolerance: C.Duration? = nil, clock: C,
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
 ) async throws -> sending Value {
   if let (deadline, clock) = inVirtualTime(deadline, clock) {
@@ -57,11 +57,62 @@ public func withDeadline<Value, C: Clock>(
   return try outcome.get()
 }
 
+/// Runs `body`, and cancels it at `deadline`: see ``withDeadline(_:tolerance:clock:isolation:_:)``. Inside `withVirtualTime`, `deadline` is an instant of
+/// that time.
+///
+/// - Parameters:
+///   - deadline: when to cancel `body`.
+///   - tolerance: how much later the cancellation may come.
+///   - isolation: the caller's isolation, in which this function runs.
+///   - body: the work, called once.
+/// - Returns: the result of `body`.
+/// - Throws: what ``withDeadline(_:tolerance:clock:isolation:_:)`` throws.
+public func withDeadline<Value>(
+  _ deadline: Deadline, tolerance: Duration? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> sending Value
+) async throws -> sending Value {
+  try await withDeadline(deadline, tolerance: tolerance, clock: DeadlineClock(), isolation: isolation, body)
+}
+
+/// Runs `body`, and cancels it at `deadline`: see ``withDeadline(_:tolerance:clock:isolation:_:)``.
+///
+/// - Parameters:
+///   - deadline: when to cancel `body`, an instant of `ContinuousClock`.
+///   - tolerance: how much later the cancellation may come.
+///   - isolation: the caller's isolation, in which this function runs.
+///   - body: the work, called once.
+/// - Returns: the result of `body`.
+/// - Throws: what ``withDeadline(_:tolerance:clock:isolation:_:)`` throws.
+@_disfavoredOverload  // `.now` is that of `Deadline`
+public func withDeadline<Value>(
+  _ deadline: ContinuousClock.Instant, tolerance: Duration? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> sending Value
+) async throws -> sending Value {
+  try await withDeadline(deadline, tolerance: tolerance, clock: ContinuousClock(), isolation: isolation, body)
+}
+
 /// Runs `body`, and cancels it after `timeout`: see ``withDeadline(_:tolerance:clock:isolation:_:)``.
 ///
 /// ```swift
 /// let page = try await withTimeout(.seconds(2)) { try await fetch(url) }
 /// ```
+///
+/// - Parameters:
+///   - timeout: the time until `body` is cancelled: on `ContinuousClock`, inside `withVirtualTime` on that time. A timeout that is not positive starts
+///     `body` cancelled.
+///   - tolerance: how much later the cancellation may come.
+///   - isolation: the caller's isolation, in which this function runs.
+///   - body: the work, called once.
+/// - Returns: the result of `body`.
+/// - Throws: what ``withDeadline(_:tolerance:clock:isolation:_:)`` throws.
+public func withTimeout<Value>(
+  _ timeout: Duration, tolerance: Duration? = nil, isolation: isolated (any Actor)? = #isolation,
+  _ body: () async throws -> sending Value
+) async throws -> sending Value {
+  try await withDeadline(.now + timeout, tolerance: tolerance, isolation: isolation, body)
+}
+
+/// Runs `body`, and cancels it after `timeout`, measured by `clock`: see ``withDeadline(_:tolerance:clock:isolation:_:)``.
 ///
 /// - Parameters:
 ///   - timeout: the time until `body` is cancelled. A timeout that is not positive starts `body` cancelled.
@@ -72,7 +123,7 @@ public func withDeadline<Value, C: Clock>(
 /// - Returns: the result of `body`.
 /// - Throws: what ``withDeadline(_:tolerance:clock:isolation:_:)`` throws.
 public func withTimeout<Value, C: Clock>(
-  _ timeout: C.Duration, tolerance: C.Duration? = nil, clock: C = ContinuousClock(),
+  _ timeout: C.Duration, tolerance: C.Duration? = nil, clock: C,
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
 ) async throws -> sending Value {
   if isSwifts(clock), let virtual = SharedPool.surroundingTime?.target.clock {
@@ -136,10 +187,14 @@ private final class Work<Value>: @unchecked Sendable {
 /// Whether `clock` is one of Swift's own.
 private func isSwifts(_ clock: some Clock) -> Bool { clock is ContinuousClock || clock is SuspendingClock }
 
-/// Returns `deadline` as an instant of the caller's virtual time, with that time's clock, if `clock` is one of Swift's own; else nil.
+/// Returns `deadline` as an instant of the caller's virtual time, with that time's clock, if `clock` is one of Swift's own, or there is none; else nil.
+/// An instant of real time is estimated.
 private func inVirtualTime<C: Clock>(_ deadline: C.Instant, _ clock: C) -> (MonotonicTime, SchedulerClock)? {
-  guard isSwifts(clock), let time = SharedPool.surroundingTime else { return nil }
-  let remaining = clock.now.duration(to: deadline) as! Duration, virtual = time.target.clock
+  guard isSwifts(clock) || clock is DeadlineClock, let time = SharedPool.surroundingTime else { return nil }
+  let virtual = time.target.clock
+  if let instant = (deadline as? Deadline)?.virtual { return (instant, virtual) }
+  let real = (deadline as? Deadline)?.real
+  let remaining = real.map { ContinuousClock.now.duration(to: $0) } ?? clock.now.duration(to: deadline) as! Duration
   return (virtual.now.advanced(by: remaining > .zero ? time.duration(ofWaitEndingIn: remaining) : .zero), virtual)
 }
 
@@ -157,6 +212,7 @@ private func held<C: Clock>(_ deadline: C.Instant, _ clock: C) -> C.Instant {
   switch deadline {
   case let deadline as ContinuousClock.Instant: min(deadline, .now + longestSleep) as! C.Instant
   case let deadline as SuspendingClock.Instant: min(deadline, .now + longestSleep) as! C.Instant
+  case let deadline as Deadline: min(deadline, .now + longestSleep) as! C.Instant
   default: deadline
   }
 }
@@ -175,7 +231,7 @@ private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?
 }
 
 /// The deadline of a wait, without the type of its clock.
-struct Deadline {
+struct AnyDeadline {
   /// Whether the deadline has passed.
   let hasPassed: () -> Bool
   /// Starts a task that calls the given function with `SchedulerError.timeout` at the deadline, or with the clock's error; not if it is cancelled.
@@ -200,7 +256,7 @@ struct Deadline {
 /// Suspends the calling task until `wait`, called in a separate task, has returned. Throws `SchedulerError.timeout` at `deadline`, and
 /// `CancellationError` if the calling task is cancelled; `wait` then continues.
 func awaitEnd(
-  _ deadline: Deadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
+  _ deadline: AnyDeadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
 ) async throws {
   let ended = AsyncUnits(0)  // gets one unit when `wait` has returned
   Task {  // unstructured: it continues when this function throws

@@ -107,7 +107,21 @@ extension ThreadScheduler {
       _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: C.Instant, clock: C = ContinuousClock(),
       isolation: isolated (any Actor)? = #isolation
     ) async throws {
-      try await awaitEnd(Deadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
+      try await awaitEnd(AnyDeadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
+    }
+
+    /// Stops and waits as ``stopAndJoin(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on that time.
+    ///
+    /// - Parameters:
+    ///   - policy: how to treat actions that have not started.
+    ///   - deadline: the end of the wait.
+    ///   - isolation: the caller's isolation, in which this function runs.
+    /// - Throws: what ``stopAndJoin(_:deadline:clock:isolation:)`` throws.
+    public func stopAndJoin(
+      _ policy: Schedulers.StopPolicy = .runOutstanding, deadline: Deadline,
+      isolation: isolated (any Actor)? = #isolation
+    ) async throws {
+      try await stopAndJoin(policy, deadline: deadline, clock: DeadlineClock(), isolation: isolation)
     }
   }
 }
