@@ -194,24 +194,27 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
 
   @Test("what lies beside what in memory does not mislead the first virtual time of a process", arguments: 0..<7)
   func beginsAnywhere(_ shift: Int) async {
-    await #expect(processExitsWith: .success) { [shift] in
-      // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order of its own each time.
-      func allocate(_ size: Int) -> UnsafeMutableRawPointer { .allocate(byteCount: size, alignment: 8) }
-      let taken = (0..<2_000).flatMap { _ in [allocate(120), allocate(88)] }
-      let free = (0..<7).map { _ in (allocate(120), allocate(88)) }
-      for index in free.indices {
-        free[index].0.deallocate()
-        free[(index + shift) % free.count].1.deallocate()
-      }
-      await withVirtualTime { _ in
-        actor Inside {
-          var calls = 0
-          func call() -> Task<Void, Never> { Task { calls += 1 } }
+    await withExitArgument(shift) {
+      await #expect(processExitsWith: .success) {
+        let shift: Int = exitArgument()
+        // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order of its own each time.
+        func allocate(_ size: Int) -> UnsafeMutableRawPointer { .allocate(byteCount: size, alignment: 8) }
+        let taken = (0..<2_000).flatMap { _ in [allocate(120), allocate(88)] }
+        let free = (0..<7).map { _ in (allocate(120), allocate(88)) }
+        for index in free.indices {
+          free[index].0.deallocate()
+          free[(index + shift) % free.count].1.deallocate()
         }
-        let inside = Inside()
-        for _ in 0..<100 { await inside.call().value }
+        await withVirtualTime { _ in
+          actor Inside {
+            var calls = 0
+            func call() -> Task<Void, Never> { Task { calls += 1 } }
+          }
+          let inside = Inside()
+          for _ in 0..<100 { await inside.call().value }
+        }
+        for each in taken { each.deallocate() }
       }
-      for each in taken { each.deallocate() }
     }
   }
 

@@ -33,11 +33,11 @@ public func withDeadline<Value, C: Clock>(
   }
   let work = Work<Value>()
   let ending = await withoutActuallyEscaping(body) { body in
-    nonisolated(unsafe) let body = body  // the caller is suspended while the child task runs it
+    let lent = Lent(body: body)
     return await withTaskGroup(of: Ending.self, isolation: isolation) { group in
       let hasPassed = clock.now >= deadline
       if hasPassed { group.cancelAll() }
-      group.addTask { await work.run(isolation: isolation, body) }
+      group.addTask { await work.run(isolation: isolation, lent.body) }
       if !hasPassed { group.addTask { await sleep(until: deadline, tolerance, clock) } }
       // A deadline that has passed already counts as a timeout. But a cancelled caller gets the CancellationError of `body`, not a timeout.
       var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .bodyEnded
@@ -171,6 +171,11 @@ private enum Ending: Sendable {
   case cancelled
   /// The sleep ended: the deadline came (`SchedulerError.timeout`), or the clock failed with this error.
   case failed(any Error)
+}
+
+/// The body of a call, in another task: the caller is suspended while that task runs it. Swift 6.2 takes no `nonisolated(unsafe)` constant in its place.
+private struct Lent<Value>: @unchecked Sendable {
+  let body: () async throws -> sending Value
 }
 
 /// Runs `body` in another task, and stores its outcome for the caller.

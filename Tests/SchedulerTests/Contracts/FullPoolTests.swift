@@ -52,32 +52,35 @@ import Testing
 
   @Test("actions of the shared pool that wait for actions behind them end, whatever they wait by", arguments: 0..<4)
   func chains(_ kind: Int) async {
-    await #expect(processExitsWith: .success) { [kind] in
-      let shared = ConcurrentScheduler(), waiters = 80  // more than the pool replaces at once
-      let group = ActionGroup(entered: 1), semaphore = Semaphore(), all = ActionGroup()
-      let foreign = DispatchSemaphore(value: 0)  // a wait outside of the library
-      for _ in 0..<waiters {
-        group.enter()
-        group.schedule(on: shared) {}
-        all.schedule(on: shared) {
-          switch kind {
-          case 0: group.wait()
-          case 1: semaphore.wait()
-          case 2: foreign.wait()
-          default: try! runAndWait { try await shared.perform {} }
+    await withExitArgument(kind) {
+      await #expect(processExitsWith: .success) {
+        let kind: Int = exitArgument()
+        let shared = ConcurrentScheduler(), waiters = 80  // more than the pool replaces at once
+        let group = ActionGroup(entered: 1), semaphore = Semaphore(), all = ActionGroup()
+        let foreign = DispatchSemaphore(value: 0)  // a wait outside of the library
+        for _ in 0..<waiters {
+          group.enter()
+          group.schedule(on: shared) {}
+          all.schedule(on: shared) {
+            switch kind {
+            case 0: group.wait()
+            case 1: semaphore.wait()
+            case 2: foreign.wait()
+            default: try! runAndWait { try await shared.perform {} }
+            }
           }
         }
-      }
-      shared.schedule {
-        for _ in 0..<waiters {
-          foreign.signal()
-          semaphore.signal()
+        shared.schedule {
+          for _ in 0..<waiters {
+            foreign.signal()
+            semaphore.signal()
+            group.leave()
+          }
           group.leave()
         }
-        group.leave()
+        try await withTimeout(.seconds(100)) { try await all.waitForAll() }
+        exit(0)
       }
-      try await withTimeout(.seconds(100)) { try await all.waitForAll() }
-      exit(0)
     }
   }
 

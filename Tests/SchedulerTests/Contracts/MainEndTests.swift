@@ -140,9 +140,12 @@ import Testing
     arguments: ways.indices)
   func ends(index: Int) async {
     let end = Self.ways[index]
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [index] in
-      try Self.ways[index].end()
-      exit(0)  // the test library would end it by _exit
+    let result = await withExitArgument(index) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let index: Int = exitArgument()
+        try Self.ways[index].end()
+        exit(0)  // the test library would end it by _exit
+      }
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     let lines = text.split(separator: "\n").filter { $0.hasPrefix("Scheduler: ") }

@@ -144,10 +144,13 @@ import Testing
 
   @Test("work that waits for a main loop which nothing runs is reported, once", arguments: waiting.indices)
   func reported(index: Int) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [index] in
-      try Self.waiting[index].body()
-      try await Task.sleep(for: .seconds(6))
-      exit(0)
+    let result = await withExitArgument(index) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let index: Int = exitArgument()
+        try Self.waiting[index].body()
+        try await Task.sleep(for: .seconds(6))
+        exit(0)
+      }
     }
     let lines = lines(of: result)
     #expect(lines.count == 1, "\(Self.waiting[index].name): \(lines)")
@@ -158,10 +161,13 @@ import Testing
 
   @Test("a main loop that is run, hosted, ended or busy is not reported", arguments: served.indices)
   func silent(index: Int) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [index] in
-      try Self.served[index].body()
-      try await Task.sleep(for: .seconds(4))
-      exit(0)
+    let result = await withExitArgument(index) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let index: Int = exitArgument()
+        try Self.served[index].body()
+        try await Task.sleep(for: .seconds(4))
+        exit(0)
+      }
     }
     #expect(lines(of: result) == [], "\(Self.served[index].name)")
   }

@@ -118,27 +118,30 @@ import Testing
 
   @Test("what a shutdown drops is not touched by a thread that keeps the time", arguments: [true, false])
   func shutdown(runs: Bool) async {
-    await #expect(processExitsWith: .success) { [runs] in
-      let threads = Log<String>(), ends = Counter()
-      let custom = CustomScheduler { work in
-        threads.add(threadName())
-        work()
-      }
-      for scheduler: SchedulerTarget in [
-        ConcurrentScheduler(), SerialScheduler(), custom, SerialScheduler(target: custom),
-      ] {
-        for n in 0..<20 {
-          let witnesses = (0..<3).map { _ in ThreadWitness(threads, ends) }
-          scheduler.schedule(after: .microseconds(100 * n)) { witnesses[0].touch() }
-          scheduler.schedule(after: .seconds(60)) { witnesses[1].touch() }
-          scheduler.schedule(.at(wall: WallTime.now.advanced(by: .microseconds(100 * n)))) { witnesses[2].touch() }
+    await withExitArgument(runs) {
+      await #expect(processExitsWith: .success) {
+        let runs: Bool = exitArgument()
+        let threads = Log<String>(), ends = Counter()
+        let custom = CustomScheduler { work in
+          threads.add(threadName())
+          work()
         }
+        for scheduler: SchedulerTarget in [
+          ConcurrentScheduler(), SerialScheduler(), custom, SerialScheduler(target: custom),
+        ] {
+          for n in 0..<20 {
+            let witnesses = (0..<3).map { _ in ThreadWitness(threads, ends) }
+            scheduler.schedule(after: .microseconds(100 * n)) { witnesses[0].touch() }
+            scheduler.schedule(after: .seconds(60)) { witnesses[1].touch() }
+            scheduler.schedule(.at(wall: WallTime.now.advanced(by: .microseconds(100 * n)))) { witnesses[2].touch() }
+          }
+        }
+        usleep(1_000)
+        Schedulers.shutdown(runs ? .runOutstanding : .dropOutstanding)
+        #expect(ends.value == 240)
+        #expect(threads.entries.filter(isTimekeeper) == [])
+        #expect(Diagnostics.live.threads == 0)
       }
-      usleep(1_000)
-      Schedulers.shutdown(runs ? .runOutstanding : .dropOutstanding)
-      #expect(ends.value == 240)
-      #expect(threads.entries.filter(isTimekeeper) == [])
-      #expect(Diagnostics.live.threads == 0)
     }
   }
 }

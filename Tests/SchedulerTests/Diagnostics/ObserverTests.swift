@@ -36,21 +36,24 @@ import Testing
   }
 
   @Test("each kind of scheduler is counted", arguments: 0..<9) func kinds(_ kind: Int) async {
-    await #expect(processExitsWith: .success) { [kind] in
-      try Schedulers.startCounting()
-      let thread = try ThreadScheduler(name: "below")
-      let limited = ConcurrentScheduler(limit: 2)
-      let schedulers: [SchedulerTarget] = [
-        thread, SerialScheduler(name: "queue"), ConcurrentScheduler(), TestScheduler(), limited, limited.barrier,
-        HistoricalScheduler(), CustomScheduler(name: "own") { $0() }, SerialScheduler(target: thread),
-      ]
-      let scheduler = schedulers[kind], before = scheduler.statistics.work?.run ?? 0
-      for _ in 0..<10 { scheduler.schedule {} }
-      if let virtual = scheduler as? TestScheduler { virtual.start() }
-      if let virtual = scheduler as? HistoricalScheduler { virtual.run() }
-      #expect(eventually { (scheduler.statistics.work?.run ?? 0) - before == 10 })
-      thread.stop()
-      synchronously { thread.join() }
+    await withExitArgument(kind) {
+      await #expect(processExitsWith: .success) {
+        let kind: Int = exitArgument()
+        try Schedulers.startCounting()
+        let thread = try ThreadScheduler(name: "below")
+        let limited = ConcurrentScheduler(limit: 2)
+        let schedulers: [SchedulerTarget] = [
+          thread, SerialScheduler(name: "queue"), ConcurrentScheduler(), TestScheduler(), limited, limited.barrier,
+          HistoricalScheduler(), CustomScheduler(name: "own") { $0() }, SerialScheduler(target: thread),
+        ]
+        let scheduler = schedulers[kind], before = scheduler.statistics.work?.run ?? 0
+        for _ in 0..<10 { scheduler.schedule {} }
+        if let virtual = scheduler as? TestScheduler { virtual.start() }
+        if let virtual = scheduler as? HistoricalScheduler { virtual.run() }
+        #expect(eventually { (scheduler.statistics.work?.run ?? 0) - before == 10 })
+        thread.stop()
+        synchronously { thread.join() }
+      }
     }
   }
 

@@ -189,18 +189,21 @@ import Testing
 
   @Test("a refusal that the caller gets as an error or by a handler is not printed", arguments: kinds.indices)
   func caller(kind: Int) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [kind] in
-      let make = Self.kinds[kind].make
-      for row in Self.heard {
-        Self.begin(row.name)
-        let isReported = try await row.call(try make())
-        precondition(isReported, "\(row.name): the caller does not learn of it")
-      }
-      guard Self.kinds[kind].name == "ThreadScheduler" else { return }
-      for row in Self.heardOfThread {
-        Self.begin(row.name)
-        let isReported = try await row.call(try Self.thread())
-        precondition(isReported, "\(row.name): the caller does not learn of it")
+    let result = await withExitArgument(kind) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let kind: Int = exitArgument()
+        let make = Self.kinds[kind].make
+        for row in Self.heard {
+          Self.begin(row.name)
+          let isReported = try await row.call(try make())
+          precondition(isReported, "\(row.name): the caller does not learn of it")
+        }
+        guard Self.kinds[kind].name == "ThreadScheduler" else { return }
+        for row in Self.heardOfThread {
+          Self.begin(row.name)
+          let isReported = try await row.call(try Self.thread())
+          precondition(isReported, "\(row.name): the caller does not learn of it")
+        }
       }
     }
     let rows = Self.lines(result)
@@ -212,18 +215,21 @@ import Testing
     "a refusal of which no caller learns is printed once for each scheduler, with what to do, in a debug build",
     arguments: kinds.indices)
   func noCaller(kind: Int) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [kind] in
-      let make = Self.kinds[kind].make
-      for row in Self.unheard {
-        let scheduler = try make()
-        Self.begin(row.name)
-        for _ in 0..<3 { row.call(scheduler) }
-      }
-      guard Self.kinds[kind].name == "ThreadScheduler" else { return }
-      for row in Self.unheardOfThread {
-        let thread = try Self.thread()
-        Self.begin(row.name)
-        for _ in 0..<3 { row.call(thread) }
+    let result = await withExitArgument(kind) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let kind: Int = exitArgument()
+        let make = Self.kinds[kind].make
+        for row in Self.unheard {
+          let scheduler = try make()
+          Self.begin(row.name)
+          for _ in 0..<3 { row.call(scheduler) }
+        }
+        guard Self.kinds[kind].name == "ThreadScheduler" else { return }
+        for row in Self.unheardOfThread {
+          let thread = try Self.thread()
+          Self.begin(row.name)
+          for _ in 0..<3 { row.call(thread) }
+        }
       }
     }
     let rows = Self.lines(result)
@@ -269,42 +275,45 @@ import Testing
 
   @Test("what a stop ends, or was disposed before, is not printed", arguments: [false, true])
   func asked(runs: Bool) async {
-    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [runs] in
-      Self.begin("stop")
-      let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Ends()
-      let entered = Gate(), ticks = Counter(), leave = Gate()
-      // Sources of the thread, which have begun.
-      let sources: [any Disposable] = [
-        thread.onReadable(ends.reading) {}, thread.onSignal(OwnSignal.refusals) { _ in },
-        thread.onChange(ofFileAt: "/") { _ in },
-        thread.onBeforeSleep {},
-      ]
-      let schedulers: [any SchedulerType] = [thread, queue, Foreign(base: thread)]
-      for scheduler in schedulers {
-        scheduler.schedule(after: .seconds(3_600)) {}
-        scheduler.schedule(.every(.seconds(3_600), after: .seconds(3_600))) {}
-        scheduler.schedule(after: .seconds(3_600)) {}.dispose()
-        scheduler.schedule(.every(.seconds(3_600), after: .zero)) {}.dispose()
-      }
-      let sleep = Task { try await thread.sleep(for: .seconds(3_600)) }
-      let signals = Task { for try await _ in thread.signals(OwnSignal.ends) {} }
-      // Periodic actions that are about to be submitted again when the stop comes.
-      thread.schedule {
-        entered.open()
-        leave.wait()
-      }
-      entered.wait()
-      for scheduler in schedulers {
-        scheduler.schedule(.every(.microseconds(1), after: .zero)) {
-          thread.stop(runs ? .runOutstanding : .dropOutstanding)
-          ticks.increment()
+    let result = await withExitArgument(runs) {
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let runs: Bool = exitArgument()
+        Self.begin("stop")
+        let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Ends()
+        let entered = Gate(), ticks = Counter(), leave = Gate()
+        // Sources of the thread, which have begun.
+        let sources: [any Disposable] = [
+          thread.onReadable(ends.reading) {}, thread.onSignal(OwnSignal.refusals) { _ in },
+          thread.onChange(ofFileAt: "/") { _ in },
+          thread.onBeforeSleep {},
+        ]
+        let schedulers: [any SchedulerType] = [thread, queue, Foreign(base: thread)]
+        for scheduler in schedulers {
+          scheduler.schedule(after: .seconds(3_600)) {}
+          scheduler.schedule(.every(.seconds(3_600), after: .seconds(3_600))) {}
+          scheduler.schedule(after: .seconds(3_600)) {}.dispose()
+          scheduler.schedule(.every(.seconds(3_600), after: .zero)) {}.dispose()
         }
+        let sleep = Task { try await thread.sleep(for: .seconds(3_600)) }
+        let signals = Task { for try await _ in thread.signals(OwnSignal.ends) {} }
+        // Periodic actions that are about to be submitted again when the stop comes.
+        thread.schedule {
+          entered.open()
+          leave.wait()
+        }
+        entered.wait()
+        for scheduler in schedulers {
+          scheduler.schedule(.every(.microseconds(1), after: .zero)) {
+            thread.stop(runs ? .runOutstanding : .dropOutstanding)
+            ticks.increment()
+          }
+        }
+        thread.schedule {}
+        leave.open()
+        synchronously { thread.join() }
+        for task in [sleep, signals] { _ = await task.result }
+        precondition(ticks.value > 0 && sources.allSatisfy(\.isDisposed))
       }
-      thread.schedule {}
-      leave.open()
-      synchronously { thread.join() }
-      for task in [sleep, signals] { _ = await task.result }
-      precondition(ticks.value > 0 && sources.allSatisfy(\.isDisposed))
     }
     #expect(Self.lines(result).map(\.lines) == [[]])
   }

@@ -9,27 +9,30 @@ import Testing
   @Test(
     "what is outstanding runs, or is dropped, and then no thread and nothing else is left", arguments: [true, false])
   func outstanding(runs: Bool) async {
-    await #expect(processExitsWith: .success) { [runs] in
-      let count = Counter(), hold = Gate(), began = Gate()
-      let pool = ConcurrentScheduler(), queue = SerialScheduler(), background = SubscriptionScheduler.instance
-      queue.schedule {
-        began.open()
-        hold.wait()
+    await withExitArgument(runs) {
+      await #expect(processExitsWith: .success) {
+        let runs: Bool = exitArgument()
+        let count = Counter(), hold = Gate(), began = Gate()
+        let pool = ConcurrentScheduler(), queue = SerialScheduler(), background = SubscriptionScheduler.instance
+        queue.schedule {
+          began.open()
+          hold.wait()
+        }
+        began.wait()
+        for scheduler: any ImmediateSchedulerType in [queue, queue, queue] {
+          scheduler.schedule { count.increment() }
+        }
+        for scheduler: any SchedulerType in [pool, queue, background] {
+          scheduler.schedule(after: .seconds(60)) { count.increment() }
+        }
+        ImmediateScheduler.instance.schedule(after: .milliseconds(1)) {}
+        CurrentThreadScheduler.instance.schedule { CurrentThreadScheduler.instance.schedule {} }
+        hold.open()
+        Schedulers.shutdown(runs ? .runOutstanding : .dropOutstanding)
+        if runs { #expect(count.value == 3) }
+        #expect(Diagnostics.live.isEmpty && Diagnostics.live.threads == 0)
+        Schedulers.shutdown()
       }
-      began.wait()
-      for scheduler: any ImmediateSchedulerType in [queue, queue, queue] {
-        scheduler.schedule { count.increment() }
-      }
-      for scheduler: any SchedulerType in [pool, queue, background] {
-        scheduler.schedule(after: .seconds(60)) { count.increment() }
-      }
-      ImmediateScheduler.instance.schedule(after: .milliseconds(1)) {}
-      CurrentThreadScheduler.instance.schedule { CurrentThreadScheduler.instance.schedule {} }
-      hold.open()
-      Schedulers.shutdown(runs ? .runOutstanding : .dropOutstanding)
-      if runs { #expect(count.value == 3) }
-      #expect(Diagnostics.live.isEmpty && Diagnostics.live.threads == 0)
-      Schedulers.shutdown()
     }
   }
 
