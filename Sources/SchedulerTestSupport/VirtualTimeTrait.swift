@@ -43,23 +43,18 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
     }
   }
 
-  /// Calls `body`, and adds `advice` to each issue that `body` records. Returns whether an issue is a failure. With Swift 6.1, which has no
-  /// `IssueHandlingTrait`, adds nothing and returns false.
+  /// Calls `body`, and adds `advice` to each issue that `body` records. Returns whether an issue is a failure.
   private func addingToIssues(
     _ advice: Comment, for test: Test, _ testCase: Test.Case?, _ body: @Sendable () async throws -> Void
   ) async throws -> Bool {
     let failure = Failure()
-    #if compiler(>=6.2)
-      let handler = IssueHandlingTrait.compactMapIssues { issue in
-        if issue.isFailureHere { failure.wasRecorded.withLock { $0 = true } }
-        var issue = issue
-        issue.comments.append(advice)
-        return issue
-      }
-      try await handler.provideScope(for: test, testCase: testCase, performing: body)
-    #else
-      try await body()
-    #endif
+    let handler = IssueHandlingTrait.compactMapIssues { issue in
+      if issue.isFailureHere { failure.wasRecorded.withLock { $0 = true } }
+      var issue = issue
+      issue.comments.append(advice)
+      return issue
+    }
+    try await handler.provideScope(for: test, testCase: testCase, performing: body)
     return failure.wasRecorded.withLock { $0 }
   }
 }
@@ -108,7 +103,7 @@ extension Trait where Self == VirtualTimeTrait {
   /// }
   /// ```
   ///
-  /// A failure names the seed, and the trait that runs this seed only. With Swift 6.1, all seeds run, and failures of `#expect` do not name the seed.
+  /// A failure names the seed, and the trait that runs this seed only.
   ///
   /// - Parameters:
   ///   - seeds: the seeds, in ascending order.

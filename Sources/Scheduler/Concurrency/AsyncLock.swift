@@ -174,19 +174,17 @@ private final class LockHolder: @unchecked Sendable {
 
   /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Unlocks before the raise, because the runtime then calls user handlers.
   private func escalateAndUnlock() {
-    #if compiler(>=6.2)
-      if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
-        let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)
-        if holder.priority < priority {
-          escalations += 1
-          lock.unlock()  // `willUnlock` waits while `escalations` is not 0, so `holder` cannot end before the raise
-          holder.escalatePriority(to: priority)
-          lock.lock()
-          escalations -= 1
-          escalated.broadcast()
-        }
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
+      let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)
+      if holder.priority < priority {
+        escalations += 1
+        lock.unlock()  // `willUnlock` waits while `escalations` is not 0, so `holder` cannot end before the raise
+        holder.escalatePriority(to: priority)
+        lock.lock()
+        escalations -= 1
+        escalated.broadcast()
       }
-    #endif
+    }
     lock.unlock()
   }
 }

@@ -37,12 +37,14 @@ extension SuspendingClock.Instant {
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// `epoch`: when the C core's clock was 0. Before Swift 6.3, without `systemEpoch`, it is measured once, by two reads: it is late by the time of one.
+// `epoch`: when the C core's clock was 0. Before Swift 6.3 there is no `systemEpoch`. There an instant consists of the time since the start of the same
+// clock, so the one that is zero is taken; unless two reads show another start, and then the second, which is late by the time of a read.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }
   #else
-    fileprivate static let epoch = now.advanced(by: .zero - .sinceStart(csched_clock_now(CSCHED_CLOCK_BOOT)))
+    fileprivate static let epoch = zero(
+      near: now.advanced(by: .zero - .sinceStart(csched_clock_now(CSCHED_CLOCK_BOOT))))
   #endif
 }
 
@@ -50,6 +52,15 @@ extension SuspendingClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { SuspendingClock().systemEpoch }
   #else
-    fileprivate static let epoch = now.advanced(by: .zero - .sinceStart(MonotonicTime.now.nanoseconds))
+    fileprivate static let epoch = zero(near: now.advanced(by: .zero - .sinceStart(csched_now())))
   #endif
 }
+
+#if !compiler(>=6.3)
+  /// Returns the instant that is zero, if it is within a second of `read`; otherwise `read`.
+  private func zero<Instant: InstantProtocol>(near read: Instant) -> Instant where Instant.Duration == Duration {
+    guard MemoryLayout<Instant>.size == MemoryLayout<Duration>.size else { return read }
+    let zero = unsafeBitCast(Duration.zero, to: Instant.self), distance = read.duration(to: zero)
+    return distance < .seconds(1) && distance > .seconds(-1) ? zero : read
+  }
+#endif

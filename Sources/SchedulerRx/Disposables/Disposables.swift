@@ -38,6 +38,7 @@ public enum Disposables {
   }
 
   /// Returns a disposable that disposes all of `disposables` in order.
+  @_disfavoredOverload  // Swift 6.2 takes two arguments for ambiguous
   public static func create(_ disposables: any Disposable...) -> any Disposable { NaryDisposable(disposables) }
 
   /// Returns a disposable that disposes all of `disposables` in order.

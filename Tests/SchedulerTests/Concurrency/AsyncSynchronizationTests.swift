@@ -252,82 +252,80 @@ private struct Failed: Error {}
     #expect(lock.withLockIfAvailable { $0 } == 1_001)
   }
 
-  #if compiler(>=6.2)
-    @Test("the task that has the lock runs with the priority of a task that waits")
-    func escalation() async throws {
-      let lock = AsyncLock(0), open = AsyncSemaphore(), begun = AsyncSemaphore()
-      let holder = Task(priority: .background) {
-        try await lock.withLock { _ in
-          begun.signal()
-          try await open.wait()
-          return Task.currentPriority
-        }
-      }
-      let next = Task(priority: .background) {
-        try await begun.wait()
+  @Test("the task that has the lock runs with the priority of a task that waits")
+  func escalation() async throws {
+    let lock = AsyncLock(0), open = AsyncSemaphore(), begun = AsyncSemaphore()
+    let holder = Task(priority: .background) {
+      try await lock.withLock { _ in
         begun.signal()
-        return try await lock.withLock { _ in Task.currentPriority }
+        try await open.wait()
+        return Task.currentPriority
       }
-      let urgent = Task(priority: .high) {
-        try await begun.wait()
-        begun.signal()
-        #expect(await soon { lock.waiterCount == 1 })
-        try await lock.withLock { _ in }
-      }
-      #expect(await soon { lock.waiterCount == 2 })
-      open.signal()
-      // Read before the tasks are awaited, which would raise their priorities, too.
-      #expect(await soon { !lock.isLocked && lock.waiterCount == 0 })
-      let priorities = (try await holder.value, try await next.value)
-      try await urgent.value
-      #expect(priorities.0 >= .high)
-      #expect(priorities.1 >= .high)
     }
+    let next = Task(priority: .background) {
+      try await begun.wait()
+      begun.signal()
+      return try await lock.withLock { _ in Task.currentPriority }
+    }
+    let urgent = Task(priority: .high) {
+      try await begun.wait()
+      begun.signal()
+      #expect(await soon { lock.waiterCount == 1 })
+      try await lock.withLock { _ in }
+    }
+    #expect(await soon { lock.waiterCount == 2 })
+    open.signal()
+    // Read before the tasks are awaited, which would raise their priorities, too.
+    #expect(await soon { !lock.isLocked && lock.waiterCount == 0 })
+    let priorities = (try await holder.value, try await next.value)
+    try await urgent.value
+    #expect(priorities.0 >= .high)
+    #expect(priorities.1 >= .high)
+  }
 
-    /// Once it has given the lock back, the task may end, and its memory be freed.
-    @Test("a task keeps the lock while several threads raise its priority")
-    func escalations() async throws {
-      let thread = try ThreadScheduler(name: "holder"), pool = try WorkerPool(workers: 2), executor = pool.scheduler()
-      let lock = AsyncLock(0), begun = AsyncSemaphore(), log = Log<String>()
-      // of the handler, which blocks a thread that raises the priority
-      let entered = Protected(0), turns = Semaphore(units: 0)
-      @Sendable func hold(_ actor: isolated Pinned) async throws {
-        try await withTaskPriorityEscalationHandler {
-          try await lock.withLock { _ in
-            actor.assertIsolated()
-            begun.signal(2)
-            #expect(eventually { Task.currentPriority >= .high })
-            log.add("ends its use")
-          }
+  /// Once it has given the lock back, the task may end, and its memory be freed.
+  @Test("a task keeps the lock while several threads raise its priority")
+  func escalations() async throws {
+    let thread = try ThreadScheduler(name: "holder"), pool = try WorkerPool(workers: 2), executor = pool.scheduler()
+    let lock = AsyncLock(0), begun = AsyncSemaphore(), log = Log<String>()
+    // of the handler, which blocks a thread that raises the priority
+    let entered = Protected(0), turns = Semaphore(units: 0)
+    @Sendable func hold(_ actor: isolated Pinned) async throws {
+      try await withTaskPriorityEscalationHandler {
+        try await lock.withLock { _ in
           actor.assertIsolated()
-          log.add("has given the lock back")
-        } onPriorityEscalated: { _, _ in
-          entered.withLock { $0 += 1 }
-          turns.wait()
+          begun.signal(2)
+          #expect(eventually { Task.currentPriority >= .high })
+          log.add("ends its use")
         }
+        actor.assertIsolated()
+        log.add("has given the lock back")
+      } onPriorityEscalated: { _, _ in
+        entered.withLock { $0 += 1 }
+        turns.wait()
       }
-      // on the actor's thread, because a suspension of the task would wait for its handlers
-      let holder = Task(priority: .background) { try await hold(Pinned(thread)) }
-      let waiters = [TaskPriority.medium, .high].map { priority in
-        Task(executorPreference: executor, priority: priority) {
-          try await begun.wait()
-          if priority == .high { #expect(await soon { entered.read() == 1 }) }
-          try await lock.withLock { _ in log.add("the next") }
-        }
-      }
-      #expect(await soon { log.entries == ["ends its use"] && entered.read() == 1 })
-      turns.signal()
-      #expect(await soon { entered.read() == 2 })
-      try await Task.sleep(for: .milliseconds(50))
-      #expect(log.entries == ["ends its use"])
-      turns.signal()
-      try await holder.value
-      for waiter in waiters { try await waiter.value }
-      #expect(log.entries.sorted() == ["ends its use", "has given the lock back", "the next", "the next"])
-      await pool.stopAndJoin()
-      await thread.stopAndJoin()
     }
-  #endif
+    // on the actor's thread, because a suspension of the task would wait for its handlers
+    let holder = Task(priority: .background) { try await hold(Pinned(thread)) }
+    let waiters = [TaskPriority.medium, .high].map { priority in
+      Task(executorPreference: executor, priority: priority) {
+        try await begun.wait()
+        if priority == .high { #expect(await soon { entered.read() == 1 }) }
+        try await lock.withLock { _ in log.add("the next") }
+      }
+    }
+    #expect(await soon { log.entries == ["ends its use"] && entered.read() == 1 })
+    turns.signal()
+    #expect(await soon { entered.read() == 2 })
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(log.entries == ["ends its use"])
+    turns.signal()
+    try await holder.value
+    for waiter in waiters { try await waiter.value }
+    #expect(log.entries.sorted() == ["ends its use", "has given the lock back", "the next", "the next"])
+    await pool.stopAndJoin()
+    await thread.stopAndJoin()
+  }
 }
 
 @Suite(.nothingIsLeft) struct AsyncLimitTests {

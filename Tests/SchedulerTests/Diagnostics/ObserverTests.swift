@@ -235,7 +235,8 @@ import Testing
     // By popen: Foundation's Process leaks, which AddressSanitizer finds.
     let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
     let arguments = "--testing-library swift-testing --filter 'DescriptionTests/queue' > /dev/null 2>&1"
-    let running = popen("SCHEDULER_TRACE='\(folder.path)/%p.json' exec '\(program)' \(arguments)", "r")
+    let running: UnsafeMutablePointer<FILE>! = popen(
+      "SCHEDULER_TRACE='\(folder.path)/%p.json' exec '\(program)' \(arguments)", "r")
     #expect(pclose(running) == 0)
     let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
     let path = try #require(files.first)
