@@ -173,8 +173,9 @@ private enum Ending: Sendable {
   case failed(any Error)
 }
 
-/// The body of a call, in another task: the caller is suspended while that task runs it. Swift 6.2 takes no `nonisolated(unsafe)` constant in its place.
+/// The body of a call, for another task. Swift 6.2 takes no `nonisolated(unsafe)` constant in its place.
 private struct Lent<Value>: @unchecked Sendable {
+  // Unchecked, because the caller is suspended while the other task runs it.
   let body: () async throws -> sending Value
 }
 
