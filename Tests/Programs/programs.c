@@ -56,6 +56,11 @@ static csched_lock lock = CSCHED_LOCK_INIT;
 static csched_rlock rlock = CSCHED_RLOCK_INIT;
 static csched_rwlock rwlock = CSCHED_RWLOCK_INIT;
 static csched_semaphore semaphore; // of one unit
+static struct {
+  csched_lock lock;
+  csched_cond changed;
+  bool is_taken;
+} monitor;
 static atomic_int owners[PROGRAM_LOCK_KINDS];
 
 static int root_of(int n) { return program_root_of(n); }
@@ -135,7 +140,10 @@ static void do_work(int i) {
   count_inside(own->node, -1);
   node_here = outer;
   atomic_store(&fates[i].has_ended, 1);
-  if (own->kind == EXIT) pthread_exit(NULL);
+  if (own->kind != EXIT) return;
+  if (own->amount % 2 == 0) pthread_exit(NULL);
+  pthread_cancel(pthread_self());
+  pthread_testcancel();
 }
 
 static int index_of(const csched_job *job) {
@@ -251,8 +259,11 @@ static void count_range(void *context, size_t from, size_t to) {
   }
 }
 static void count_up(void *count) { ++*(int *)count; }
+static void count_down(csched_event *event, uint64_t value) {
+  csched_latch_count_down(event->context, (uint32_t)value);
+}
 static void note_job(csched_job *job) { atomic_fetch_add((atomic_int *)job->context, 1); }
-static const csched_job_type note_type = {note_job, drop_nothing, NULL};
+static const csched_job_type note_type = {note_job, drop_nothing, NULL}, drop_type = {drop_nothing, drop_nothing, NULL};
 
 // Does: makes objects of all kinds, uses and ends them. A child of fork can do so, too.
 static void use_new_objects(void) {
@@ -261,6 +272,8 @@ static void use_new_objects(void) {
   csched_loop *loop;
   csched_serial *queue;
   csched_timer timer, other;
+  csched_event event;
+  csched_latch latch;
   csched_job job;
   int count = 0;
   atomic_int notes = 0;
@@ -277,6 +290,12 @@ static void use_new_objects(void) {
   REQUIRE(csched_target_submit_at_clock(csched_loop_target(loop), CSCHED_CLOCK_BOOT, &other,
                                         csched_clock_now(CSCHED_CLOCK_BOOT) + 100 * US, 0) == 0,
           "new timer of another clock");
+  csched_latch_init(&latch, 3);
+  csched_event_init(&event, csched_serial_target(queue), CSCHED_MERGE_ADD, count_down, &latch);
+  for (int each = 0; each < 3; each++) REQUIRE(csched_event_merge(&event, 1) == 0, "new event");
+  csched_latch_wait(&latch);
+  csched_event_cancel_and_wait(&event);
+  csched_latch_destroy(&latch);
   while (atomic_load(&notes) < 3) usleep(50), csched_loop_run_ready(loop, 4);
   csched_loop_destroy(loop);
   csched_serial_destroy(queue);
@@ -286,11 +305,45 @@ static void use_new_objects(void) {
   csched_pool_destroy(pool);
 }
 
-static void do_fork(void) {
+static void start_what_can_be(bool may_lack) {
+  csched_pool *pool;
+  csched_thread *thread;
+  csched_timer timer;
+  int error = csched_thread_start(&thread, NULL);
+  REQUIRE(error == 0 || may_lack, "no thread: %d", error);
+  if (error == 0) {
+    csched_timer_init(&timer, &drop_type, NULL);
+    error = csched_target_submit_at_clock(csched_thread_target(thread), CSCHED_CLOCK_WALL, &timer, CSCHED_FOREVER, 0);
+    REQUIRE(error == 0 || may_lack, "no clock: %d", error);
+    if (error == 0) csched_timer_cancel_and_wait(&timer);
+    csched_thread_stop(thread, CSCHED_STOP_RUN);
+    csched_thread_join(thread);
+    csched_thread_destroy(thread);
+  }
+  error = csched_pool_create(&pool, NULL);
+  REQUIRE(error == 0 || may_lack, "no pool: %d", error);
+  if (error == 0) csched_pool_destroy(pool);
+}
+
+// Does: in a child without further descriptors, or memory, makes what can be made; then, when it has them again, everything.
+static void lack_and_make(int resource, rlim_t least) {
+  struct rlimit limit;
+  getrlimit(resource, &limit);
+  setrlimit(resource, &(struct rlimit){least, limit.rlim_max});
+  start_what_can_be(true);
+  setrlimit(resource, &limit);
+  start_what_can_be(false);
+  use_new_objects();
+}
+static void lack_descriptors(void) { lack_and_make(RLIMIT_NOFILE, 0); }
+static void lack_memory(void) { lack_and_make(RLIMIT_AS, 0); }
+
+static void do_fork(int i) {
 #ifdef __SANITIZE_THREAD__
   return; // its child may start no thread
 #endif
-  int status = program_fork(use_new_objects);
+  static void (*const children[])(void) = {use_new_objects, lack_descriptors, lack_memory};
+  int status = program_fork(children[steps[i].amount % 3]);
   REQUIRE(status == 0, "the child ends with %x", status);
 }
 
@@ -461,7 +514,12 @@ static void lock_kind(int kind) {
   case PROGRAM_LOCK_RECURSIVE: csched_rlock_lock(&rlock), csched_rlock_lock(&rlock); break;
   case PROGRAM_LOCK_READ: csched_rwlock_lock_read(&rwlock); break;
   case PROGRAM_LOCK_WRITE: csched_rwlock_lock_write(&rwlock); break;
-  default: csched_semaphore_wait(&semaphore);
+  case PROGRAM_LOCK_UNIT: csched_semaphore_wait(&semaphore); break;
+  default:
+    csched_lock_lock(&monitor.lock);
+    while (monitor.is_taken) csched_cond_wait(&monitor.changed, &monitor.lock);
+    monitor.is_taken = true;
+    csched_lock_unlock(&monitor.lock);
   }
 }
 
@@ -471,7 +529,12 @@ static void unlock_kind(int kind) {
   case PROGRAM_LOCK_RECURSIVE: csched_rlock_unlock(&rlock), csched_rlock_unlock(&rlock); break;
   case PROGRAM_LOCK_READ: csched_rwlock_unlock_read(&rwlock); break;
   case PROGRAM_LOCK_WRITE: csched_rwlock_unlock_write(&rwlock); break;
-  default: csched_semaphore_signal(&semaphore, 1);
+  case PROGRAM_LOCK_UNIT: csched_semaphore_signal(&semaphore, 1); break;
+  default:
+    csched_lock_lock(&monitor.lock);
+    monitor.is_taken = false;
+    csched_lock_unlock(&monitor.lock);
+    csched_cond_signal(&monitor.changed);
   }
 }
 
@@ -559,7 +622,7 @@ static void do_step(int i) {
     else csched_pool_stop(places[n].pool, policy);
     break;
   }
-  case FORK: do_fork(); break;
+  case FORK: do_fork(i); break;
   default: break;
   }
 }
@@ -758,6 +821,7 @@ static void play(void) {
   pthread_barrier_destroy(&start);
   if (whole->is_observed) check_statistics();
   end_world();
+  if (whole->step_count % 4 == 0) csched_shutdown(CSCHED_STOP_RUN); // then the next round begins anew
 }
 
 // Does: starts the clocks' thread, which has descriptors of its own. Else the first timer that is not overdue does, in any round.

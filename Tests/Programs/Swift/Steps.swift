@@ -185,10 +185,18 @@ extension World {
     case PROGRAM_LOCK_RECURSIVE: recursive.withLock { recursive.withLock { locked() } }
     case PROGRAM_LOCK_READ: readWrite.withReadLock { locked() }
     case PROGRAM_LOCK_WRITE: readWrite.withWriteLock { locked() }
-    default:
+    case PROGRAM_LOCK_UNIT:
       unit.wait()
       locked()
       unit.signal()
+    default:
+      monitor.withLock {
+        while isTaken.value != 0 { changed.wait(with: monitor) }
+        isTaken.change(by: 1)
+      }
+      locked()
+      monitor.withLock { _ = isTaken.change(by: -1) }
+      changed.signal()
     }
   }
 

@@ -72,7 +72,8 @@ enum {
   PROGRAM_LOCK_RECURSIVE,
   PROGRAM_LOCK_READ,
   PROGRAM_LOCK_WRITE,
-  PROGRAM_LOCK_UNIT,
+  PROGRAM_LOCK_UNIT,      // a semaphore's
+  PROGRAM_LOCK_CONDITION, // a flag, and a condition for its change
   PROGRAM_LOCK_KINDS
 };
 
