@@ -112,6 +112,7 @@ typedef struct context {
   int held, node;   // the least node that is held; the node that the work is on, or NONE
   int depth, owner; // owner: step, or -2 - actor
   bool is_outside, may_block, may_run_inline, is_waited; // may_run_inline: work may run inside of a submission
+  bool is_on_hard;                                       // the thread is one of a pool that adds none
   bool is_async, may_lock;                               // is_async: in a task; may_lock: and without the AsyncLock
   int executor,
       handled; // in a task: the least node that its jobs hold, NODES: none; the node of the handler around it, or NONE
@@ -130,6 +131,7 @@ static int add_step(program_step_kind kind, context here) {
 }
 
 static bool runs_inline(int n) { return nodes[root_of(n)].kind == INLINE; }
+static bool is_on_hard_pool(int n) { return nodes[root_of(n)].kind == POOL && nodes[root_of(n)].is_hard; }
 
 // Returns: a node to submit to; NONE: none fits. `waits`: the step waits for what it submits.
 static int lot_node(context here, bool waits, bool is_serial) {
@@ -149,6 +151,7 @@ static context body_of(int i, context here, int held) {
                    .node = here.node,
                    .depth = here.depth + 1,
                    .owner = i,
+                   .is_on_hard = here.is_on_hard,
                    .may_block = true,
                    .may_run_inline = true};
 }
@@ -229,7 +232,10 @@ static int lot_node_for(program_step_kind kind, context here) {
   case FAR:
   case CONTEXT: return lot_node(here, here.is_waited, false);
   case EVENT: return lot_node(here, true, false);
-  case LAST: here.node = NONE; return lot_node(here, true, true); // the wait for the thread lends nothing
+  case LAST: // the wait for the thread lends nothing, and no other thread takes the place of one that a pool must have
+    here.node = NONE;
+    found = lot_node(here, true, true);
+    return found != NONE && here.is_on_hard && is_on_hard_pool(found) ? NONE : found;
   case ASYNC_UNIT:
   case SYNC: return lot_node(here, true, true);
   case PERFORM:
@@ -287,9 +293,15 @@ static void make_step(context here) {
   case SUBMIT:
   case EXIT:
   case CONTEXT:
-  case DELAY: body = body_of(i, here, min(held_by(n), here.is_waited ? here.held : NODES)), body.node = n; break;
+  case DELAY:
+    body = body_of(i, here, min(held_by(n), here.is_waited ? here.held : NODES)), body.node = n,
+    body.is_on_hard = is_on_hard_pool(n);
+    break;
   case PERFORM: body = body_of(i, here, held_by(n)), body.node = n; break;
-  case SYNC: body = body_of(i, here, min(here.held, held_by(n))), body.node = n; break;
+  case SYNC:
+    body = body_of(i, here, min(here.held, held_by(n))), body.node = n;
+    body.is_on_hard = here.is_on_hard || is_on_hard_pool(n);
+    break;
   case FORKS: body = body_of(i, here, here.held), body.may_block = false; break;
   case SUSPEND:
   case LOCK: body = body_of(i, here, here.held), body.may_block = body.may_run_inline = false; break;
