@@ -135,8 +135,8 @@ int __wrap_csched_poller_wake_(const csched_poller *poller) {
 }
 
 // The library arms it to retry a delivery for which there is no worker. Here the thread can deliver all timers itself.
-void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline);
-void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+void __wrap_csched_poller_set_alarm_(csched_poller *poller, csched_time deadline);
+void __wrap_csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
   (void)poller;
   REQUIRE(deadline == CSCHED_FOREVER, "something is left for others to deliver");
 }

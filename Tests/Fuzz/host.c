@@ -65,20 +65,20 @@ static bool is_readable(int fd) {
 static csched_poller *armed_poller;
 static csched_time armed = CSCHED_FOREVER;
 
-void __real_csched_poller_arm_(csched_poller *poller, csched_time deadline);
-void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline);
-void __wrap_csched_poller_arm_(csched_poller *poller, csched_time deadline) {
+void __real_csched_poller_set_alarm_(csched_poller *poller, csched_time deadline);
+void __wrap_csched_poller_set_alarm_(csched_poller *poller, csched_time deadline);
+void __wrap_csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) {
   armed_poller = poller;
   armed = deadline;
   // The real one rings at once, or never.
-  __real_csched_poller_arm_(poller, CSCHED_FOREVER);
-  if (deadline <= fuzz_now) __real_csched_poller_arm_(poller, 0);
+  __real_csched_poller_set_alarm_(poller, CSCHED_FOREVER);
+  if (deadline <= fuzz_now) __real_csched_poller_set_alarm_(poller, 0);
 }
 
 static void ring_alarm(void) {
   if (armed > fuzz_now) return;
-  __real_csched_poller_arm_(armed_poller, CSCHED_FOREVER);
-  __real_csched_poller_arm_(armed_poller, 0);
+  __real_csched_poller_set_alarm_(armed_poller, CSCHED_FOREVER);
+  __real_csched_poller_set_alarm_(armed_poller, 0);
   armed = CSCHED_FOREVER;
 }
 
