@@ -460,7 +460,7 @@ static void *be_actor(void *argument) {
 }
 
 static void start_all(void) {
-  csched_lock_passes_ = 1; // whether a lock is handed over is not to depend on the inputs before
+  csched_lock_passes_ = 1;        // whether a lock is handed over is not to depend on the inputs before
   csched_cond_woken_at_once_ = 1; // or with three threads no waiter would pass a broadcast on
   for (int i = 0; i < THREADS; i++) sem_init(&actors[i].go, 0, 0);
   for (int i = 1; i < THREADS; i++) {
