@@ -10,7 +10,8 @@ public import Scheduler
 /// ```
 ///
 /// These calls let other tasks run for a short time, before and after they end each sleep, so that the tasks reach their next sleep. That time is a
-/// guess: the calls do not wait for a task that needs longer. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
+/// guess: the calls do not wait for a task that needs longer. It is exact if the test and its tasks prefer the same serial executor, as in
+/// `withTaskExecutorPreference(queue)` and `Task(executorPreference: queue)`. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
 ///
 /// The names are those of the package swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
 public final class TestClock: Clock {
@@ -165,7 +166,7 @@ public final class ImmediateClock: Clock {
 }
 
 /// Lets other tasks run, long enough for most to reach their next sleep. Waits 20 times (a guess) for a new task of low priority, which runs after
-/// other tasks.
+/// other tasks. It is a child, which prefers the executor of its caller: on a serial one it runs after the tasks that are ready.
 private func letOthersRun() async {
-  for _ in 0..<20 { await Task(priority: .background) { await Task.yield() }.value }
+  for _ in 0..<20 { await withTaskGroup { $0.addTask(priority: .background) { await Task.yield() } } }
 }

@@ -20,7 +20,7 @@ private actor Account {
   }
 }
 
-@Suite(.nothingIsLeftOnOwnExecutor, .enabled(if: VirtualTime.isAvailable), .virtualTime) struct VirtualTimeTraitTests {
+@Suite(.nothingIsLeft(on: nil), .enabled(if: VirtualTime.isAvailable), .virtualTime) struct VirtualTimeTraitTests {
   @Test("sleeps of tasks, clocks and schedulers move together") func together() async throws {
     let time = try #require(VirtualTime.current), pool = ConcurrentScheduler(), queue = SerialScheduler()
     let limited = ConcurrentScheduler(limit: 1), ticks = Mutex((pool: 0, queue: 0, limited: 0))
@@ -51,7 +51,7 @@ private actor Account {
   }
 }
 
-@Suite(.nothingIsLeftOnOwnExecutor, .enabled(if: VirtualTime.isAvailable)) struct VirtualTimeSeedTests {
+@Suite(.nothingIsLeft(on: nil), .enabled(if: VirtualTime.isAvailable)) struct VirtualTimeSeedTests {
   @Test("each seed runs once", .virtualTime(seeds: 1...20)) func seeds() async throws {
     #expect(VirtualTime.current != nil)
     try await Task.sleep(for: .seconds(1))
@@ -96,7 +96,7 @@ private actor Account {
   }
 }
 
-@Suite(.nothingIsLeftOnOwnExecutor, .enabled(if: VirtualTime.isAvailable)) struct VirtualTimeTestCaseTests {
+@Suite(.nothingIsLeft(on: nil), .enabled(if: VirtualTime.isAvailable)) struct VirtualTimeTestCaseTests {
   /// XCTest's own runner is not part of this run.
   private let testCase = VirtualTimeTestCase(name: "virtual", testClosure: { _ in })
 

@@ -1,15 +1,24 @@
+import Dispatch
 import Scheduler
 import SchedulerTesting
 import TestSupport
 import Testing
 
-@Suite(.nothingIsLeftOnOwnExecutor, .serialized)  // the tests guess how long other tasks need (letOthersRun)
+/// A serial executor. If a test and its tasks prefer it, the clock waits for the tasks that are ready, and guesses nothing.
+private final class Line: TaskExecutor {
+  static let shared = Line()
+  private let queue = DispatchQueue(label: "line")
+
+  func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
+}
+
+@Suite(.nothingIsLeft(on: Line.shared))
 struct TestClockTests {
   let clock = TestClock(), log = Log<Int>()
 
   @Test("sleeps end in the order of their deadlines, when the clock passes them") func advance() async throws {
     let tasks = [3, 1, 2].map { n in
-      Task { [clock, log] in
+      Task(executorPreference: Line.shared) { [clock, log] in
         try await clock.sleep(for: .seconds(n))
         log.add(n)
       }
@@ -26,7 +35,7 @@ struct TestClockTests {
   }
 
   @Test("a task that sleeps again on its way is woken at each of its deadlines") func again() async throws {
-    let task = Task { [clock, log] in
+    let task = Task(executorPreference: Line.shared) { [clock, log] in
       for n in 1...5 {
         try await clock.sleep(for: .seconds(1))
         log.add(n)
@@ -38,14 +47,16 @@ struct TestClockTests {
   }
 
   @Test("run ends all sleeps, and says so if it cannot") func run() async throws {
-    let task = Task { [clock] in
+    let task = Task(executorPreference: Line.shared) { [clock] in
       try await clock.sleep(for: .seconds(1_000))
       try await clock.sleep(for: .seconds(1_000))
     }
     await clock.run(timeout: .seconds(600))
     try await task.value
     #expect(clock.now.offset == .seconds(2_000))
-    let endless = Task { [clock] in while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) } }
+    let endless = Task(executorPreference: Line.shared) { [clock] in
+      while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) }
+    }
     await clock.run(timeout: .milliseconds(5))
     endless.cancel()
     _ = await endless.result
@@ -68,7 +79,7 @@ struct TestClockTests {
   }
 
   @Test("a cancelled sleep ends at once") func cancelled() async throws {
-    let task = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+    let task = Task(executorPreference: Line.shared) { [clock] in try await clock.sleep(for: .seconds(1)) }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try await clock.checkSuspension()

@@ -6,12 +6,12 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true
   private let groups: TestGroups
-  private let threads: TestThreads?
+  private let executor: (any TaskExecutor)?
 
-  /// `threads`: `nil` leaves a test on the executor that Swift Testing runs it on.
-  public init(at groups: TestGroups = .shared, on threads: TestThreads? = .shared) {
+  /// `executor`: `nil` leaves a test on the executor that Swift Testing runs it on.
+  public init(at groups: TestGroups = .shared, on executor: (any TaskExecutor)? = TestThreads.shared) {
     self.groups = groups
-    self.threads = threads
+    self.executor = executor
   }
 
   public func provideScope(
@@ -21,7 +21,7 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
     await groups.enter(name)
     let outcome: Result<Void, any Error>
     do {
-      outcome = .success(try await withTaskExecutorPreference(threads, operation: function))
+      outcome = .success(try await withTaskExecutorPreference(executor, operation: function))
     } catch {
       outcome = .failure(error)
     }
@@ -33,6 +33,6 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == NothingIsLeft {
   /// Each test ends with nothing of ours alive.
   public static var nothingIsLeft: Self { NothingIsLeft() }
-  /// As `nothingIsLeft`, for tests on Swift's own executors.
-  public static var nothingIsLeftOnOwnExecutor: Self { NothingIsLeft(on: nil) }
+  /// As `nothingIsLeft`, on `executor`, or on Swift's own executors.
+  public static func nothingIsLeft(on executor: (any TaskExecutor)?) -> Self { NothingIsLeft(on: executor) }
 }
