@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -340,3 +341,122 @@ TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
             "a fork without descriptors to spare leaves a child that can exec, and a loop that says what it lacks") {
   env_fork_when_full();
 }
+
+// MARK: quotas of control groups, in a folder that looks like the system's
+#if defined(__linux__)
+
+static char mounts[] = "/tmp/quota-XXXXXX";
+static char listed[64]; // the file that lists the groups
+
+static void put(const char *path, const char *text) { // below `mounts`; makes the folders
+  char full[256];
+  snprintf(full, sizeof full, "%s/%s", mounts, path);
+  for (char *at = full + sizeof mounts; (at = strchr(at, '/')) != NULL; at++) {
+    *at = 0;
+    mkdir(full, 0700);
+    *at = '/';
+  }
+  FILE *file = fopen(full, "w");
+  if (file == NULL) abort();
+  fputs(text, file);
+  fclose(file);
+}
+
+static unsigned quota_in(const char *groups) { // `groups`: the text of the list
+  put("groups", groups);
+  return csched_os_quota_(listed, mounts, 64);
+}
+
+static void make_mounts(void) {
+  if (mkdtemp(mounts) == NULL) abort();
+  snprintf(listed, sizeof listed, "%s/groups", mounts);
+}
+
+static void remove_mounts(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %s", mounts);
+  CHECK(system(command) == 0);
+}
+
+TEST("a quota of a control group limits the processors, in version 2") {
+  make_mounts();
+  CHECK(csched_os_quota_(listed, mounts, 64) == 64); // no list
+  CHECK(quota_in("") == 64);
+  CHECK(quota_in("0::/\n") == 64); // no files
+  put("slice/half/cpu.max", "50000 100000\n");
+  put("slice/more/cpu.max", "150001 50000\n");
+  put("slice/free/cpu.max", "max 100000\n");
+  put("slice/wide/cpu.max", "99999900000 100000\n");
+  put("slice/none/deep/cpu.max", "nonsense\n");
+  CHECK(quota_in("0::/slice/half\n") == 1);
+  CHECK(quota_in("0::/slice/more\n") == 4);
+  CHECK(quota_in("0::/slice/free\n") == 64);
+  CHECK(quota_in("0::/slice/wide\n") == 64);
+  CHECK(quota_in("0::/slice/none/deep\n") == 64);
+  CHECK(quota_in("0::/slice/half/not/made\n") == 1); // the parent's
+  put("slice/cpu.max", "200000 100000\n");
+  CHECK(quota_in("0::/slice/half\n") == 1);
+  CHECK(quota_in("0::/slice/more\n") == 2); // the parent has less
+  CHECK(quota_in("0::/slice/free\n") == 2);
+  put("cpu.max", "300000 100000\n"); // in a container: the list names a group of the system outside
+  CHECK(quota_in("0::/outside/of/the/container\n") == 3);
+  CHECK(quota_in("0::/\n") == 3);
+  CHECK(csched_os_quota_(listed, mounts, 1) == 1);
+  remove_mounts();
+}
+
+static void check_version_1(const char *mount) {
+  char path[64];
+  const char *const files[][2] = {{"a/half/cpu.cfs_quota_us", "50000\n"},     {"a/half/cpu.cfs_period_us", "100000\n"},
+                                  {"a/more/cpu.cfs_quota_us", "1000000\n"},   {"a/more/cpu.cfs_period_us", "200000\n"},
+                                  {"a/free/cpu.cfs_quota_us", "-1\n"},        {"a/free/cpu.cfs_period_us", "100000\n"},
+                                  {"a/cpu.cfs_quota_us", "400000\n"},         {"a/cpu.cfs_period_us", "100000\n"},
+                                  {"b/no-period/cpu.cfs_quota_us", "50000\n"}};
+  for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+    snprintf(path, sizeof path, "%s/%s", mount, files[i][0]);
+    put(path, files[i][1]);
+  }
+  CHECK(quota_in("8:memory:/a/half\n7:cpu,cpuacct:/a/half\n0::/\n") == 1);
+  CHECK(quota_in("7:cpuacct,cpu:/a/more\n") == 4); // of the parent
+  CHECK(quota_in("7:cpu:/a/free\n") == 4);
+  CHECK(quota_in("7:cpu:/b/no-period\n") == 64);
+  CHECK(quota_in("7:cpu:/\n") == 64);
+  CHECK(quota_in("7:cpuset:/a/half\n8:memory:/a/half\n9:cpuacct:/a/half\n") == 64); // none is that of the quota
+  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", mount);
+  put(path, "250000\n");
+  snprintf(path, sizeof path, "%s/cpu.cfs_period_us", mount);
+  put(path, "100000\n");
+  CHECK(quota_in("7:cpu:/docker/0123456789abcdef\n") == 3); // in a container
+}
+
+TEST("a quota of a control group limits the processors, in version 1, at either mount") {
+  make_mounts();
+  check_version_1("cpu,cpuacct");
+  remove_mounts();
+  strcpy(mounts + sizeof mounts - 7, "XXXXXX");
+  make_mounts();
+  check_version_1("cpu");
+  remove_mounts();
+}
+
+TEST("the processors are those of the affinity and the quota") { // CTEST_PROCESSORS: how many these are known to be
+  const char *known = getenv("CTEST_PROCESSORS");
+  unsigned count = csched_cpu_count_();
+  CHECK(count >= 1 && count <= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+  if (known != NULL) CHECK_EQUAL(count, atoi(known));
+}
+
+TEST("a list of control groups with a very long line is read to its end") {
+  char text[6000];
+  make_mounts();
+  put("half/cpu.max", "50000 100000\n");
+  int length = snprintf(text, sizeof text, "5:name=");
+  memset(text + length, 'x', 5000);
+  snprintf(text + length + 5000, sizeof text - (size_t)length - 5000, ":/\n0::/half\n");
+  CHECK(quota_in(text) == 1);
+  char deep[900] = "0::";
+  while (strlen(deep) < 700) strcat(deep, "/deep");
+  CHECK(quota_in(strcat(deep, "\n0::/half\n")) == 1); // a group with a longer path than the buffer counts for nothing
+  remove_mounts();
+}
+#endif

@@ -136,7 +136,7 @@ static void source_refused_at_each_step(void) {
   for (int kind = 0; kind < KINDS; kind++) CHECK_CHILD(leaves_no_descriptors, &kind);
 }
 
-TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "they keep descriptors of their own",
+TEST_UNLESS(SANITIZERS | VALGRIND | QEMU | NO_PIDFD, "they keep descriptors of their own, or know no pidfd_open",
             "a source that is refused a descriptor, whichever, leaves nothing and can be added later") {
   source_refused_at_each_step();
 }
@@ -248,7 +248,8 @@ static void source_forks_with_hooks(void) {
   CHECK(has_default());
 }
 
-TEST_UNLESS(THREAD_SANITIZER | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
+TEST_UNLESS(THREAD_SANITIZER | VALGRIND | QEMU | NO_PIDFD,
+            "tools do not follow a process with threads into its child, and may know no pidfd_open",
             "in a child of fork sources of all kinds, and hooks, go on") {
   source_forks_with_hooks();
 }

@@ -356,7 +356,7 @@ static void source_child(void) {
   CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // the loop has not reaped it
 }
 
-TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
             "the end of a child is told, also when somebody else has reaped it") {
   source_child();
   source_child_with_core();
@@ -433,7 +433,7 @@ static void child_reaped_elsewhere_with_sources(void) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
             "each source of a child gets its status, one that is added later, too") {
   child_with_sources(7);
   child_with_sources(0);
@@ -477,7 +477,7 @@ static void children_of_loops(void) {
   crew_run(LOOPS, nurse_all, &nursery);
 }
 
-TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
             "loops that wait for the same children at once each get every status") {
   children_of_loops();
 }
@@ -644,7 +644,7 @@ static void without_descriptors(void *context) {
   CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EMFILE);
   CHECK(has_default(SIGHUP));
   csched_child_source_init(&nurse.source, getppid(), child_ends, &nurse);
-  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), EMFILE);
+  CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), is_under(NO_PIDFD) ? ENOTSUP : EMFILE);
   eye_init(&eye, loop, "/tmp", CSCHED_FILE_CREATED);
   CHECK_EQUAL(csched_loop_add_file(loop, &eye.source), EMFILE);
   csched_loop_destroy(loop);
@@ -723,7 +723,7 @@ static void own_number_taken(bool is_silent, bool closes_loop) {
   CHECK_EQUAL(waitpid(pid, NULL, 0), pid);
 }
 
-TEST_UNLESS(VALGRIND | QEMU, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
             "a source does not close a descriptor that other code has given the source's number") {
   for (int i = 0; i < 4; i++) own_number_taken(i & 1, i & 2);
 }

@@ -15,7 +15,7 @@
 
 // MARK: tests
 
-/// Tools under which some tests make no sense.
+/// Tools, and systems, under which some tests make no sense.
 enum {
   THREAD_SANITIZER = 1,
   ADDRESS_SANITIZER = 2,
@@ -24,6 +24,7 @@ enum {
   HELGRIND = 16,
   DRD = 32,
   QEMU = 64,
+  NO_PIDFD = 128, ///< no tool: an old kernel, or a filter of system calls, knows no pidfd_open
   SANITIZERS = THREAD_SANITIZER | ADDRESS_SANITIZER | MEMORY_SANITIZER,
   VALGRIND = MEMCHECK | HELGRIND | DRD,
 };

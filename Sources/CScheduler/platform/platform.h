@@ -89,6 +89,9 @@ static inline void csched_fence_light_(void) { // a stale 0 costs time only: a f
 
 /// Returns: how many processors this process may use now, by its affinity and by the quota of its control groups; at least 1. This may read files.
 unsigned csched_cpu_count_(void);
+/// Returns: the least of `most` and the quotas of this process's control groups and their parents, in processors, rounded up. `groups`: the file that
+/// lists the groups, /proc/self/cgroup. `mounts`: the folder of their file systems, /sys/fs/cgroup. Linux only.
+unsigned csched_os_quota_(const char *groups, const char *mounts, unsigned most);
 
 /// The processors that threads of this process may use, by the affinities checked so far. 0: unknown; MANY: several; else 1 + the only one's number.
 enum { CSCHED_PROCESSORS_MANY_ = UINT32_MAX >> 1 };

@@ -22,8 +22,8 @@
 // Objects belong to one process: no lock, job or loop works in memory that processes share. Only 64-bit systems are supported.
 //
 // The system may refuse calls (seccomp), or a descriptor may be closed by other code. Then functions that create return the system's errno value. A
-// later failure stops the process with a message that names the call, so no wait sleeps forever or spins. Loading the library takes one system call
-// (membarrier), and no file. The library stays loaded after dlclose.
+// later failure stops the process with a message that names the call, so no wait sleeps forever or spins. Loading the library takes three system
+// calls (membarrier, prctl twice), and no file. The library stays loaded after dlclose.
 #ifndef CSCHED_BASE_H
 #define CSCHED_BASE_H
 

@@ -201,8 +201,22 @@ bool csched_os_thread_exists_(uint32_t id) {
   return exists;
 }
 
-// Returns: whether system calls are filtered (seccomp), so that a call that is not strictly needed could end the process.
-static bool is_filtered(void) { return prctl(PR_GET_SECCOMP) != 0; }
+static int filter_at_load, privileges_at_load; // what prctl said of seccomp and of NO_NEW_PRIVS
+
+__attribute__((constructor)) static void note_filter_at_load(void) {
+  int saved = errno;
+  filter_at_load = prctl(PR_GET_SECCOMP);
+  privileges_at_load = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+  errno = saved;
+}
+
+// Returns: whether system calls may have been filtered (seccomp) since the library was loaded. A call that is not strictly needed could then end the
+// process. An earlier filter, as in a container, permits to open files: the program was started under it. A second filter is seen by NO_NEW_PRIVS,
+// which a program without more rights must set first; it is not seen if that was set at the load.
+static bool is_filtered(void) {
+  int now = prctl(PR_GET_SECCOMP);
+  return now != 0 && (now != filter_at_load || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != privileges_at_load);
+}
 
 void csched_os_thread_get_name_(uint32_t id, char *name, size_t size) { // "?": the thread has ended, or is unknown
   char path[64], own[16];

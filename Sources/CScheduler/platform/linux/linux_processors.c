@@ -97,36 +97,36 @@ static unsigned quota_in_processors(long long quota, long long period, unsigned 
   return (unsigned)((quota + period - 1) / period);
 }
 
-// cgroup v2: the file cpu.max is "QUOTA PERIOD" or "max PERIOD". Returns: the least quota, in processors, of the group and all its parents, at most
-// `most`. Shortens the path `group` to each parent's path in turn.
-static unsigned quota_of_v2(char *group, unsigned most) {
-  for (char *last = group;; *last = 0) {                  // *last = 0: cuts off the last component
-    char path[PATH_SIZE + 32], text[NUMBERS_SIZE], *rest; // 32: for what is around `group` in the path
-    snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-    if (read_numbers(path, text)) {
-      long long quota = strtoll(text, &rest, 10);
-      // Equal: "max", which is no number, means no quota.
-      if (rest != text) most = quota_in_processors(quota, strtoll(rest, NULL, 10), most);
-    }
+typedef unsigned quota_reader(const char *folder,
+                              unsigned most); // Returns: the least of `most` and the group's quota, in processors
+
+static unsigned quota_of_v2(const char *folder, unsigned most) { // the file cpu.max is "QUOTA PERIOD" or "max PERIOD"
+  char path[PATH_SIZE + 16], text[NUMBERS_SIZE], *rest;
+  snprintf(path, sizeof path, "%s/cpu.max", folder);
+  if (!read_numbers(path, text)) return most;
+  long long quota = strtoll(text, &rest, 10);
+  return rest == text ? most
+                      : quota_in_processors(quota, strtoll(rest, NULL, 10), most); // equal: "max", no number, no quota
+}
+
+static unsigned quota_of_v1(const char *folder, unsigned most) { // two files; a quota of -1 means no quota
+  char path[PATH_SIZE + 32], quota[NUMBERS_SIZE], period[NUMBERS_SIZE];
+  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+  if (!read_numbers(path, quota) || atoll(quota) <= 0) return most;
+  snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+  return read_numbers(path, period) ? quota_in_processors(atoll(quota), atoll(period), most) : most;
+}
+
+// Returns: the least of `most` and the quotas of the group and of all its parents, in processors. In a container the path may be one of the system
+// outside, which is not there; the container's own group is then the root. Each file costs 15 us of a pool's start.
+// Shortens the path `group` to each parent's path in turn.
+static unsigned quota_of_parents(const char *mount, char *group, quota_reader *read_quota, unsigned most) {
+  for (char *last = group;; *last = 0) { // *last = 0: cuts off the last component
+    char folder[PATH_SIZE];
+    if ((size_t)snprintf(folder, sizeof folder, "%s%s", mount, group) < sizeof folder) most = read_quota(folder, most);
     last = strrchr(group, '/');
     if (last == NULL) return most;
   }
-}
-
-// cgroup v1: two files, in the group's directory or, in a container, in the root of one of two usual mounts. Returns: the least quota, or `most`.
-static unsigned quota_of_v1(const char *group, unsigned most) {
-  static const char *const mounts[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-  for (int i = *group != 0 ? 0 : 2; i < 4; i++) { // 0, 1: both mounts with the group's path; 2, 3: both without
-    char path[PATH_SIZE + 64], quota[NUMBERS_SIZE], period[NUMBERS_SIZE]; // 64: for what is around `below`
-    const char *below = i < 2 ? group : "";
-    snprintf(path, sizeof path, "%s%s/cpu.cfs_quota_us", mounts[i % 2], below);
-    if (!read_numbers(path, quota)) continue;
-    snprintf(path, sizeof path, "%s%s/cpu.cfs_period_us", mounts[i % 2], below);
-    // A quota of -1 means no quota.
-    if (atoll(quota) > 0 && read_numbers(path, period)) most = quota_in_processors(atoll(quota), atoll(period), most);
-    i |= 1; // skips the other mount, which shows the same group; each file costs 15 us of a pool's start
-  }
-  return most;
 }
 
 // Returns: whether one of the comma-separated names is "cpu".
@@ -137,28 +137,31 @@ static bool includes_cpu(const char *controllers) {
 }
 
 // Returns: the least of `most` and the quota, in processors, of the control group in `line`: "number:controllers:path". v2 has no controllers.
-static unsigned quota_of_line(char *line, unsigned most) {
+static unsigned quota_of_line(char *line, const char *mounts, unsigned most) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
   if (group == NULL) return most;
   *controllers++ = 0;
   *group++ = 0;
   if (strcmp(group, "/") == 0) *group = 0; // the root group: an empty path
-  if (*controllers == 0) return quota_of_v2(group, most);
-  return includes_cpu(controllers) ? quota_of_v1(group, most) : most;
+  if (*controllers == 0) return quota_of_parents(mounts, group, quota_of_v2, most);
+  if (!includes_cpu(controllers)) return most;
+  char mount[PATH_SIZE];
+  snprintf(mount, sizeof mount, "%s/cpu", mounts);
+  if (access(mount, F_OK) != 0) snprintf(mount, sizeof mount, "%s/cpu,cpuacct", mounts);
+  return quota_of_parents(mount, group, quota_of_v1, most);
 }
 
-// Returns: the least quota of this process's control groups, in processors, at most `most`.
-static unsigned least_quota(unsigned most) {
+unsigned csched_os_quota_(const char *groups, const char *mounts, unsigned most) {
   char line[PATH_SIZE];
   size_t length = 0;
   bool is_cut = false; // the present line of the file is longer than the buffer `line`, and is skipped
-  int file = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  int file = open(groups, O_RDONLY | O_CLOEXEC);
   if (file < 0) return most;
   for (ssize_t count; (count = read(file, line + length, sizeof line - 1 - length)) > 0;) {
     line[length += (size_t)count] = 0;
     for (char *end; (end = strchr(line, '\n')) != NULL; is_cut = false) { // each complete line in the buffer
       *end = 0;
-      if (!is_cut) most = quota_of_line(line, most);
+      if (!is_cut) most = quota_of_line(line, mounts, most);
       length -= (size_t)(end + 1 - line);
       memmove(line, end + 1, length + 1); // moves the rest, and its final 0, to the front
     }
@@ -182,7 +185,7 @@ unsigned csched_cpu_count_(void) { // Returns: how many processors the process m
   }
   int before; // quotas are read from files, and read() is a cancellation point
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  if (count > 1) count = least_quota(count);
+  if (count > 1) count = csched_os_quota_("/proc/self/cgroup", "/sys/fs/cgroup", count);
   pthread_setcancelstate(before, &before);
   errno = saved;
   return count;
