@@ -79,7 +79,11 @@ void free(void *block) {
 bool ctest_counts_allocations(void) { return true; }
 uint64_t ctest_allocations(void) { return count; }
 int64_t ctest_allocations_left(void) { return balance; }
+#if __GLIBC_PREREQ(2, 33)
 uint64_t ctest_bytes_in_use(void) { return mallinfo2().uordblks; }
+#else
+uint64_t ctest_bytes_in_use(void) { return (unsigned)mallinfo().uordblks; }
+#endif
 bool ctest_fail_allocation(int64_t number) {
   bool is_pending = until_failure != 0;
   until_failure = number;
