@@ -113,8 +113,8 @@ final class VirtualScope: SurroundingTime {
   var target: SchedulerTarget { scheduler }
   var isHere: Bool { VirtualScope.threadScope === self }
 
-  /// Returns the estimated duration of a wait that ends in `remaining`. The task has read the clock a short time ago, so its wait is longer: assume the
-  /// roundest possible one (see JobStarts). On another thread than the driving one, of which `starts` has no start, `remaining` itself.
+  /// Returns the estimated duration of a wait that ends in `remaining`. The task has read the clock a short time ago, so its wait is longer: assume a
+  /// round one (see JobStarts). On another thread than the driving one, of which `starts` has no start, `remaining` itself.
   func duration(ofWaitEndingIn remaining: Duration) -> Duration {
     isHere ? remaining.roundest(within: state.withLock { $0.starts.elapsed }) : remaining
   }
@@ -227,19 +227,36 @@ struct JobStarts {
 }
 
 extension Duration {
-  /// Returns the roundest duration from `self` to `self + slack`, most likely what the programmer wrote: the multiple of the largest power of ten (in
-  /// ns). Example: 999.9 ms with a slack of 0.5 ms gives 1 s. Zero if the range ends at or before zero.
-  func roundest(within slack: Duration) -> Duration {
+  /// Returns the duration that the programmer most likely wrote for a wait that ends in `self`, and began up to `slack` ago.
+  ///
+  /// It is round: for each power of ten (in ns) this looks at the first and the last multiple in the range, which counts as the power, below 1 ms as its
+  /// square. And the clock was read just before the wait, or just after the job's start: a multiple within some microseconds of `self` counts most, then
+  /// one within some microseconds of `self + slack`. For a task that sleeps after some work, the first finds 9 ms, not 10 ms; where the thread had no
+  /// processor for a while, or the instant was made before the work, the second finds 1 s in 991.2 ms. Zero if the range ends at or before zero.
+  package func roundest(within slack: Duration) -> Duration {
     // 10^9 s are 10^18 ns, which fit into Int64; much more would overflow `nanoseconds`
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
     let low = max(1, nanoseconds), high = (self + slack).nanoseconds
+    let anywhere = 0.1 / max(1e-3, Double(slack.nanoseconds) / 1e6)  // densities are per ms
+    var best = (duration: low, likelihood: 0.0)
     var step: Int64 = 1_000_000_000_000_000_000  // 10^18, the largest power of ten in Int64
     while step > 1 {
-      let multiple = high / step * step  // the largest multiple that is not above `high`
-      if multiple >= low { return .nanoseconds(multiple) }
+      let roundness = Double(step) / 1e6
+      for multiple in [(low + step - 1) / step * step, high / step * step] where low <= multiple && multiple <= high {
+        let density =
+          Self.density(at: multiple - low, scale: 1e4) + 0.3 * Self.density(at: high - multiple, scale: 3e4) + anywhere
+        let likelihood = min(roundness, roundness * roundness) * density
+        if likelihood > best.likelihood { best = (multiple, likelihood) }
+      }
       step /= 10
     }
-    return .nanoseconds(low)  // no multiple of 10 ns is in the range
+    return .nanoseconds(best.duration)  // `low`: no multiple of 10 ns is in the range
+  }
+
+  /// Returns how likely a distance is, per ms. Up to `scale`, in ns, it is likely; beyond, it falls with the fourth power.
+  private static func density(at distance: Int64, scale: Double) -> Double {
+    let relative = Double(distance) / scale
+    return 1e6 / scale / ((1 + relative * relative) * (1 + relative * relative))
   }
 
   private var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
