@@ -205,7 +205,7 @@ static int filter_at_load, privileges_at_load; // what prctl said of seccomp and
 
 __attribute__((constructor)) static void note_filter_at_load(void) {
   int saved = errno;
-  filter_at_load = prctl(PR_GET_SECCOMP);
+  filter_at_load = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   privileges_at_load = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
   errno = saved;
 }
@@ -214,7 +214,7 @@ __attribute__((constructor)) static void note_filter_at_load(void) {
 // process. An earlier filter, as in a container, permits to open files: the program was started under it. A second filter is seen by NO_NEW_PRIVS,
 // which a program without more rights must set first; it is not seen if that was set at the load.
 static bool is_filtered(void) {
-  int now = prctl(PR_GET_SECCOMP);
+  int now = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   return now != 0 && (now != filter_at_load || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != privileges_at_load);
 }
 
