@@ -24,7 +24,7 @@ internal import Scheduler
 /// 2. *Time* moves when no job can run, to the next instant that a job, sleep or action waits for. ``VirtualTime/clock`` shows this time, and
 ///    `Task.sleep` on Swift's own clocks waits for it, too; so do `withTimeout`, `withDeadline` and each `deadline:`. The `now` of Swift's clocks
 ///    stays real. Swift passes a sleep on as an instant of real time, so its duration is estimated: a round one that fits, also after long work. So is
-///    that of a deadline by a clock of Swift's. `withTimeout` and ``Deadline`` are exact. For other exact durations, and for `now`, use
+///    that of a deadline by a clock of Swift's. `withTimeout` and a `Deadline` are exact. For other exact durations, and for `now`, use
 ///    ``VirtualTime/clock``.
 /// 3. *Order*: jobs run in the order of their arrival. With a `seed` the order is random, and the same seed gives the same order. See
 ///    ``explore(seeds:from:limits:isolation:file:line:_:)``.
