@@ -226,14 +226,27 @@ private func held<C: Clock>(_ deadline: C.Instant, _ clock: C) -> C.Instant {
 /// Sleeps until `deadline`. Returns `.failed` with ``SchedulerError/timeout`` or the clock's error, or `.cancelled` if the task is cancelled.
 private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async -> Ending {
   do {
-    let tolerance = (tolerance as? Duration).map { min($0, longestSleep) as! C.Duration } ?? tolerance
-    var next: C.Instant
-    repeat {
-      next = held(deadline, clock)
-      try await clock.sleep(until: next, tolerance: tolerance)
-    } while next < deadline
+    try await suspend(until: deadline, tolerance, clock)
     return .failed(SchedulerError.timeout)
   } catch is CancellationError { return .cancelled } catch { return .failed(error) }
+}
+
+/// Suspends the task until `deadline`, however far it is.
+private func suspend<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async throws {
+  let tolerance = (tolerance as? Duration).map { min($0, longestSleep) as! C.Duration } ?? tolerance
+  var next: C.Instant
+  repeat {
+    next = held(deadline, clock)
+    try await clock.sleep(until: next, tolerance: tolerance)
+  } while next < deadline
+}
+
+/// Suspends the task for `duration`; inside `withVirtualTime` on that time, if `clock` is one of Swift's own or that of a `Deadline`.
+func suspend<C: Clock>(for duration: Duration, _ clock: C) async throws where C.Duration == Duration {
+  if isSwifts(clock) || clock is DeadlineClock, let virtual = SharedPool.surroundingTime?.target.clock {
+    return try await virtual.sleep(until: virtual.now.advanced(by: duration), tolerance: nil)
+  }
+  try await suspend(until: clock.now.advanced(by: held(duration)), nil, clock)
 }
 
 /// The deadline of a wait, without the type of its clock.

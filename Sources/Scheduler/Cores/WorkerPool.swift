@@ -24,7 +24,7 @@ public final class WorkerPool: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name of its threads, shortened so that it fits into 15 bytes with the number. Empty: unnamed.
-  ///   - workers: how many actions run at a time. Less than 1, or `nil`: the number of usable processors.
+  ///   - workers: how many actions run at a time. Less than 1 stops the process with a message. `nil`: the number of usable processors.
   ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`,
   ///     and while all of these are blocked and work waits, one more every 5 ms.
   ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's default.
@@ -32,10 +32,15 @@ public final class WorkerPool: Sendable {
   public init(
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
   ) throws(SchedulerError) {
+    if let workers, workers < 1 {
+      misuse(
+        "WorkerPool.init", of: name,
+        "\(workers) workers would run nothing. Give 1 or more, or nil for the number of usable processors.")
+    }
     self.name = name
-    // To OwnedPool, 0 means the C core's default. So a given `maxThreads` or `stackSize` below 1 becomes 1, and `workers` below 1 the default.
+    // To OwnedPool, 0 means the C core's default. So a given `maxThreads` or `stackSize` below 1 becomes 1.
     pool = try OwnedPool(
-      name: name, workers: max(0, workers ?? 0), maxThreads: maxThreads.map { max(1, $0) } ?? 0,
+      name: name, workers: workers ?? 0, maxThreads: maxThreads.map { max(1, $0) } ?? 0,
       stackSize: stackSize.map { max(1, $0) } ?? 0)
     cores = SchedulerPriority.allCases.map(pool.core)
   }

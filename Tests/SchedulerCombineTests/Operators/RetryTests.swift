@@ -1,5 +1,6 @@
 #if Combine
   import OpenCombine
+  import Scheduler
   import SchedulerCombine
   import SchedulerTesting
   import TestSupport

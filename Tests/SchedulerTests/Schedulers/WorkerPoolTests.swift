@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test("absurd numbers have a meaning, or are an error") func absurd() async throws {
-    for (workers, most, stack) in [(-1, nil, nil), (0, 0, 0), (4, 1, 1), (Int.max, -5, Int.min), (1, Int.max, nil)] {
+    for (workers, most, stack) in [(1, nil, nil), (2, 0, 0), (4, 1, 1), (Int.max, -5, Int.min), (1, Int.max, nil)] {
       let pool = try WorkerPool(
         name: String(repeating: "n", count: 4_096), workers: workers, maxThreads: most, stackSize: stack)
       #expect(try await pool.scheduler().perform { 1 } == 1)
@@ -114,6 +114,13 @@ import Testing
       await pool.stopAndJoin()
     }
     #expect(throws: SchedulerError.self) { try WorkerPool(stackSize: .max) }
+  }
+
+  @Test("a pool without workers stops the process, as a limit of 0 does") func noWorkers() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = try WorkerPool(name: "idle", workers: 0)
+    }
+    expectMessage(result, "Scheduler: WorkerPool.init: \"idle\": 0 workers", "Give 1 or more, or nil")
   }
 
   @Test("join on one of its threads stops the process") func joinInside() async {
