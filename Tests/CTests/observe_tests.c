@@ -300,7 +300,7 @@ static void note_report(void *context, const csched_watch_report *report) {
   } else {
     CHECK(strstr(report->details, "loop 0x") == report->details && strstr(report->details, "pending") != NULL);
     reports->heads++;
-    CHECK(report->waiting >= 2);
+    CHECK(report->waiting >= 1); // of two; the thread may have no processor before it submits the second
   }
   pthread_mutex_unlock(&reports->mutex);
 }
