@@ -2,7 +2,7 @@ import SchedulerVirtualTime
 import TestSupport
 import Testing
 
-/// The estimate of a sleep that arrives as an instant of real time: from what is left of it, and how long ago its job started.
+/// A sleep arrives as an instant of real time. Its duration is estimated from the remaining time and the time since the start of its job.
 @Suite(.nothingIsLeft) struct RoundestTests {
   private static let durations: [Duration] = [
     .milliseconds(1), .milliseconds(2), .milliseconds(9), .milliseconds(10), .milliseconds(25), .milliseconds(100),
