@@ -136,11 +136,13 @@ TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks",
 static csched_loop *loop;
 static csched_serial *queue;
 
+static void check_never(void *unused) { CHECK(unused == &loop); }
+
 static void check_inside(void) {
   CHECK(csched_loop_current() == loop);
   CHECK(csched_target_current() == csched_serial_target(queue));
   CHECK(csched_target_is_inside(csched_loop_target(loop)));
-  CHECK_EQUAL(csched_serial_sync(queue, NULL, NULL), EDEADLK);
+  CHECK_EQUAL(csched_serial_sync(queue, check_never, NULL), EDEADLK);
   CHECK_EQUAL(csched_job_cancel_and_wait(job_of(&probes[1])), CSCHED_CANCEL_RUNNING); // does not wait: it is inside
   CHECK(!csched_job_is_idle(job_of(&probes[1])));
 }

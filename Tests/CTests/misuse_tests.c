@@ -1,5 +1,8 @@
 #include "fork_testing.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 // What cannot be meant stops the process.
 
 static void destroy_loop(probe *probe) { csched_loop_destroy(probe->context); }
@@ -81,6 +84,84 @@ TEST_STOPS("a repeating task by what is no pace stops the process", "csched_targ
   if (csched_loop_create(&loop) != 0) return;
   csched_target_async_every(csched_loop_target(loop), &(csched_timing){.pace = (csched_pace)4}, do_not_repeat, NULL,
                             NULL);
+}
+
+// MARK: NULL in place of a function, and jobs that were not initialised
+
+static csched_target *target_of_a_thread(void) { return csched_thread_target(start_thread("misused")); }
+
+TEST_STOPS("a task without a function stops the process", "csched_target_async: `function` is NULL",
+           "Give a function") {
+  csched_target_async(target_of_a_thread(), NULL, NULL);
+}
+
+TEST_STOPS("a delayed task without a function stops the process", "csched_target_async_after: `function` is NULL",
+           "Give a function") {
+  csched_target_async_after(target_of_a_thread(), 1, NULL, NULL);
+}
+
+TEST_STOPS("a repeating task without a function stops the process", "csched_target_async_every: `function` is NULL",
+           "Give a function") {
+  csched_target_async_every(target_of_a_thread(), &(csched_timing){.period = 1}, NULL, NULL, NULL);
+}
+
+TEST_STOPS("a sync without a function stops the process", "csched_serial_sync: `body` is NULL", "Give a function") {
+  csched_serial *serial = NULL;
+  if (csched_serial_create(&serial, target_of_a_thread()) == 0) csched_serial_sync(serial, NULL, NULL);
+}
+
+TEST_STOPS("an apply without a function stops the process", "csched_apply: `body` is NULL", "Give a function") {
+  csched_apply(target_of_a_thread(), 1, 1, 1, NULL, NULL);
+}
+
+TEST_STOPS("an event without a handler stops the process", "csched_event_init: `handler` is NULL", "Give a function") {
+  csched_event event;
+  csched_event_init(&event, target_of_a_thread(), CSCHED_MERGE_ADD, NULL, NULL);
+}
+
+TEST_STOPS("a signal's source without a handler stops the process", "csched_signal_source_init: `handler` is NULL",
+           "Give a function") {
+  csched_signal_source source;
+  csched_signal_source_init(&source, SIGUSR1, NULL, NULL);
+}
+
+TEST_STOPS("a descriptor's source without a handler stops the process",
+           "csched_fd_source_init: `source->handler` is NULL", "Give a function") {
+  int ends[2];
+  csched_fd_source source;
+  if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) return;
+  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, NULL, NULL);
+  if (csched_loop_add_fd(csched_main_loop(), &source) == 0)
+    csched_loop_run_until(csched_main_loop(), csched_time_after(csched_now(), 10000000000));
+}
+
+TEST_STOPS("a handler of a cancellation without a function stops the process",
+           "csched_cancellation_add: `handler->call` is NULL", "Give a function") {
+  csched_cancellation cancellation;
+  csched_cancel_handler handler = {0};
+  csched_cancellation_init(&cancellation, NULL, NULL);
+  csched_cancellation_add(&cancellation, &handler);
+}
+
+TEST_STOPS("a job that was never initialised stops the process", "csched_target_submit: job",
+           "Call csched_job_init first") {
+  csched_job job = {0};
+  csched_target_submit(target_of_a_thread(), &job);
+}
+
+TEST_STOPS("a timer that was never initialised stops the process", "csched_target_submit_at: job",
+           "Call csched_job_init first") {
+  csched_timer timer = {0};
+  csched_target_submit_at(target_of_a_thread(), &timer, csched_time_after(csched_now(), 1000000000), 0);
+}
+
+TEST_STOPS("a job of a type without a run stops the process", "csched_job_init: the type of job", "has no `run`") {
+  static const csched_job_type empty;
+  csched_thread *thread = start_thread("misused");
+  csched_job job;
+  csched_job_init(&job, &empty, NULL);
+  csched_target_submit(csched_thread_target(thread), &job);
+  wait_until_run(thread);
 }
 
 static void destroy_timeline(probe *probe) { csched_virtual_destroy(probe->context); }

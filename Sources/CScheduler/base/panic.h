@@ -15,3 +15,9 @@ extern CSCHED_HIDDEN const char *(*csched_panic_swift_name_)(const char *functio
 
 /// Does: writes "Scheduler: <function>: <what happened; what to do>" by csched_panic_say_, without allocation or lock, and aborts.
 void csched_panic_(const char *function, const char *format, ...) CSCHED_PRINTF(2, 3) CSCHED_NORETURN;
+
+/// Does: stops the process if `pointer`, an argument of `function`, is NULL.
+#define CSCHED_NEEDS_FUNCTION_(pointer, function)                                                                      \
+  do {                                                                                                                 \
+    if (CSCHED_UNLIKELY((pointer) == NULL)) csched_panic_(function, "`%s` is NULL. Give a function.", #pointer);       \
+  } while (0)

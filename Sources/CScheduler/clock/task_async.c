@@ -62,6 +62,7 @@ static csched_task submit_task(csched_target *target, callbacks callbacks, void 
 }
 
 CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*function)(void *context), void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   return submit_task(target, (callbacks){function, NULL}, context);
 }
@@ -69,6 +70,7 @@ CSCHED_NOINLINE csched_task csched_target_async(csched_target *target, void (*fu
 CSCHED_NOINLINE csched_task csched_target_async_or_drop(csched_target *target, void (*function)(void *context),
                                                         void (*drop)(void *context, csched_drop_reason reason),
                                                         void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async_or_drop");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   return submit_task(target, (callbacks){function, drop}, context);
 }
@@ -93,6 +95,7 @@ static csched_task submit_at(csched_target *target, csched_clock clock, csched_t
 
 CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csched_time delay,
                                                       void (*function)(void *context), void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async_after");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_time deadline = csched_target_now(target) + delay;
   if (deadline < delay) deadline = CSCHED_FOREVER; // the sum has overflowed
@@ -101,6 +104,7 @@ CSCHED_NOINLINE csched_task csched_target_async_after(csched_target *target, csc
 
 CSCHED_NOINLINE csched_task csched_target_async_at(csched_target *target, csched_time deadline,
                                                    void (*function)(void *context), void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async_at");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   return submit_at(target, CSCHED_CLOCK_MONOTONIC, deadline, 0, (callbacks){function, NULL}, context);
 }
@@ -110,6 +114,7 @@ CSCHED_NOINLINE csched_task csched_target_async_at_or_drop(csched_target *target
                                                            void (*function)(void *context),
                                                            void (*drop)(void *context, csched_drop_reason reason),
                                                            void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async_at_or_drop");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   return submit_at(target, clock, deadline, leeway, (callbacks){function, drop}, context);
 }
@@ -184,6 +189,7 @@ CSCHED_NOINLINE csched_task csched_target_async_every(csched_target *target, con
                                                       void (*function)(void *context),
                                                       void (*drop)(void *context, csched_drop_reason reason),
                                                       void *context) {
+  CSCHED_NEEDS_FUNCTION_(function, "csched_target_async_every");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   if (CSCHED_UNLIKELY((unsigned)timing->pace > CSCHED_PACE_DELAY))
     csched_panic_("csched_target_async_every", "%d is no pace. Name one of csched_pace.", (int)timing->pace);

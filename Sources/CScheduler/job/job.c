@@ -163,6 +163,18 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_in_use(const csched_job *job) 
       (const void *)job);
 }
 
+static CSCHED_NOINLINE CSCHED_NORETURN void panic_without_run(const csched_job *job) {
+  csched_panic_("csched_job_init", "the type of job %p has no `run`. Only `drop` and `release` may be NULL.",
+                (const void *)job);
+}
+
+// Does: calls the `run` of `job`.
+static CSCHED_ALWAYS_INLINE void call_run(csched_job *job) {
+  void (*run)(csched_job *) = job->type->run;
+  if (CSCHED_UNLIKELY(run == NULL)) panic_without_run(job);
+  run(job);
+}
+
 // Does: marks a RUNNING job as QUEUED, from inside its run. The count of resubmissions tells waiters that this run has ended. If a cancel sets
 // UNWANTED meanwhile, the exchange fails, and is repeated with that flag.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
@@ -177,6 +189,7 @@ static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   unsigned state = csched_job_state_(word);
+  if (job->type == NULL) csched_panic_(function, "job %p has no type. Call csched_job_init first.", (void *)job);
   if (state != RUNNING || !detach_from_frame(job)) // J4: only the job's own run may submit it
     csched_panic_(function, "job %p is %s. Submit it again from inside its run, or after its release.", (void *)job,
                   name_of_state(state));
@@ -228,7 +241,7 @@ static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_make_room_();                                              // makes room for the run
   if (frame != &spare) csched_record_(job->type->run, target, job->context); // without memory there may be no recorder
-  job->type->run(job);
+  call_run(job);
   end_run_slow(frame, job);
 }
 
@@ -275,7 +288,7 @@ static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_targe
   }
   csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, target);
   csched_record_(job->type->run, target, job->context);
-  job->type->run(job);
+  call_run(job);
   if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) { // inner context frames were unwound
     end_run_slow(frame, job);
     return true;
@@ -322,7 +335,7 @@ static CSCHED_ALWAYS_INLINE bool perform(csched_job *job) {
   }
   csched_frame_begin_at_(frame, CSCHED_OWN_FRAME(), job, outer->target);
   csched_record_(job->type->run, outer->target, job->context);
-  job->type->run(job);
+  call_run(job);
   if (CSCHED_UNLIKELY(csched_frame_top_ != frame)) { // inner context frames were unwound
     end_run_slow(frame, job);
     return true;

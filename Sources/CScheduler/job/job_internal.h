@@ -29,10 +29,10 @@ static inline uint64_t csched_job_in_state_(uint64_t word, unsigned state) {
   return (word & ~(uint64_t)CSCHED_JOB_STATE) | state;
 }
 
-/// Does: marks an idle `job` as submitted. Returns: false if the job is not idle: call csched_job_submitted_.
+/// Does: marks an idle `job` as submitted. Returns: false if the job is not idle, or was never initialised: call csched_job_submitted_.
 static inline bool csched_job_mark_(csched_job *job) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
-  if (CSCHED_UNLIKELY(csched_job_state_(word) != CSCHED_JOB_IDLE)) return false;
+  if (CSCHED_UNLIKELY(csched_job_state_(word) != CSCHED_JOB_IDLE || job->type == NULL)) return false;
   csched_store_release(&job->word, word | CSCHED_JOB_QUEUED); // J1: release: a canceller sees the job's fields
   return true;
 }

@@ -72,7 +72,9 @@ static void call_next_handler(csched_job *job) {
   unsigned ready = source->ready;
   TAILQ_REMOVE(&fds->ready, source, node); // FD4: before the handler, whose nested run would report it again
   source->ready = 0;
-  if (!is_silent(source)) source->handler(source, ready); // it may free the source
+  if (is_silent(source)) return;
+  CSCHED_NEEDS_FUNCTION_(source->handler, "csched_fd_source_init");
+  source->handler(source, ready); // it may free the source
 }
 
 static void drop_nothing(csched_job *job) { (void)job; } // the job captures nothing

@@ -29,6 +29,7 @@
 
 #include <CScheduler/lock.h>
 
+#include "../base/panic.h"
 #include "../platform/platform_sources.h"
 #include "loop_fd_internal.h"
 #include "loop_internal.h"
@@ -117,6 +118,7 @@ static void signal_dropped(csched_fd_source *fd, int error) { // the `dropped` o
 
 void csched_signal_source_init(csched_signal_source *source, int signal,
                                void (*handler)(csched_signal_source *source, uint32_t count), void *context) {
+  CSCHED_NEEDS_FUNCTION_(handler, "csched_signal_source_init");
   *source = (csched_signal_source){.handler = handler, .context = context, .signal = signal};
   csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, report_signals, NULL); // -1: claim_signal sets it
   source->fd.dropped = signal_dropped;

@@ -3,6 +3,7 @@
 
 #include <CScheduler/lock.h>
 
+#include "../base/panic.h"
 #include "../platform/platform_sources.h"
 
 #include <errno.h>
@@ -153,6 +154,7 @@ static void child_ended(csched_fd_source *fd, unsigned events) { // the `handler
 void csched_child_source_init(csched_child_source *source, int pid,
                               void (*handler)(csched_child_source *source, csched_child_end end, int status),
                               void *context) {
+  CSCHED_NEEDS_FUNCTION_(handler, "csched_child_source_init");
   *source = (csched_child_source){.handler = handler, .context = context, .pid = pid};
   csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, child_ended, NULL); // -1: no descriptor before the addition
   source->fd.dropped = child_dropped;
@@ -214,6 +216,7 @@ static int renew_file(csched_fd_source *fd) {
 void csched_file_source_init(csched_file_source *source, const char *path, unsigned changes,
                              void (*handler)(csched_file_source *source, unsigned changes, const char *name),
                              void *context) {
+  CSCHED_NEEDS_FUNCTION_(handler, "csched_file_source_init");
   *source = (csched_file_source){.handler = handler, .context = context, .path = path, .changes = changes};
   csched_fd_source_init(&source->fd, -1, CSCHED_FD_READ, file_changed, NULL); // -1: no descriptor before the addition
   source->fd.dropped = file_dropped;

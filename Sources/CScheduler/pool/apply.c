@@ -26,6 +26,7 @@
 // Models: checks/apply.c. Not modelled: AP6; AP7, see FJ4 and FJ6.
 
 #include <CScheduler/apply.h>
+#include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "pool_internal.h"
 
@@ -114,6 +115,7 @@ static void run_with_jobs(shared *shared, csched_target *target, size_t helpers)
 // Does: runs `body` for all numbers below `count`, on at most `threads` threads, this one included. Returns when all have run.
 void csched_apply(csched_target *target, size_t threads, size_t count, size_t grain,
                   void (*body)(void *context, size_t from, size_t to), void *context) {
+  CSCHED_NEEDS_FUNCTION_(body, "csched_apply");
   if (threads == 0) threads = 1;
   if (threads > CSCHED_APPLY_THREADS_MOST) threads = CSCHED_APPLY_THREADS_MOST;
   if (grain == 0) grain = 1;

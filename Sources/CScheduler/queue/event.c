@@ -22,6 +22,7 @@
 
 #include <CScheduler/event.h>
 #include <CScheduler/atomic.h>
+#include "../base/panic.h"
 #include "../job/frames_internal.h"
 #include <errno.h>
 
@@ -68,6 +69,7 @@ static const csched_job_type type = {run_handler, drop_event, release_event};
 
 void csched_event_init(csched_event *event, csched_target *target, csched_merge merge,
                        void (*handler)(csched_event *event, uint64_t value), void *context) {
+  CSCHED_NEEDS_FUNCTION_(handler, "csched_event_init");
   *event = (csched_event){.target = target, .handler = handler, .context = context, .merge = merge};
   csched_job_init(&event->job, &type, event);
 }

@@ -647,6 +647,7 @@ CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_tar
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME(); // SQ8: so that a later call can tell that this stack frame was unwound
+  CSCHED_NEEDS_FUNCTION_(body, "csched_serial_sync");
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // SQ8: first ends this thread's unwound syncs
   if (!enter_serial(&serial->target)) {
     bool enters;

@@ -29,6 +29,7 @@
 #include <CScheduler/cancellation.h>
 #include <CScheduler/cond.h>
 #include "../base/bsd.h"
+#include "../base/panic.h"
 #include "../platform/platform.h"
 #include "../sync/lock_internal.h"
 
@@ -215,6 +216,7 @@ bool csched_cancellation_is_over_(const csched_cancellation *cancellation) {
 
 // Returns: true: `handler` waits for a cancel; false: it was called, because the node is cancelled, or only released, because the node has ended.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler) {
+  CSCHED_NEEDS_FUNCTION_(handler->call, "csched_cancellation_add");
   tree *tree = lock_tree(cancellation->tree_);
   uint32_t flags = flags_of(cancellation);
   handler->cancellation_ = cancellation;

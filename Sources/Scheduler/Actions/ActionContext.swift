@@ -35,7 +35,9 @@ internal import Synchronization
 ///    ended. An action scheduled in any other way is independent.
 /// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Once the action and all its children
 ///    have ended, a disposal of the parent no longer reaches the context. For an action scheduled through it after that, dispose this context.
-/// 4. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
+/// 4. Each tick of a periodic action has a context, whose disposal ends the ticks. Handlers are those of one tick. What a tick has scheduled through
+///    its context is cancelled with the periodic action, also after that tick.
+/// 5. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
 ///    thread is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
   /// The C core's part of the context, at a fixed address, as the core requires.
@@ -56,8 +58,12 @@ public final class ActionContext: Disposable {
   /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
-  /// Makes a context without an action: a child of `parent`, or a root. ``start(_:by:)`` adds the action.
-  fileprivate init(below parent: ActionContext? = nil) {
+  private let series: ActionContext?  // the context of all ticks, if this is the context of one
+
+  /// Makes a context without an action: a child of `parent`, or a root. ``start(_:repeats:by:)`` adds the action. `isTick`: it is for one tick of the
+  /// action of `parent`.
+  fileprivate init(below parent: ActionContext? = nil, isTick: Bool = false) {
+    series = isTick ? parent : nil
     node.initialize(to: Node(context: .passUnretained(self)))
     csched_group_enter(submission, 1)  // AX4: before another thread can find this context; `start` leaves
     _ = Unmanaged.passRetained(self)  // the tree's reference; the closure below releases it
@@ -87,11 +93,12 @@ public final class ActionContext: Disposable {
   /// Whether the context has been disposed, or its action has ended.
   public var isDisposed: Bool { csched_cancellation_is_over_(cancellation) }
 
-  /// Cancels the action, and the actions scheduled through this context.
-  public func dispose() { csched_cancellation_cancel(cancellation) }
+  /// Cancels the action, and the actions scheduled through this context. In a periodic action no tick follows.
+  public func dispose() { csched_cancellation_cancel((series ?? self).cancellation) }
 
-  /// Cancels like ``dispose()``, and waits for the cancelled actions that have started: see rule 4.
+  /// Cancels like ``dispose()``, and waits for the cancelled actions that have started: see rule 5.
   public func disposeAndWait() {
+    if let series { return series.disposeAndWait() }
     dispose()
     var all: [ActionContext] = []
     withUnsafeMutablePointer(to: &all) { all in
@@ -155,13 +162,28 @@ public final class ActionContext: Disposable {
     on scheduler: some SchedulerType, after delay: Duration, tolerance: Duration = .zero,
     _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Disposable {
-    ActionContext(below: self).start(action) { scheduler.schedule(.after(delay, tolerance: tolerance), $0) }
+    schedule(on: scheduler, .after(delay, tolerance: tolerance), action)
+  }
+
+  /// Schedules a child action at the times that `timing` describes, once or repeatedly.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where the child runs; it may differ from this action's scheduler.
+  ///   - timing: when the child runs.
+  ///   - action: what to run. It is given its own context.
+  @discardableResult
+  public func schedule(
+    on scheduler: some SchedulerType, _ timing: ActionTiming, _ action: @escaping @Sendable (ActionContext) -> Void
+  ) -> any Disposable {
+    ActionContext(below: self).start(action, repeats: timing.period != nil) { scheduler.schedule(timing, $0) }
   }
 
   /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If the context is cancelled already, ends the
-  /// context without a submission. If the context is disposed during the submission, disposes the disposable that `submit` returned.
+  /// context without a submission. If the context is disposed during the submission, disposes the disposable that `submit` returned. `repeats`: the
+  /// scheduler calls the closure for each tick, and this context ends when the scheduler releases the closure.
   fileprivate func start(
-    _ action: @escaping @Sendable (ActionContext) -> Void, by submit: (@escaping @Sendable () -> Void) -> any Disposable
+    _ action: @escaping @Sendable (ActionContext) -> Void, repeats: Bool = false,
+    by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ActionContext {
     defer { csched_group_leave(submission) }  // AX4
     if isCancelled {
@@ -169,7 +191,7 @@ public final class ActionContext: Disposable {
       return self
     }
     let running = Running(self, action)  // its deinit ends the context if the scheduler drops the closure
-    scheduled.write(submit { running.run() })
+    scheduled.write(repeats ? submit { running.tick() } : submit { running.run() })
     disposeWhenCancelled()
     // AX3: if the scheduler has released the closure, `running` is released here. So its deinit clears `scheduled` and removes the handler.
     withExtendedLifetime(running) {}
@@ -222,6 +244,18 @@ public final class ActionContext: Disposable {
       callOnce()
       member?.contextEnded()
       context.end()
+      context.runner.store(0, ordering: .relaxed)  // AX4
+    }
+
+    /// Calls a periodic action, with a context for this tick.
+    func tick() {
+      let member = GroupMember.takeBegun(), tick = ActionContext(below: context, isTick: true)
+      csched_group_leave(tick.submission)  // AX4: the tick itself is not submitted
+      context.runner.store(csched_swift_thread_number_(), ordering: .relaxed)  // AX4
+      member?.contextBegins(tick)
+      if !tick.isCancelled { action!(tick) }  // AX2
+      member?.contextEnded()
+      tick.end()
       context.runner.store(0, ordering: .relaxed)  // AX4
     }
 
@@ -300,6 +334,16 @@ extension ImmediateSchedulerType {
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }
   }
+
+  /// Schedules `action` with a context. If the action is dropped, calls `onDrop` once instead: see ``schedule(_:onDrop:)-(()->Void,_)``.
+  ///
+  /// - Parameters:
+  ///   - action: what to run. It checks the context to see whether it should end.
+  ///   - onDrop: called with the reason if `action` never runs, and is not disposed.
+  @discardableResult
+  public func schedule(
+    _ action: @escaping @Sendable (ActionContext) -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
+  ) -> any Disposable { ActionContext().start(action) { schedule($0, onDrop: onDrop) } }
 }
 
 extension SchedulerType {
@@ -313,6 +357,24 @@ extension SchedulerType {
   public func schedule(
     after delay: Duration, tolerance: Duration = .zero, _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Disposable {
-    ActionContext().start(action) { schedule(.after(delay, tolerance: tolerance), $0) }
+    schedule(.after(delay, tolerance: tolerance), action)
   }
+
+  /// Schedules `action` with a context at the times that `timing` describes, once or repeatedly.
+  ///
+  /// ```swift
+  /// let polling = workers.schedule(.every(.seconds(5))) { context in
+  ///   for server in servers where !context.isCancelled { server.poll() }
+  /// }
+  /// polling.dispose()   // a tick that runs sees it, and what it has scheduled through the context is cancelled
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - timing: when the action runs.
+  ///   - action: what to run. It checks the context to see whether it should end.
+  /// - Returns: a disposable that disposes the context: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+  @discardableResult
+  public func schedule(
+    _ timing: ActionTiming, _ action: @escaping @Sendable (ActionContext) -> Void
+  ) -> any Disposable { ActionContext().start(action, repeats: timing.period != nil) { schedule(timing, $0) } }
 }

@@ -12,6 +12,41 @@ extension ActionGroup {
     admit(action) { scheduler.schedule($0) }
   }
 
+  /// Schedules `action` as a member, as ``schedule(on:_:)-(_,()->Void)`` does. If it is dropped, calls `onDrop` once instead.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where it runs.
+  ///   - action: what to run.
+  ///   - onDrop: called with the reason if `action` never runs, and is not disposed. A cancellation of the group is no drop.
+  @discardableResult
+  public func schedule(
+    on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () -> Void,
+    onDrop: @escaping @Sendable (SchedulerError) -> Void
+  ) -> any Disposable { MemberScheduler(group: self, base: scheduler).schedule(action, onDrop: onDrop) }
+
+  /// Schedules `action` as a member, with a context that ``cancelAll()`` disposes while the action runs.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where it runs.
+  ///   - action: what to run. It checks the context to see whether it should end.
+  /// - Returns: a disposable that disposes the context: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+  @discardableResult
+  public func schedule(
+    on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
+  ) -> any Disposable { MemberScheduler(group: self, base: scheduler).schedule(action) }
+
+  /// Schedules `action` as a member, with a context. If it is dropped, calls `onDrop` once instead.
+  ///
+  /// - Parameters:
+  ///   - scheduler: where it runs.
+  ///   - action: what to run. It checks the context to see whether it should end.
+  ///   - onDrop: called with the reason if `action` never runs, and is not disposed. A cancellation of the group is no drop.
+  @discardableResult
+  public func schedule(
+    on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void,
+    onDrop: @escaping @Sendable (SchedulerError) -> Void
+  ) -> any Disposable { MemberScheduler(group: self, base: scheduler).schedule(action, onDrop: onDrop) }
+
   /// Returns a scheduler whose actions run on `scheduler` as members of this group, so that you can count them, wait for them and cancel them.
   ///
   /// ```swift
@@ -61,4 +96,12 @@ extension ActionGroup {
   ///    `CancellationError`.
   /// 4. Actions that are scheduled later are not cancelled.
   public func cancelAll() { members.cancelAll() }
+}
+
+/// Schedules the members of `group` on `base`, for the forms that wrap `schedule(_:)`.
+private struct MemberScheduler<Base: ImmediateSchedulerType>: ImmediateSchedulerType {
+  let group: ActionGroup
+  let base: Base
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { group.schedule(on: base, action) }
 }

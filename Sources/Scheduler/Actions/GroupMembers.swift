@@ -16,7 +16,8 @@
 //   empty", "an action's captures are released before its end is reported, also when it never begins",
 //   "a cancel of a group beside another one returns after the group is cancelled",
 //   "all that has not begun is cancelled, and leaves the group", "a cancel of a group is no drop", "a cancel of a group beside submissions is no drop",
-//   "what a task awaits of a cancelled group throws a CancellationError", "a cancel of a group reaches the contexts of running members".
+//   "what a task awaits of a cancelled group throws a CancellationError", "a cancel of a group reaches the contexts of running members",
+//   "a cancel of a group reaches the context of a tick, and ends the ticks".
 // Models: swift/groups/groups.swift.
 
 internal import CScheduler
@@ -212,7 +213,13 @@ final class ActionMember: GroupMember, @unchecked Sendable {
   }
 
   /// Calls a periodic action, without releasing it: its closure runs again. The member ends when the scheduler releases the closure.
-  func tick() { action!() }
+  func tick() {
+    enclosing = GroupMember.takeBegun()  // the same in each tick
+    csched_swift_begin_member_(Unmanaged.passUnretained(self).toOpaque())  // GM6: for an action with a context
+    action!()
+    csched_swift_begin_member_(nil)
+    enclosing = nil
+  }
 
   /// Calls and releases the action. Not inlined, so that the captures have been released when it returns.
   @inline(never)

@@ -94,6 +94,35 @@ extension MainScheduler {
   public func schedule(onMainActor action: @escaping @MainActor @Sendable () -> Void) -> any Disposable {
     schedule { MainActor.assumeIsolated(action) }
   }
+
+  /// Schedules `action`, which is isolated to the main actor, at the times that `timing` describes, once or repeatedly.
+  ///
+  /// ```swift
+  /// MainScheduler.instance.schedule(.every(.seconds(1)), onMainActor: { clock.redraw() })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - timing: when the action runs.
+  ///   - action: the function to call on the main actor: see ``schedule(onMainActor:)``.
+  /// - Returns: a disposable that cancels the action.
+  @discardableResult
+  public func schedule(
+    _ timing: ActionTiming, onMainActor action: @escaping @MainActor @Sendable () -> Void
+  ) -> any Disposable { schedule(timing) { MainActor.assumeIsolated(action) } }
+
+  /// Calls `handler`, which is isolated to the main actor, when the process receives `signal`: see ``LoopScheduler/onSignal(_:_:onDrop:)``.
+  ///
+  /// - Parameters:
+  ///   - signal: a signal such as `SIGTERM`.
+  ///   - handler: called on the main actor with the number of signals since the previous call.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
+  /// - Returns: a disposable that ends the source, and restores the signal's action.
+  public func onSignal(
+    _ signal: Int32, onMainActor handler: @escaping @MainActor @Sendable (_ count: Int) -> Void,
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil
+  ) -> any Disposable {
+    onSignal(signal, { count in MainActor.assumeIsolated { handler(count) } }, onDrop: onDrop)
+  }
 }
 
 extension ConcurrentScheduler: TaskExecutor {

@@ -59,6 +59,112 @@ import Testing
     #expect(eventually { runs.value == 1 && delayed.isDisposed })
   }
 
+  static let delaying = SchedulerUnderTest.all.filter { !$0.delaysItsCaller }
+
+  @Test(
+    "a periodic action has a context for each tick, whose disposal ends the ticks", arguments: delaying, [false, true])
+  func periodic(_ kind: SchedulerUnderTest, isInside: Bool) throws {
+    let scheduler = try kind.make(), queue = SerialScheduler(), children = Counter(), log = Log<String>()
+    let ticks = Counter(), ends = Counter(), begun = Gate(), goOn = Gate()
+    let witness = Protected<Witness?>(Witness(ends))
+    queue.suspend()
+    let token = scheduler.schedule(.every(.microseconds(10), after: .microseconds(10))) {
+      [witness = witness.exchange(nil)!] context in
+      witness.touch()
+      let tick = ticks.increment()
+      context.onDispose { log.add("handler of \(tick)") }
+      context.schedule(on: queue) { _ in children.increment() }
+      if tick < 3 { return }
+      begun.open()
+      goOn.wait()
+      if isInside { context.disposeAndWait() }
+      log.add(context.isCancelled ? "seen" : "not seen")
+    }
+    #expect(synchronously { begun.wait() })
+    #expect(!token.isDisposed)
+    if !isInside {
+      token.dispose()
+      #expect(log.entries == ["handler of 3"] && token.isDisposed)
+    }
+    goOn.open()
+    #expect(eventually { token.isDisposed })
+    token.disposeAndWait()
+    #expect(log.entries == ["handler of 3", "seen"] && ticks.value == 3)
+    #expect(eventually { ends.value == 1 })
+    queue.resume()
+    queue.drain()
+    #expect(children.value == 0)
+  }
+
+  @Test("a context and its children run at the times of their timing, and end with it") func timing() {
+    let clock = TestScheduler(), log = Log<String>()
+    let at: @Sendable (String) -> Void = { log.add($0) }
+    let token = clock.schedule(.after(.seconds(2))) { context in
+      at("parent")
+      context.schedule(on: clock, .every(.seconds(1))) { child in
+        at("child")
+        child.schedule(on: clock, .after(.milliseconds(500))) { _ in at("grandchild") }
+        child.schedule(on: clock, after: .milliseconds(750)) { _ in at("last") }
+      }
+    }
+    clock.advance(by: .milliseconds(4_600))
+    token.dispose()
+    clock.advance(by: .seconds(100))
+    #expect(log.entries == ["parent", "child", "grandchild", "last", "child", "grandchild"])
+    #expect(clock.pendingCount == 0)
+  }
+
+  @Test("a member with a context leaves its group, and reports its drop, but no cancel") func members() throws {
+    let group = ActionGroup(), thread = try ThreadScheduler(), queue = SerialScheduler(), log = Log<String>()
+    queue.suspend()
+    group.schedule(on: queue) { context in
+      log.add("never \(context.isCancelled)")
+    } onDrop: {
+      log.add("never \($0)")
+    }
+    group.schedule(on: queue) {
+      log.add("never")
+    } onDrop: {
+      log.add("never \($0)")
+    }
+    group.schedule(on: queue) { (_: ActionContext) in log.add("never") }
+    group.cancelAll()
+    #expect(group.isIdle)
+    let begun = Gate(), cancelled = Gate()
+    group.schedule(on: thread) { context in
+      begun.open()
+      cancelled.wait()
+      log.add(context.isCancelled ? "cancelled" : "not cancelled")
+    } onDrop: {
+      log.add("never \($0)")
+    }
+    begun.wait()
+    group.cancelAll()
+    thread.stop(.dropOutstanding)
+    group.schedule(on: thread) { (_: ActionContext) in
+      log.add("never")
+    } onDrop: {
+      log.add("\($0 == .refused)")
+    }
+    group.schedule(on: thread) {
+      log.add("never")
+    } onDrop: {
+      log.add("\($0 == .refused)")
+    }
+    thread.schedule { (_: ActionContext) in
+      log.add("never")
+    } onDrop: {
+      log.add("\($0 == .refused)")
+    }
+    #expect(log.entries == ["true", "true", "true"])
+    cancelled.open()
+    synchronously { thread.join() }
+    #expect(log.entries.last == "cancelled" && group.isIdle)
+    queue.resume()
+    queue.drain()
+    #expect(log.entries.count == 4)
+  }
+
   @Test("a wait returns after the action and what it scheduled, also after another disposal") func late() {
     let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(),
       waited = Gate()

@@ -135,6 +135,30 @@ import Testing
     #expect(log.entries.last == "new")
   }
 
+  @Test("a cancel of a group reaches the context of a tick, and ends the ticks", arguments: SchedulerUnderTest.queued)
+  func tick(_ kind: SchedulerUnderTest) throws {
+    let group = ActionGroup(), outer = ActionGroup(), queue = SerialScheduler()
+    let scheduler = outer.scheduler(on: group.scheduler(on: try kind.make()))
+    let begun = Gate(), cancelled = Gate(), log = Log<String>(), children = Counter(), ticks = Counter()
+    queue.suspend()
+    scheduler.schedule(.every(.microseconds(10), after: .zero)) { context in
+      context.onDispose { log.add("handler") }
+      context.schedule(on: queue) { _ in children.increment() }
+      guard ticks.increment() == 2 else { return }
+      begun.open()
+      cancelled.wait()
+      log.add(context.isCancelled ? "cancelled" : "not cancelled")
+    }
+    begun.wait()
+    group.cancelAll()
+    #expect(log.entries == ["handler"])
+    cancelled.open()
+    #expect(synchronously { group.wait(for: .seconds(60)) && outer.wait(for: .seconds(60)) })
+    queue.resume()
+    queue.drain()
+    #expect(log.entries == ["handler", "cancelled"] && children.value == 0 && ticks.value == 2)
+  }
+
   @Test("a cancel of each of two groups reaches the context of a member of both", arguments: [0, 1])
   func contextOfTwo(_ cancels: Int) {
     let groups = [ActionGroup(), ActionGroup()], begun = Gate(), result = Protected<Bool?>(nil), cancelled = Gate()

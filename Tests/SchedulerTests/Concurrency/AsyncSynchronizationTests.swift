@@ -371,9 +371,9 @@ private struct Failed: Error {}
   @Test("a body that is cancelled before it starts is not called, and those behind it start")
   func cancelled() async throws {
     let limit = AsyncLimit(1), open = AsyncSemaphore(), log = Log<String>()
-    let first = limit.submit { try await open.wait() }
-    let second = limit.submit { log.add("second") }
-    let third = limit.submit { log.add("third") }
+    let first = try await limit.submit { try await open.wait() }
+    let second = try await limit.submit { log.add("second") }
+    let third = try await limit.submit { log.add("third") }
     second.cancel()
     await #expect(throws: CancellationError.self) { try await second.value }
     open.signal()
@@ -400,7 +400,7 @@ private struct Failed: Error {}
   @Test("a limit may be released while bodies wait") func released() async throws {
     let open = AsyncSemaphore(), log = Log<Int>()
     var limit: AsyncLimit? = AsyncLimit(1)
-    let first = limit!.submit { try await open.wait() }, second = limit!.submit { log.add(1) }
+    let first = try await limit!.submit { try await open.wait() }, second = try await limit!.submit { log.add(1) }
     limit = nil
     open.signal()
     try await first.value
@@ -410,7 +410,7 @@ private struct Failed: Error {}
 
   @Test("a body that has not started by its deadline is not called") func deadline() async throws {
     let limit = AsyncLimit(1), open = AsyncSemaphore()
-    let first = limit.submit { try await open.wait() }
+    let first = try await limit.submit { try await open.wait() }
     await #expect(throws: SchedulerError.timeout) {
       try await limit.run(deadline: .now + .milliseconds(2)) { Issue.record("it has started") }
     }

@@ -23,6 +23,31 @@ import Testing
     onThreads(1) { _ in #expect(!MainScheduler.instance.isOnThread) }
   }
 
+  @Test(
+    "a periodic action for the main actor, and a handler of a signal, run on it",
+    .enabled(if: SchedulerUnderTest.isMainProcess),
+    arguments: SchedulerUnderTest.all.filter { $0.isMain && SchedulerUnderTest.loops.map(\.name).contains($0.name) })
+  func mainActor(_ test: SchedulerUnderTest) throws {
+    let scheduler = try #require(try test.make() as? MainScheduler), seen = Log<Int>(), ticks = Counter()
+    let token = scheduler.schedule(
+      .every(.milliseconds(1)),
+      onMainActor: {
+        MainActor.preconditionIsolated()
+        ticks.increment()
+      })
+    #expect(eventually { ticks.value >= 3 })
+    token.disposeAndWait()
+    let source = scheduler.onSignal(
+      OwnSignal.mainActor,
+      onMainActor: {
+        MainActor.preconditionIsolated()
+        seen.add($0)
+      }, onDrop: { Issue.record($0) })
+    scheduler.schedule(onMainActor: { kill(getpid(), OwnSignal.mainActor) })  // behind the start of the source
+    #expect(eventually { seen.entries == [1] })
+    source.disposeAndWait()
+  }
+
   /// Those are the tests whose first argument is a `SchedulerUnderTest` without a label.
   @Test(
     "the contracts hold on the main thread, in a process of its own", .enabled(if: !SchedulerUnderTest.isMainProcess))
