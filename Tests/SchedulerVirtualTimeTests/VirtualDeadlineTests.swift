@@ -53,6 +53,22 @@ private let waits: [(name: String, wait: Wait)] = [
       try await limit.run { try await Task { try await limit.run(deadline: deadline) {} }.value }
     }
   ),
+  (
+    "AsyncLimit.drained",
+    { deadline in
+      let limit = AsyncLimit(1, waiting: 1)
+      try await limit.run {
+        if await limit.drained(deadline: deadline).remaining == 1 { throw SchedulerError.timeout }
+      }
+    }
+  ),
+  (
+    "AsyncOnce.value, inside withDeadline",
+    { deadline in
+      let once = AsyncOnce<Int, Void>()
+      try await withDeadline(deadline) { try await once.value(for: 1) { try await SerialScheduler().sleep(for: far) } }
+    }
+  ),
   ("AsyncSemaphore.wait", { deadline in try await AsyncSemaphore().wait(deadline: deadline) }),
 ]
 private let far = Duration.seconds(1_000_000)
@@ -82,6 +98,28 @@ private let far = Duration.seconds(1_000_000)
       let first = await ends(seed: seed), second = await ends(seed: seed)
       #expect(first == second)
     }
+  }
+
+  @Test("a value is kept for its time of the virtual time, to the nanosecond", arguments: 0..<20 as Range<UInt64>)
+  func timeToLive(seed: UInt64) async throws {
+    let runs = try await withVirtualTime(seed: seed) { time in
+      let once = AsyncOnce<Int, MonotonicTime>(timeToLive: .seconds(60)), span = Duration.seconds(3), start = time.now
+      @Sendable func ask() async throws -> Duration {
+        start.duration(
+          to: try await once.value(for: 1) {
+            try await time.sleep(for: span)
+            return time.now
+          })
+      }
+      var seen = [try await ask()]
+      try await time.sleep(for: .seconds(60) - .nanoseconds(1))
+      seen.append(try await ask())
+      usleep(1_000)  // real time, which must not matter
+      try await time.sleep(for: .nanoseconds(1))
+      seen.append(try await ask())
+      return seen
+    }
+    #expect(runs == [.seconds(3), .seconds(3), .seconds(66)])
   }
 
   @Test("a deadline of real time is estimated in virtual time, and one of virtual time has a real instant") func both()

@@ -1,0 +1,227 @@
+/// Shares one run among all tasks that want the same value at the same time: a run for each key. It can keep values for a time, as a cache.
+///
+/// ```swift
+/// let pages = AsyncOnce<URL, Page>(timeToLive: .seconds(60))
+/// let page = try await pages.value(for: url) { try await fetch(url) }   // one fetch, however many tasks ask
+/// ```
+///
+/// 1. The first task that asks for a key starts a run, in a task of its own. Tasks that ask while it runs wait for its value; their closures are not
+///    called.
+/// 2. A task that is cancelled stops waiting at once. The run continues for the others, and is cancelled when the last one has left. A task that
+///    asks after that starts a new run.
+/// 3. All waiting tasks get the error that a run throws. It is not kept: the next task that asks starts a new run.
+/// 4. A value is kept from the end of its run for the time to live. Without one, it is not kept. Values whose time is over are released when a value
+///    is added, at the latest when as many again have been added.
+/// 5. A run has the priority of the task that has started it, or that of a waiting task if that is higher. It inherits the task-local values of the
+///    task that has started it.
+///
+/// The idea is that of Go's `singleflight`, with cancellation. For one value, use one constant key. Hashing and comparing a key must not use the same
+/// `AsyncOnce`.
+public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// A run, and the tasks that wait for it. The lock of the `AsyncOnce` guards the fields.
+  private final class Run: @unchecked Sendable {
+    // Unchecked, because the compiler does not know of that lock.
+    @exclusivity(unchecked) var waiters: [Resumption<Value>]
+    @exclusivity(unchecked) var task: Task<Void, Never>?  // nil until it has been started
+    @exclusivity(unchecked) var taskAddress: UInt = 0  // the task that executes the closure; 0: not yet
+    init(_ waiter: Resumption<Value>) { waiters = [waiter] }
+  }
+
+  private enum Entry: Sendable {
+    case running(Run)
+    case kept(Value, isFresh: @Sendable () -> Bool)
+  }
+
+  private struct State: Sendable {
+    var entries: [Key: Entry] = [:]
+    var sweepsAt = 32  // the number of entries at which the next addition releases what is not fresh
+
+    /// If as many entries have been added as the last sweep has left, removes those that are not fresh, and returns them.
+    mutating func sweep() -> [Entry] {
+      if entries.count < sweepsAt { return [] }
+      var old: [Entry] = []
+      entries = entries.filter { entry in
+        guard case .kept(_, let isFresh) = entry.value, !isFresh() else { return true }
+        old.append(entry.value)
+        return false
+      }
+      sweepsAt = max(32, 2 * entries.count)
+      return old
+    }
+  }
+
+  private let state = Protected(State())
+  /// Called at the end of a run. Returns a closure that says whether the value is still to be used. Nil: values are not kept.
+  private let keep: (@Sendable () -> @Sendable () -> Bool)?
+
+  /// Creates an object without values.
+  ///
+  /// - Parameter timeToLive: how long a value is kept after its run, on `ContinuousClock`; inside `withVirtualTime`, of that time. Zero or less: it is
+  ///   not kept; 100 years or more: for ever.
+  public convenience init(timeToLive: Duration = .zero) { self.init(timeToLive: timeToLive, clock: DeadlineClock()) }
+
+  /// Creates an object without values, which keeps them by the time of `clock`.
+  ///
+  /// - Parameters:
+  ///   - timeToLive: how long a value is kept after its run. Zero or less: it is not kept; 100 years or more: for ever.
+  ///   - clock: the clock; for the time of a scheduler, also a virtual one, its ``SchedulerType/clock``.
+  public init<C: Clock>(timeToLive: Duration, clock: C) where C.Duration == Duration {
+    if timeToLive <= .zero {
+      keep = nil
+    } else if timeToLive >= .seconds(100 * 365 * 86_400) {
+      keep = { { true } }
+    } else {
+      keep = {
+        let end = clock.now.advanced(by: timeToLive)
+        return { clock.now < end }
+      }
+    }
+  }
+
+  /// Returns the value for `key`: one that is kept, that of a run in progress, or that of a new run of `make`.
+  ///
+  /// - Parameters:
+  ///   - key: what the value is for.
+  ///   - isolation: the caller's isolation, in which this function waits.
+  ///   - make: makes the value. It is called at most once, in a task of its own: on the actor of the code in which it is written, if there is one.
+  /// - Returns: the value.
+  /// - Throws: the error of the run; `CancellationError` if the calling task is cancelled first; ``SchedulerError/deadlock`` if `make` itself asks for
+  ///   the value that it makes.
+  public func value(
+    for key: Key, isolation: isolated (any Actor)? = #isolation,
+    @_inheritActorContext _ make: sending @escaping @isolated(any) () async throws -> Value
+  ) async throws -> Value {
+    let waiter = Resumption<Value>()
+    let run: Run
+    switch try join(key, waiter) {
+    case .kept(let value): return value
+    case .waits(let other): run = other
+    case .mustStart(let new):
+      run = new
+      start(run, key, make)
+    }
+    return try await withTaskCancellationHandler {
+      try await waiter.outcome(isolation: isolation)
+    } onCancel: {
+      leave(run, key, waiter)
+    }
+  }
+
+  /// Releases the value for `key`, if one is kept. A run in progress continues for the tasks that wait for it, but its value is not kept, and a task that
+  /// asks from now on starts a new one.
+  ///
+  /// - Parameter key: whose value.
+  public func forget(_ key: Key) {
+    let old = state.withLock { $0.entries.removeValue(forKey: key) }
+    _ = consume old  // outside the lock: it may run user code
+  }
+
+  /// Releases all values: see ``forget(_:)``.
+  public func forgetAll() {
+    let old = state.exchange(State())
+    _ = consume old  // outside the lock: it may run user code
+  }
+
+  // MARK: Runs
+
+  private enum Joined {
+    case kept(Value)
+    case waits(Run)
+    case mustStart(Run)  // the caller must call `start`
+  }
+
+  /// Finds the value, or lets `waiter` wait for the run for `key`. Not async: it holds a lock.
+  @inline(never)
+  private func join(_ key: Key, _ waiter: Resumption<Value>) throws -> Joined {
+    let isCancelled = Task.isCancelled, current = Self.currentTask
+    let (joined, task, old): (Joined?, Task<Void, Never>?, Entry?) = state.withLock { state in
+      var old: Entry?  // released outside the lock
+      switch state.entries[key] {
+      case .kept(let value, let isFresh) where isFresh(): return (.kept(value), nil, nil)
+      case .running(let run):
+        if isCancelled || (current != 0 && run.taskAddress == current) { return (nil, nil, nil) }
+        run.waiters.append(waiter)
+        return (.waits(run), run.task, nil)
+      case .kept(let value, let isFresh): old = .kept(value, isFresh: isFresh)
+      case nil: break
+      }
+      if isCancelled { return (nil, nil, nil) }
+      let run = Run(waiter)
+      state.entries[key] = .running(run)
+      return (.mustStart(run), nil, old)
+    }
+    _ = consume old
+    guard let joined else { throw isCancelled ? CancellationError() : SchedulerError.deadlock as any Error }
+    if let task { Self.raise(task) }
+    return joined
+  }
+
+  /// Starts the task of `run`, or cancels it if its only waiter has left meanwhile.
+  private func start(
+    _ run: Run, _ key: Key, _ make: sending @escaping @isolated(any) () async throws -> Value
+  ) {
+    let task = Task {
+      begin(run)
+      let outcome: Result<Value, any Error>
+      do { outcome = .success(try await make()) } catch { outcome = .failure(error) }
+      end(run, key, outcome)
+    }
+    let isAbandoned = state.withLock { _ in
+      run.task = task
+      return run.waiters.isEmpty
+    }
+    if isAbandoned { task.cancel() }  // no effect if it has ended
+  }
+
+  @inline(never)
+  private func begin(_ run: Run) {
+    let current = Self.currentTask
+    state.withLock { _ in run.taskAddress = current }
+  }
+
+  /// Keeps the value of `run`, and resumes the tasks that wait for it.
+  @inline(never)
+  private func end(_ run: Run, _ key: Key, _ outcome: Result<Value, any Error>) {
+    var isFresh: (@Sendable () -> Bool)?
+    if case .success = outcome { isFresh = keep?() }  // outside the lock: it reads the clock
+    let (waiters, old): ([Resumption<Value>], [Entry]) = state.withLock { state in
+      let waiters = run.waiters
+      run.waiters = []
+      run.taskAddress = 0
+      // else the run was forgotten
+      guard case .running(let current)? = state.entries[key], current === run else { return (waiters, []) }
+      guard let isFresh, case .success(let value) = outcome else {
+        state.entries[key] = nil
+        return (waiters, [])
+      }
+      state.entries[key] = .kept(value, isFresh: isFresh)
+      return (waiters, state.sweep())
+    }
+    _ = consume old  // outside the lock: it may run user code
+    for waiter in waiters { waiter.finish(outcome) }
+  }
+
+  /// Ends the wait of `waiter`, whose task is cancelled. Cancels the run if nobody waits for it any more.
+  private func leave(_ run: Run, _ key: Key, _ waiter: Resumption<Value>) {
+    let (hasLeft, abandoned): (Bool, Task<Void, Never>?) = state.withLock { state in
+      guard let index = run.waiters.firstIndex(where: { $0 === waiter }) else { return (false, nil) }  // the run has ended
+      run.waiters.remove(at: index)
+      guard run.waiters.isEmpty else { return (true, nil) }
+      if case .running(let current)? = state.entries[key], current === run { state.entries[key] = nil }
+      return (true, run.task)  // nil: `start` will cancel it
+    }
+    guard hasLeft else { return }
+    abandoned?.cancel()
+    waiter.finish(.failure(CancellationError()))
+  }
+
+  /// The address of the current task; 0 outside of tasks.
+  private static var currentTask: UInt { withUnsafeCurrentTask { unsafeBitCast($0, to: UInt.self) } }
+
+  /// Raises the priority of `task` to that of the current task.
+  private static func raise(_ task: Task<Void, Never>) {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
+      task.escalatePriority(to: Task.currentPriority)
+    }
+  }
+}
