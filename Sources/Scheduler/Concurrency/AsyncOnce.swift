@@ -204,7 +204,8 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// Ends the wait of `waiter`, whose task is cancelled. Cancels the run if nobody waits for it any more.
   private func leave(_ run: Run, _ key: Key, _ waiter: Resumption<Value>) {
     let (hasLeft, abandoned): (Bool, Task<Void, Never>?) = state.withLock { state in
-      guard let index = run.waiters.firstIndex(where: { $0 === waiter }) else { return (false, nil) }  // the run has ended
+      // else the run has ended
+      guard let index = run.waiters.firstIndex(where: { $0 === waiter }) else { return (false, nil) }
       run.waiters.remove(at: index)
       guard run.waiters.isEmpty else { return (true, nil) }
       if case .running(let current)? = state.entries[key], current === run { state.entries[key] = nil }

@@ -11,7 +11,7 @@
 /// 4. Any code may signal: a task, an action, a C callback. The waiting task continues on its own actor or executor.
 /// 5. The semaphore raises no task's priority, because units have no owner. ``AsyncLock`` does.
 ///
-/// To limit how many bodies run at a time, use ``AsyncLimit``. For threads use ``Semaphore``.
+/// To limit how many bodies run at a time, use ``AsyncLimit``. For threads use ``CountingSemaphore``.
 public final class AsyncSemaphore: Sendable {
   private let units: AsyncUnits
 

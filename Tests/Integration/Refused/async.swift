@@ -31,7 +31,7 @@ func sleeps(_ loop: RunLoopLock, _ blocking: BlockingObservable<Int>) async thro
 
 func locks(
   _ lock: UnfairLock, _ recursive: RecursiveLock, _ shared: ReadWriteLock, _ condition: UnfairLock.Condition,
-  _ semaphore: Semaphore, _ number: Protected<Int>, _ end: MonotonicTime
+  _ semaphore: CountingSemaphore, _ number: Protected<Int>, _ end: MonotonicTime
 ) async throws {
   lock.lock()  // expected-error {{use withLock}}
   recursive.lock()  // expected-error {{use withLock}}

@@ -39,7 +39,7 @@ GROUPS = {
     "blocking": [
         *MAIN, "Blocking/BlockingSink.swift", "Blocking/RunLoopLock.swift"],
     "groups": [
-        *MAIN, *MEMBERS, "Concurrency/*Deadline.swift", "Concurrency/AsyncUnits.swift", "Blocking/Result*.swift", "Synchronization/Semaphore.swift"],
+        *MAIN, *MEMBERS, "Concurrency/*Deadline.swift", "Concurrency/AsyncUnits.swift", "Blocking/Result*.swift", "Synchronization/CountingSemaphore.swift"],
     "executors": [
         *MAIN, *MEMBERS, "Compilers/*.swift", "Concurrency/*.swift", *(f"Schedulers/{name}.swift" for name in (
             "ConcurrentScheduler", "ImmediateScheduler", "Schedulers", "Serial*", "Thread*")),

@@ -35,7 +35,7 @@ import SchedulerVirtualTime
     if isFull {
       for _ in 0..<600 { ConcurrentScheduler(priority: .high).schedule { while !isOver.read() { usleep(100) } } }
     }
-    let actors = Semaphore(), start = ActionGroup(entered: 1)
+    let actors = CountingSemaphore(), start = ActionGroup(entered: 1)
     for actor in 1..<max(1, program.actor_count) {
       Thread.detachNewThread {
         start.wait()
@@ -54,7 +54,7 @@ import SchedulerVirtualTime
 
   /// Runs the program twice, in the order of a seed or of arrival.
   static func runVirtually(_ program: program, _ order: UInt64?) {
-    let isOver = Semaphore()
+    let isOver = CountingSemaphore()
     Task.detached {
       var traces: [[String]] = []
       for _ in 0..<2 {

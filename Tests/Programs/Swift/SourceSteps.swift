@@ -22,7 +22,7 @@ extension World {
     ]
     var byte: UInt8 = 7
     require(send(other, &byte, 1, Int32(MSG_NOSIGNAL)) == 1, "step \(number): no byte")
-    let isSeen = Semaphore(), busy = OtherAction(in: self)
+    let isSeen = CountingSemaphore(), busy = OtherAction(in: self)
     thread.schedule {
       isSeen.wait()  // keeps the thread busy
       busy.run()

@@ -70,7 +70,7 @@ final class World: Sendable {
   let fates: [Fate]
   static let burst = 100  // actions of a step
   let whole: program
-  let plain = Protected(0), recursive = RecursiveLock(), readWrite = ReadWriteLock(), unit = Semaphore(units: 1)
+  let plain = Protected(0), recursive = RecursiveLock(), readWrite = ReadWriteLock(), unit = CountingSemaphore(units: 1)
   let monitor = UnfairLock(), changed = UnfairLock.Condition(), isTaken = Atomic(0)
   let owners: [Counter] = (0..<PROGRAM_LOCK_KINDS).map { _ in Counter() }  // how many have each kind of lock
   let asyncLock = AsyncLock(0)

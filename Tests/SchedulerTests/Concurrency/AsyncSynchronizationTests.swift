@@ -289,7 +289,7 @@ private struct Failed: Error {}
     let thread = try ThreadScheduler(name: "holder"), pool = try WorkerPool(workers: 2), executor = pool.scheduler()
     let lock = AsyncLock(0), begun = AsyncSemaphore(), log = Log<String>()
     // of the handler, which blocks a thread that raises the priority
-    let entered = Protected(0), turns = Semaphore(units: 0)
+    let entered = Protected(0), turns = CountingSemaphore(units: 0)
     @Sendable func hold(_ actor: isolated Pinned) async throws {
       try await withTaskPriorityEscalationHandler {
         try await lock.withLock { _ in

@@ -56,7 +56,7 @@ import Testing
       await #expect(processExitsWith: .success) {
         let kind: Int = exitArgument()
         let shared = ConcurrentScheduler(), waiters = 80  // more than the pool replaces at once
-        let group = ActionGroup(entered: 1), semaphore = Semaphore(), all = ActionGroup()
+        let group = ActionGroup(entered: 1), semaphore = CountingSemaphore(), all = ActionGroup()
         let foreign = DispatchSemaphore(value: 0)  // a wait outside of the library
         for _ in 0..<waiters {
           group.enter()

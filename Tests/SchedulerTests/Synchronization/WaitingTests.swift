@@ -187,7 +187,7 @@ import Testing
 
 @Suite(.nothingIsLeft) struct SemaphoreTests {
   @Test("no more are inside than there are units") func bounds() {
-    let slots = Semaphore(units: 3), inside = Protected(0), most = Protected(0)
+    let slots = CountingSemaphore(units: 3), inside = Protected(0), most = Protected(0)
     onThreads(8) { _ in
       for _ in 0..<500 {
         slots.wait()
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test("a timed wait takes a unit or gives up, and is not early") func timed() {
-    let semaphore = Semaphore(), start = MonotonicTime.now
+    let semaphore = CountingSemaphore(), start = MonotonicTime.now
     synchronously {
       #expect(!semaphore.wait(for: .milliseconds(20)))
       #expect(start.duration(to: .now) >= .milliseconds(20))
@@ -219,16 +219,18 @@ import Testing
 
   @Test("numbers that cannot be stop the process") func misuse() async {
     expectMessage(
-      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { _ = Semaphore(units: -1) },
-      "Semaphore.init: -1 units cannot be")
+      await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+        _ = CountingSemaphore(units: -1)
+      },
+      "CountingSemaphore.init: -1 units cannot be")
     expectMessage(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        Semaphore().signal(Int(Int32.max) + 1)
-      }, "Semaphore.signal: 2147483648 units cannot be")
+        CountingSemaphore().signal(Int(Int32.max) + 1)
+      }, "CountingSemaphore.signal: 2147483648 units cannot be")
     expectMessage(
       await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-        Semaphore(units: Int(Int32.max)).signal()
-      }, "Semaphore.signal, csched_semaphore_signal:", "cannot have 1 more")
+        CountingSemaphore(units: Int(Int32.max)).signal()
+      }, "CountingSemaphore.signal, csched_semaphore_signal:", "cannot have 1 more")
   }
 }
 
@@ -280,7 +282,7 @@ import Testing
 @Suite(.nothingIsLeft) struct WaitingActionTests {
   @Test("actions that wait leave their threads to those that end the waits") func onPool() {
     let scheduler = ConcurrentScheduler(), ready = UnfairLock.Condition(), count = Protected(0)
-    let semaphore = Semaphore(), latch = ActionGroup(entered: 1), ended = ActionGroup(entered: 24)
+    let semaphore = CountingSemaphore(), latch = ActionGroup(entered: 1), ended = ActionGroup(entered: 24)
     for _ in 0..<24 {
       scheduler.schedule {
         count.withLock { $0 += 1 }

@@ -107,7 +107,7 @@ import Testing
   private static func blockingWaits() -> [String: BlockingWait] {
     let lock = UnfairLock(), recursive = RecursiveLock(), readWrite = ReadWriteLock()
     let outer = UnfairLock(), condition = UnfairLock.Condition(), isSet = Protected(false)
-    let semaphore = Semaphore(), group = ActionGroup(entered: 1), results = ResultGroup<Int>(),
+    let semaphore = CountingSemaphore(), group = ActionGroup(entered: 1), results = ResultGroup<Int>(),
       queue = SerialScheduler()
     queue.suspend()
     results.schedule(on: queue) { 1 }
@@ -133,7 +133,7 @@ import Testing
           return true
         }
       },
-      "Semaphore": BlockingWait(release: { semaphore.signal() }, wait: semaphore.wait(for:)),
+      "CountingSemaphore": BlockingWait(release: { semaphore.signal() }, wait: semaphore.wait(for:)),
       "ActionGroup": BlockingWait(release: group.leave, wait: group.wait(for:)),
       "ResultGroup": BlockingWait(release: queue.resume) { (try? results.next(for: $0)) != nil },
     ]

@@ -26,7 +26,7 @@ let publishing = try Schedulers.publishStatistics(
 let log = Logger(label: "pictures")
 
 /// Spends so much time, as work would.
-@Sendable func work(_ milliseconds: Int) { _ = Semaphore().wait(for: .milliseconds(milliseconds)) }
+@Sendable func work(_ milliseconds: Int) { _ = CountingSemaphore().wait(for: .milliseconds(milliseconds)) }
 
 /// Looks up a picture, decodes it, and counts down; each on its own thread, and all in the trace of the request.
 @Sendable func show(_ picture: String, taking milliseconds: Int, _ done: ActionGroup) {

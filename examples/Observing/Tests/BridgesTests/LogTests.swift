@@ -84,7 +84,7 @@ private actor Confined {
 
     log.dispose()
     let late = try ThreadScheduler(name: "slow, too")
-    late.schedule { _ = Semaphore().wait(for: .milliseconds(100)) }
+    late.schedule { _ = CountingSemaphore().wait(for: .milliseconds(100)) }
     finish(late)
     late.schedule {}
     #expect(!entries.all.contains { $0.metadata.values.contains { $0.contains(late.name) } })

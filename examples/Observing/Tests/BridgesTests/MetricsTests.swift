@@ -85,7 +85,7 @@ import Testing
 
   @Test("times are published when something has run, and those of a thread are what it took") func times() throws {
     let published = try Published()
-    published.scheduler.schedule { _ = Semaphore().wait(for: .milliseconds(20)) }
+    published.scheduler.schedule { _ = CountingSemaphore().wait(for: .milliseconds(20)) }
     published.clock.advance(by: .seconds(10))
     #expect(try published.times("run_time.max") == [])
     published.scheduler.advance()
@@ -105,7 +105,7 @@ import Testing
     }
     began.wait()
     thread.schedule {}
-    _ = Semaphore().wait(for: .milliseconds(20))
+    _ = CountingSemaphore().wait(for: .milliseconds(20))
     hold.leave()
     finish(thread)
     clock.advance(by: .seconds(1))
@@ -140,7 +140,7 @@ import Testing
     publication.disposeAndWait()
     let depth = try metrics.expectGauge("scheduler.depth", [("scheduler", "dropping")])
     let last = depth.values.count
-    _ = Semaphore().wait(for: .milliseconds(30))
+    _ = CountingSemaphore().wait(for: .milliseconds(30))
     #expect(depth.values.count == last)
     finish(publisher)
   }

@@ -6,7 +6,7 @@ func eventually(_ condition: () -> Bool) -> Bool {
   let deadline = MonotonicTime.now.advanced(by: .seconds(10))
   while !condition() {
     if MonotonicTime.now > deadline { return false }
-    _ = Semaphore().wait(for: .milliseconds(1))
+    _ = CountingSemaphore().wait(for: .milliseconds(1))
   }
   return true
 }

@@ -129,7 +129,7 @@ extension FinishedInMemorySpan {
       thread.schedule { hold.wait() }
       traced.schedule { tracer.withSpan("inside") { _ in } }
       traced.schedule(after: .seconds(-1)) {}
-      _ = Semaphore().wait(for: .milliseconds(20))
+      _ = CountingSemaphore().wait(for: .milliseconds(20))
     }
     hold.leave()
     finish(thread)

@@ -42,7 +42,7 @@ import Testing
 
   @Test("a cancelled service drops what has not begun, and ends its thread")
   func cancelled() async throws {
-    let thread = try ThreadScheduler(name: "database"), begun = Semaphore(), release = Semaphore()
+    let thread = try ThreadScheduler(name: "database"), begun = CountingSemaphore(), release = CountingSemaphore()
     let count = Protected(0), dropped = Protected(0)
     let running = Task { try await SchedulerService(thread).run() }
     thread.schedule {
@@ -66,7 +66,7 @@ import Testing
 
   @Test("a service that is shut down and takes too long throws, and drops what has not begun")
   func tooLate() async throws {
-    let thread = try ThreadScheduler(name: "database"), release = Semaphore(), dropped = Protected(false)
+    let thread = try ThreadScheduler(name: "database"), release = CountingSemaphore(), dropped = Protected(false)
     try await testGracefulShutdown { trigger in
       let running = Task { try await SchedulerService(thread, gracePeriod: .milliseconds(20)).run() }
       thread.schedule { release.wait() }
@@ -82,7 +82,7 @@ import Testing
     #expect(dropped.read())
   }
 
-  private func wait(for semaphore: Semaphore) async {
+  private func wait(for semaphore: CountingSemaphore) async {
     try? await ConcurrentScheduler().perform { semaphore.wait() }
   }
 }

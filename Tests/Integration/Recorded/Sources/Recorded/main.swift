@@ -8,12 +8,12 @@ import func Glibc.raise
 final class Orders: Sendable {
   let count = Protected(0)
 
-  func place(on scheduler: some SchedulerType, _ done: Semaphore) {
+  func place(on scheduler: some SchedulerType, _ done: CountingSemaphore) {
     for _ in 0..<3 { scheduler.schedule { self.count.write { $0 += 1 } } }
     scheduler.schedule { done.signal() }
   }
 
-  func keepBusy(_ scheduler: some SchedulerType, _ begun: Semaphore) {
+  func keepBusy(_ scheduler: some SchedulerType, _ begun: CountingSemaphore) {
     scheduler.schedule {
       begun.signal()
       while pause() != 0 {}
@@ -23,7 +23,7 @@ final class Orders: Sendable {
 }
 
 let orders = Orders()
-let done = Semaphore()
+let done = CountingSemaphore()
 let quick = try ThreadScheduler(name: "quick")
 orders.place(on: quick, done)
 done.wait()

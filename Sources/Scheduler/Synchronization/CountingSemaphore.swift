@@ -3,7 +3,7 @@ internal import CScheduler
 /// A counting semaphore: any thread may add and acquire units, and waiters get units in order of arrival.
 ///
 /// ```swift
-/// let slots = Semaphore(units: 4)
+/// let slots = CountingSemaphore(units: 4)
 /// slots.wait()             // at most four at a time from here on
 /// defer { slots.signal() }
 /// ```
@@ -14,13 +14,15 @@ internal import CScheduler
 ///
 /// An argument outside 0 to 2^31 - 1, and a signal that would make more units free than that, stop the process with a message. In a child of fork,
 /// the free units stay, and there are no waiters.
-public final class Semaphore: Sendable {
+public final class CountingSemaphore: Sendable {
   private let inline = InlineStruct<csched_semaphore, UInt32>()  // the C struct, stored in this object; `init` sets it
 
   /// Creates a semaphore with `units` free units.
   ///
   /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1.
-  public init(units: Int = 0) { csched_semaphore_init(inline.pointer, checked(units, "Semaphore.init", "units")) }
+  public init(units: Int = 0) {
+    csched_semaphore_init(inline.pointer, checked(units, "CountingSemaphore.init", "units"))
+  }
 
   /// Acquires a unit, waiting as long as necessary.
   @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
@@ -47,9 +49,13 @@ public final class Semaphore: Sendable {
   ///
   /// - Parameter units: the number of units, from 0 to 2^31 - 1.
   public func signal(_ units: Int = 1) {
-    csched_semaphore_signal(inline.pointer, checked(units, "Semaphore.signal", "units"))
+    csched_semaphore_signal(inline.pointer, checked(units, "CountingSemaphore.signal", "units"))
   }
 
   /// The number of free units at this instant, for diagnostics.
   public var freeUnits: Int { Int(csched_semaphore_units(inline.pointer)) }
 }
+
+// Says what to write in place of a name that is natural to try. It makes no other `Semaphore` ambiguous, because it is unavailable.
+@available(*, unavailable, renamed: "CountingSemaphore", message: "Glibc has a type with this name")
+public typealias Semaphore = CountingSemaphore

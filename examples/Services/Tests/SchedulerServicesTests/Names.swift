@@ -1,0 +1,1 @@
+../../../../Tests/Integration/Names.swift
