@@ -111,6 +111,198 @@ TEST("a limited target keeps the order of its base") {
   limit_order(3);
 }
 
+// MARK: a bound for what waits
+
+static csched_limit *make_full(csched_target *base, int most, size_t waiting, csched_full_policy policy) {
+  csched_limit *limit = make_limit(base, most);
+  csched_limit_bound(limit, waiting, policy);
+  return limit;
+}
+
+// On a loop that nobody runs, so that each job waits. `barriers`: submits to the target for barriers.
+static void limit_refuses(int most, int waiting, bool barriers) {
+  csched_loop *loop;
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_limit *limit = make_full(csched_loop_target(loop), most, (size_t)waiting, CSCHED_FULL_REFUSE);
+  csched_target *target = barriers ? csched_limit_barrier_target(limit) : csched_limit_target(limit);
+  int places = waiting + (barriers ? 1 : most), count = 0;
+  probe *probes = calloc((size_t)(4 * places + 4), sizeof *probes);
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < places; i++) {
+      probe_init(&probes[count], NULL, NULL);
+      CHECK_EQUAL(csched_target_submit(target, job_of(&probes[count++])), 0);
+    }
+    probe_init(&probes[count], NULL, NULL);
+    CHECK_EQUAL(csched_target_submit(target, job_of(&probes[count])), EAGAIN);
+    CHECK_PROBE(&probes[count++], 0, 1);
+    for (int i = 0; i < waiting; i++) { // the place of a cancelled job is free
+      probe *cancelled = &probes[count - 1 - waiting + i];
+      if (round == 1 || i == 0) CHECK_EQUAL(csched_job_cancel(job_of(cancelled)), CSCHED_CANCEL_DROPPED);
+      else continue;
+      probe_init(&probes[count], NULL, NULL);
+      CHECK_EQUAL(csched_target_submit(target, job_of(&probes[count])), 0);
+      CHECK_PROBE(cancelled, 0, 1); // it was released, too
+      count++;
+      break;
+    }
+    probe_init(&probes[count], NULL, NULL);
+    CHECK_EQUAL(csched_target_submit_at(target, &probes[count].timer, csched_time_after(csched_now(), MS), 0), 0);
+    int timer = count++; // it is accepted, also when it is due
+    while (atomic_load(&probes[timer].releases) == 0) csched_loop_run_once(loop, csched_now() + 5000 * MS);
+    CHECK_PROBE(&probes[timer], 1, 0);
+  }
+  csched_limit_destroy(limit);
+  csched_loop_destroy(loop);
+  free(probes);
+}
+
+TEST("a limited target with a bound refuses a job if too many wait") {
+  limit_refuses(1, 0, false);
+  limit_refuses(2, 3, false);
+  limit_refuses(3, 256, false);
+  limit_refuses(2, 0, true);
+  limit_refuses(2, 4, true);
+}
+
+typedef struct flood {
+  csched_target *target;
+  int jobs, room;
+  probe *probes;
+  atomic_int accepted, started, refused, most_open;
+} flood;
+
+static void start_in_flood(probe *probe) { atomic_fetch_add(&((flood *)probe->context)->started, 1); }
+
+static void submit_flood(flood *flood, int from, int to) {
+  for (int i = from; i < to; i++) {
+    if (csched_target_submit(flood->target, job_of(&flood->probes[i])) != 0) {
+      atomic_fetch_add(&flood->refused, 1);
+      continue;
+    }
+    int open = atomic_fetch_add(&flood->accepted, 1) + 1 - atomic_load(&flood->started);
+    int most = atomic_load(&flood->most_open);
+    while (open > most && !atomic_compare_exchange_weak(&flood->most_open, &most, open)) {}
+  }
+}
+
+static void submit_part(int index, void *context) {
+  flood *flood = context;
+  submit_flood(flood, index * flood->jobs, (index + 1) * flood->jobs);
+}
+
+static flood *make_flood(csched_limit *limit, int threads, int jobs, void (*body)(probe *)) {
+  flood *made = calloc(1, sizeof *made);
+  *made = (flood){.target = csched_limit_target(limit), .jobs = jobs};
+  made->probes = calloc((size_t)(threads * jobs), sizeof(probe));
+  for (int i = 0; i < threads * jobs; i++) probe_init(&made->probes[i], body, made);
+  return made;
+}
+
+static void end_flood(flood *flood, int count) {
+  for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&flood->probes[i].releases) == 1);
+  free(flood->probes);
+  free(flood);
+}
+
+static void limit_blocks(int most, int waiting, int workers, int submitters, int jobs) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = (size_t)workers});
+  csched_limit *limit =
+      make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), most, (size_t)waiting, CSCHED_FULL_BLOCK);
+  flood *flood = make_flood(limit, submitters, jobs, start_in_flood);
+  crew_run(submitters, submit_part, flood);
+  CHECK_EQUAL(atomic_load(&flood->refused), 0);
+  CHECK(atomic_load(&flood->most_open) <= most + waiting + submitters); // each submitter may not have counted one yet
+  for (int i = 0; i < submitters * jobs; i++) CHECK_SOON(atomic_load(&flood->probes[i].releases) == 1);
+  for (int i = 0; i < submitters * jobs; i++) CHECK_PROBE(&flood->probes[i], 1, 0);
+  end_flood(flood, submitters * jobs);
+  csched_limit_destroy(limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a submission to a full limited target waits for room") {
+  limit_blocks(1, 0, 1, 2, times(500));
+  limit_blocks(2, 3, 2, 4, times(500));
+  limit_blocks(1, 300, 2, 1, times(2000));
+}
+
+static void submit_all(probe *probe) {
+  flood *flood = probe->context;
+  submit_flood(flood, 0, flood->jobs);
+}
+
+// The only thread of the pool submits more than may wait: it runs what waits.
+TEST("a job of a pool that waits for room in a limited target needs no further thread") {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2, 3, CSCHED_FULL_BLOCK);
+  flood *flood = make_flood(limit, 1, times(200), start_in_flood);
+  probe producer;
+  probe_init(&producer, submit_all, flood);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &producer);
+  CHECK_SOON(atomic_load(&producer.releases) == 1);
+  CHECK_EQUAL(atomic_load(&flood->refused), 0);
+  CHECK(atomic_load(&flood->most_open) <= 5);
+  end_flood(flood, times(200));
+  csched_limit_destroy(limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("a submission that waits for room where that never comes is refused") {
+  csched_loop *loop; // its thread is this one
+  CHECK_EQUAL(csched_loop_create(&loop), 0);
+  csched_limit *limit = make_full(csched_loop_target(loop), 2, 1, CSCHED_FULL_BLOCK);
+  flood *flood = make_flood(limit, 1, 8, start_in_flood);
+  submit_flood(flood, 0, 8);
+  CHECK_EQUAL(atomic_load(&flood->refused), 5);
+  while (csched_loop_run_ready(loop, 64) > 0) {}
+  end_flood(flood, 8);
+  csched_limit_destroy(limit);
+  csched_loop_destroy(loop);
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 1, 1, CSCHED_FULL_BLOCK);
+  flood = make_flood(limit, 1, 4, start_in_flood);
+  probe inside; // a job of the limit itself
+  probe_init(&inside, submit_all, flood);
+  CHECK_EQUAL(submit_to(limit, &inside), 0);
+  CHECK_SOON(atomic_load(&inside.releases) == 1);
+  CHECK_EQUAL(atomic_load(&flood->refused), 3);
+  end_flood(flood, 4);
+  csched_limit_destroy(limit);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+static void limit_blocks_at_end(csched_stop_policy policy) {
+  csched_thread *thread = start_thread("limited");
+  csched_limit *limit = make_full(csched_thread_target(thread), 1, 2, CSCHED_FULL_BLOCK);
+  gate gate;
+  gate_close(&gate, thread);
+  enum { SUBMITTERS = 3 };
+  flood *flood = make_flood(limit, SUBMITTERS, 4, start_in_flood);
+  crew crew;
+  crew_start(&crew, SUBMITTERS, submit_part, flood);
+  CHECK_SOON(atomic_load(&flood->accepted) == 3);
+  csched_thread_stop(thread, policy);
+  gate_open(&gate);
+  crew_join(&crew);
+  CHECK_EQUAL(csched_thread_join(thread), 0);
+  int ran = 0;
+  for (int i = 0; i < SUBMITTERS * 4; i++) ran += atomic_load(&flood->probes[i].runs);
+  CHECK_EQUAL(ran, policy == CSCHED_STOP_DROP ? 0 : 3); // what the limit had accepted
+  CHECK(atomic_load(&flood->refused) >= SUBMITTERS * 4 - 3);
+  end_flood(flood, SUBMITTERS * 4);
+  csched_limit_destroy(limit);
+  csched_thread_destroy(thread);
+}
+
+TEST("a wait for room ends when the base is stopped") {
+  limit_blocks_at_end(CSCHED_STOP_DROP);
+  limit_blocks_at_end(CSCHED_STOP_RUN);
+}
+
+TEST_STOPS("a bound for a limited target with what is no policy stops the process",
+           "csched_limit_bound: 7 is no policy", "Name one of csched_full_policy") {
+  csched_limit_bound(make_limit(csched_loop_target(csched_main_loop()), 1), 1, (csched_full_policy)7);
+}
+
 // MARK: its end
 
 static void limit_base_gone(int jobs) {

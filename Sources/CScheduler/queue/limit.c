@@ -5,6 +5,7 @@
 //              its user job has ended. LINKED: submitted to the base, until that run has ended. STALE: LINKED, but not OUT, because a helper (LM10)
 //              has run its user job. FREE: neither; it is in the list `free`, or was never initialised
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
+//   waiting    the number of jobs in `first`. FULL: it is not below `bound`, and the next job would not get a permit
 //   out, stale the numbers of permits that are OUT, and STALE. The structure is freed when all are FREE and the handle has been released
 //   is_alone   of the limit: the only permit that is OUT has a barrier to run. Of a permit: its user job is that barrier
 //
@@ -33,6 +34,10 @@
 //   LM11  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs: csched_frame_continue_.
 //   LM12  Jobs that the limit has accepted before its base was closed with CSCHED_STOP_RUN run (as SQ13 of serial.c). From the first permit on that is
 //        assigned after the close, when a job has ended, the limit refuses new jobs, so that its work ends.
+//   LM13  csched_target_submit adds no job while the limit is FULL. A cancelled job that waits is removed before a submission finds FULL, if the scan is
+//        paid for: each refusal pays for SCAN jobs.
+//   LM14  A submission that waits for room is a helper (LM10), so each job that leaves `first` wakes it, and it needs no thread of the pool. It returns
+//        when there is room, or when the limit or its base refuses jobs. It does not wait where it would never end (LM7), and not in a job of the limit.
 // Orderings: the lock's. job_to_run: acquire and release, carries the user job to the run that takes it.
 // Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
 // Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
@@ -43,11 +48,15 @@
 //   barrier is dropped with its target", "a wait that a barrier keeps from its end is refused", "waits inside of all permits of a limit, for a queue on
 //   the limit, end", "jobs of a pool that sync with one queue need no further thread", "jobs on a target that runs them at once are in order, and need
 //   no stack of their number", "jobs on a target that runs them at once go on after a longjmp out of one", "jobs on a target that runs them at once go
-//   on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
+//   on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit", "a
+//   limited target with a bound refuses a job if too many wait", "a submission to a full limited target waits for room", "a job of a pool that waits
+//   for room in a limited target needs no further thread", "a submission that waits for room where that never comes is refused", "a wait for room ends
+//   when the base is stopped".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
 #include <CScheduler/lock.h>
+#include "../base/panic.h"
 #include "../job/frames_internal.h"
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
@@ -68,14 +77,17 @@ typedef struct permit {
 } permit;
 
 struct csched_limit {
-  csched_target target, barriers;    // plain jobs are submitted to `target`, barriers to `barriers`
-  csched_target *base, *root;        // permits are submitted to `base`; the end of the chain of bases
-  csched_lock lock;                  // guards `first` to `is_ending`, and `permits`
-  csched_job *first, *last;          // list of the user jobs that wait for a permit, oldest first
-  csched_job *free;                  // list of the FREE permits that were OUT before
+  csched_target target, barriers; // plain jobs are submitted to `target`, barriers to `barriers`
+  csched_target *base, *root;     // permits are submitted to `base`; the end of the chain of bases
+  csched_lock lock;               // guards `first` to `is_ending`, and `permits`
+  csched_job *first, *last;       // list of the user jobs that wait for a permit, oldest first
+  size_t waiting, bound;          // LM13: how many wait; how many may
+  size_t unpaid;                  // LM13: how many jobs the next scan for cancelled ones looks at before it is paid for
+  csched_job *free;               // list of the FREE permits that were OUT before
   int most, initialised, out, stale; // numbers of permits: the limit; initialised so far; OUT now; STALE now
   bool is_alone, is_released;        // a barrier has the only permit that is OUT; csched_limit_destroy was called
   bool is_ending;                    // LM12: the base was closed: the limit refuses new jobs
+  bool blocks;                       // LM14: a submission to a FULL limit waits for room
   void (*retain)(void *), (*release)(void *); // of `owner`: one retain for each permit that is OUT; or NULL
   void *owner;                                // the user's object that contains the limit: csched_limit_own
   csched_helper_list helpers;                 // LM10: the waiting syncs that may help; guarded by the lock
@@ -107,6 +119,22 @@ static void append_locked(csched_limit *limit, csched_job *job, unsigned mark) {
   if (limit->first == NULL) limit->first = job;
   else limit->last->next = (csched_job *)((uintptr_t)job | (uintptr_t)limit->last->next); // keeps `last`'s mark
   limit->last = job;
+  limit->waiting++;
+}
+
+// Does: removes the oldest waiting job. Returns: it.
+static csched_job *take_first_locked(csched_limit *limit) {
+  csched_job *first = limit->first;
+  limit->first = next_waiting(first);
+  limit->waiting--;
+  return first;
+}
+
+// Does: removes `job`, which waits behind `before`.
+static void remove_after_locked(csched_limit *limit, csched_job *before, csched_job *job) {
+  before->next = (csched_job *)((uintptr_t)next_waiting(job) | ((uintptr_t)before->next & BARRIER));
+  if (limit->last == job) limit->last = before;
+  limit->waiting--;
 }
 
 // MARK: permits
@@ -153,7 +181,7 @@ static csched_job *assign_permits_locked(csched_limit *limit) {
   while ((first = limit->first) != NULL) { // LM2: uses all permits; LM3: in the jobs' order
     acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: `alone`
     if (acquired == NULL) break;
-    limit->first = next_waiting(first);
+    take_first_locked(limit);
     csched_store_release(&acquired->job_to_run, first); // LM1: pairs with take_job: of a LINKED permit at once
     if (acquired->is_linked) continue;                  // it was STALE: its run is still to come
     acquired->is_linked = true;
@@ -267,6 +295,7 @@ static void drop_permit(csched_job *job) { // LM4: the base has refused the perm
     if (continues) { // drops all waiting jobs, too; after a new job, the limit goes on with those that it has accepted
       each->next = limit->first;
       limit->first = NULL;
+      limit->waiting = 0;
     }
   }
   csched_lock_unlock(&limit->lock);
@@ -308,10 +337,10 @@ static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, d
 
 // MARK: submitting
 
-// Does: appends `job`, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base refuses; `job` dropped.
-static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
+// Does: appends `job`, unlocks, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base refuses; `job`
+// dropped.
+static int deliver_and_unlock(csched_limit *limit, csched_job *job, unsigned mark) {
   bool continues = csched_job_continues_(job);
-  csched_lock_lock(&limit->lock);
   if (CSCHED_UNLIKELY(limit->is_ending && !continues)) { // LM12
     csched_lock_unlock(&limit->lock);
     csched_job_discard_(job);
@@ -330,6 +359,11 @@ static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
   if (error == 0 || !has_permit) return 0; // LM4: the error of `job` only; 0: it waits
   // LM10: a helper may have been first. Not accessed from here on: `limit` may be freed, `job` too
   return csched_frames_has_refused_(last, job) ? ECANCELED : 0;
+}
+
+static int deliver_as(csched_limit *limit, csched_job *job, unsigned mark) {
+  csched_lock_lock(&limit->lock);
+  return deliver_and_unlock(limit, job, mark);
 }
 
 static int deliver_to_limit(csched_target *target, csched_job *job) {
@@ -383,19 +417,14 @@ static void remove_helper(csched_target *target, csched_helper *helper) { // LM1
 // Returns: the oldest waiting job; or, behind a barrier, the one by which the queue or limit on `limit` runs on which `waited` is; NULL: none.
 static csched_job *take_waiting_locked(csched_limit *limit, const csched_target *waited) { // LM10
   csched_job *job = limit->first, *before = NULL;
-  if (job == NULL || !is_barrier(job)) {
-    if (job != NULL) limit->first = next_waiting(job);
-    return job;
-  }
+  if (job == NULL || !is_barrier(job)) return job == NULL ? NULL : take_first_locked(limit);
   while (waited != NULL && csched_target_base_(waited) != &limit->target) waited = csched_target_base_(waited);
   if (waited == NULL) return NULL; // `waited` is on the barriers
   while (job != NULL && (is_barrier(job) || job->type->drop != csched_job_drop_own_ || job->context != waited)) {
     before = job;
     job = next_waiting(job);
   }
-  if (job == NULL) return NULL;
-  before->next = (csched_job *)((uintptr_t)next_waiting(job) | ((uintptr_t)before->next & BARRIER));
-  if (limit->last == job) limit->last = before;
+  if (job != NULL) remove_after_locked(limit, before, job);
   return job;
 }
 
@@ -409,7 +438,10 @@ static csched_job *take_any_job_locked(csched_limit *limit, permit **permit, boo
     if ((*permit)->is_linked && (*permit)->is_out && (job = take_job(*permit)) != NULL) return job;
   }
   *permit = NULL;
-  return is_inside ? take_waiting_locked(limit, waited) : NULL;
+  if (!is_inside) return NULL;
+  job = take_waiting_locked(limit, waited);
+  if (job != NULL) csched_helpers_wake_all_locked_(&limit->helpers); // LM14: there may be room
+  return job;
 }
 
 static csched_help_result help_limit(csched_target *target, csched_helper *helper, const csched_job *own,
@@ -438,6 +470,98 @@ static csched_help_result help_limit(csched_target *target, csched_helper *helpe
 }
 
 static const struct csched_helping limit_helping = {add_helper, help_limit, remove_helper};
+
+// MARK: submitting to a limit with a bound
+
+enum { SCAN = 256 }; // for how many jobs of a scan each refusal pays
+
+// Does: removes the cancelled jobs from those that wait, unless the last scan is not paid for. Returns: them, linked.
+static csched_job *remove_cancelled_locked(csched_limit *limit) { // LM13
+  csched_job *removed = NULL, *before = NULL, *next;
+  if (limit->unpaid > SCAN) {
+    limit->unpaid -= SCAN;
+    return NULL;
+  }
+  limit->unpaid = limit->waiting;
+  for (csched_job *each = limit->first; each != NULL; each = next) {
+    next = next_waiting(each);
+    if (!csched_job_is_cancelled_(each)) {
+      before = each;
+      continue;
+    }
+    if (before == NULL) take_first_locked(limit);
+    else remove_after_locked(limit, before, each);
+    each->next = removed;
+    removed = each;
+  }
+  return removed;
+}
+
+// Returns: whether the limit is FULL for a job with `mark`.
+static bool is_full_locked(const csched_limit *limit, unsigned mark) {
+  if (limit->waiting < limit->bound) return false;
+  if (limit->first != NULL || limit->is_alone) return true; // else `bound` is 0, and `job` may get a permit at once
+  return mark == BARRIER ? limit->out != 0 : limit->out == limit->most;
+}
+
+// Does: the same without cancelled jobs. They are added to the list `removed`.
+static bool stays_full_locked(csched_limit *limit, unsigned mark, csched_job **removed) { // LM13
+  if (CSCHED_LIKELY(!is_full_locked(limit, mark))) return false;
+  csched_job *found = remove_cancelled_locked(limit), *last = found;
+  if (found == NULL) return true;
+  while (last->next != NULL) last = last->next;
+  last->next = *removed;
+  *removed = found;
+  return is_full_locked(limit, mark);
+}
+
+// Does: waits until the limit is not FULL, or refuses jobs. Returns: false: it may not wait. Requires: the lock, which it releases meanwhile.
+static bool await_room_locked(csched_limit *limit, csched_target *target, unsigned mark, csched_job **removed) { // LM14
+  csched_helper helper = {.ended = 0};
+  csched_lock_unlock(&limit->lock);
+  bool may_wait = !csched_target_holds_(&limit->target) && csched_deadlock_check_begin_(target);
+  csched_lock_lock(&limit->lock);
+  if (!may_wait) return false;
+  bool helps = csched_helped_target_(target) == &limit->target;
+  csched_blocked_begin_("csched_target_submit", target); // for dumps and the watchdog
+  TAILQ_INSERT_TAIL(&limit->helpers, &helper, link);
+  while (!limit->is_ending && stays_full_locked(limit, mark, removed)) {
+    csched_store_relaxed(&helper.ended, 0u); // HL1: under the lock, as the wakes are
+    csched_lock_unlock(&limit->lock);
+    if (!helps || help_limit(&limit->target, &helper, NULL, target) == CSCHED_HELPED_NOTHING)
+      csched_futex_wait_(&helper.ended, 0, CSCHED_FOREVER); // HL1: at once, if a job has left since the check
+    csched_lock_lock(&limit->lock);
+  }
+  TAILQ_REMOVE(&limit->helpers, &helper, link);
+  csched_deadlock_check_end_();
+  csched_blocked_end_();
+  return true;
+}
+
+// Does: as deliver_as, for a limit with a bound. Returns: EAGAIN, too: the limit is FULL; `job` was dropped.
+static int submit_as(csched_limit *limit, csched_target *target, csched_job *job, unsigned mark) { // LM13
+  csched_job *removed = NULL, *next;
+  csched_lock_lock(&limit->lock);
+  bool is_full = !limit->is_ending && stays_full_locked(limit, mark, &removed);
+  if (is_full && limit->blocks) is_full = !await_room_locked(limit, target, mark, &removed);
+  int error = EAGAIN;
+  if (is_full) csched_lock_unlock(&limit->lock);
+  else error = deliver_and_unlock(limit, job, mark);
+  for (; removed != NULL; removed = next) {
+    next = removed->next;
+    csched_job_discard_(removed); // it was cancelled: only its release is left
+  }
+  if (is_full) csched_job_discard_(job);
+  return error;
+}
+
+static int submit_to_limit(csched_target *target, csched_job *job) {
+  return submit_as((csched_limit *)target, target, job, 0);
+}
+
+static int submit_barrier(csched_target *barriers, csched_job *job) {
+  return submit_as((csched_limit *)limited_target_of(barriers), barriers, job, BARRIER);
+}
 
 // MARK: dumps
 
@@ -588,6 +712,7 @@ static uint32_t *follow_up(const csched_target *target) {
 
 // The types of a limit of 1, of a higher limit, and of the target for barriers.
 static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
+                                                  .submit_ = submit_to_limit,
                                                   .deliver_at = deliver_to_limit_at,
                                                   .base = base,
                                                   .has = limit_has,
@@ -596,6 +721,7 @@ static const csched_target_type exclusive_type = {.deliver = deliver_to_limit,
                                                   .helping_ = &limit_helping,
                                                   .only_enqueues_ = true};
 static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
+                                                   .submit_ = submit_to_limit,
                                                    .deliver_at = deliver_to_limit_at,
                                                    .base = base,
                                                    .has = limit_has,
@@ -606,6 +732,7 @@ static const csched_target_type concurrent_type = {.deliver = deliver_to_limit,
                                                    .is_bound_here = is_in_barrier, // LM7: refuses waits in a barrier
                                                    .is_concurrent_ = true};        // LM7: other waits may end
 static const csched_target_type barrier_type = {.deliver = deliver_barrier,
+                                                .submit_ = submit_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited_target_of,
                                                 .has = has_barrier,
@@ -619,7 +746,7 @@ int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   if (most > CSCHED_LIMIT_MOST) most = CSCHED_LIMIT_MOST;
   csched_limit *limit = malloc(sizeof *limit + (size_t)most * sizeof(permit)); // unused pages cost no memory
   if (limit == NULL) return ENOMEM;
-  *limit = (csched_limit){.base = base, .root = csched_target_root_(base), .most = most};
+  *limit = (csched_limit){.base = base, .root = csched_target_root_(base), .most = most, .bound = SIZE_MAX};
   TAILQ_INIT(&limit->helpers);
   limit->target.type = most == 1 ? &exclusive_type : &concurrent_type;
   limit->barriers.type = &barrier_type;
@@ -627,6 +754,13 @@ int csched_limit_create(csched_limit **result, csched_target *base, int most) {
   csched_os_atfork_(&limit->atfork, limit_at_fork);
   *result = limit;
   return 0;
+}
+
+void csched_limit_bound(csched_limit *limit, size_t waiting, csched_full_policy policy) {
+  if (CSCHED_UNLIKELY((unsigned)policy > CSCHED_FULL_BLOCK))
+    csched_panic_("csched_limit_bound", "%d is no policy. Name one of csched_full_policy.", (int)policy);
+  limit->bound = waiting;
+  limit->blocks = policy == CSCHED_FULL_BLOCK;
 }
 
 void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*release)(void *), void *owner) {

@@ -154,10 +154,16 @@ static void end_unwound_and_mark(const csched_target *target, csched_job *job, u
   csched_job_submitted_(job, function);
 }
 
+// Does: delivers `job`, which a user submits. `target` may be full.
+static inline int deliver_submitted(csched_target *target, csched_job *job) {
+  return CSCHED_UNLIKELY(target->type->submit_ != NULL) ? target->type->submit_(target, job)
+                                                        : target->type->deliver(target, job);
+}
+
 // The slow path of csched_target_submit: `target` has a base, or `job` is not idle: its own run submits it again, or it is misused (panic).
 static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
-  return target->type->deliver(target, job);
+  return deliver_submitted(target, job);
 }
 
 static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *timer, csched_time deadline,
@@ -171,7 +177,7 @@ static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *jo
   csched_observed_submission submission;
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
   csched_observe_hooks_->submit(&submission, target, job, 0);
-  int error = target->type->deliver(target, job);
+  int error = deliver_submitted(target, job);
   csched_observe_hooks_->submitted(&submission);
   return error;
 }

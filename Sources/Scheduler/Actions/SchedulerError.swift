@@ -27,7 +27,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
   /// - the end of the process, for actions of ``MainScheduler`` that have not run.
   public static let stopped = SchedulerError(0)
 
-  /// `schedule` itself dropped the action: the scheduler, or its target, had been stopped or shut down; or the system had no thread or
+  /// `schedule` itself dropped the action: the scheduler, or its target, had been stopped or shut down, or was full; or the system had no thread or
   /// descriptor for the requested clock. (A drop by another thread at the same time may count as ``stopped``.)
   public static let refused = SchedulerError(-1)
 
@@ -63,7 +63,7 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
     switch self {
     case .stopped: "the scheduler, or its target, has been stopped: make another one"
     case .refused:
-      "the scheduler did not take it: it, or its target, has been stopped, or the system has no thread or descriptor for it"
+      "the scheduler did not take it: it, or its target, has been stopped, or is full, or the system has no thread or descriptor for it"
     case .deadlock: "the wait could never end: the caller keeps from going on what it would wait for. Wait elsewhere."
     case .timeout: "the time was over before the end came"
     case .noElements: "the source completed without the element that was asked for"

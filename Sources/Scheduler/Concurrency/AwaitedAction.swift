@@ -40,9 +40,9 @@ final class AwaitedAction<Value>: @unchecked Sendable {
 
 /// The action of a waiting task was released without a run.
 struct DroppedAction: Error {
-  /// What the task throws. `members`: what its action is in groups, whose cancellation has released it.
-  static func error(of members: ListedMembers) -> any Error {
-    members.areCancelled ? CancellationError() : SchedulerError.stopped
+  /// What the task throws. `members`: what its action is in groups, whose cancellation has released it. `isFull`: the scheduler had no room for it.
+  static func error(of members: ListedMembers, isFull: Bool = false) -> any Error {
+    members.areCancelled ? CancellationError() : isFull ? SchedulerError.refused : .stopped
   }
 }
 
@@ -61,14 +61,15 @@ extension ImmediateSchedulerType {
     // Only the scheduler's closure may retain the action: `take` below moves it out of this frame. So the thread that runs it releases its captures.
     var action: AwaitedAction? = AwaitedAction(resumption, consume body, on: self as? SchedulerTarget)
     nonisolated(unsafe) let value = try await withTaskCancellationHandler {
-      var members = ListedMembers()
+      var members = ListedMembers(), isFull = false
       do {
         return try await resumption.outcome(isolation: isolation) {
           let submitted: any Disposable  // without the line, because a refusal reaches the task as an error
           (members, submitted) = ListedMembers.noting { withoutRefusalLine { submit(action.take()!) } }
+          isFull = submitted.isDisposed && isBounded  // if so, and the action has not run
           token.setDisposable(submitted)
         }
-      } catch is DroppedAction { throw DroppedAction.error(of: members) }
+      } catch is DroppedAction { throw DroppedAction.error(of: members, isFull: isFull) }
     } onCancel: {
       if resumption.claim() { resumption.finish(.failure(CancellationError())) }
       token.dispose()
@@ -93,7 +94,7 @@ extension ImmediateSchedulerType {
   ///   - body: the function to call, at most once.
   /// - Returns: the result of `body`. It need not be `Sendable`, because it is transferred to the task.
   /// - Throws: the error of `body`; `CancellationError` if the task was cancelled before the action started; ``SchedulerError/stopped`` if the
-  ///   scheduler dropped the action.
+  ///   scheduler dropped the action; ``SchedulerError/refused`` if it was full.
   public func perform<Value>(
     isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping () throws -> sending Value
   ) async throws -> sending Value {

@@ -8,6 +8,7 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   let base: TargetCore
   let most: Int  // the maximum number of actions that run at a time
   private let limit: OpaquePointer
+  @exclusivity(unchecked) private var hasBound = false  // set before anything is submitted
   /// Made by the first use of `barrier`. Guarded by `lock`.
   @exclusivity(unchecked) private var barrierCore: BarrierCore?
 
@@ -32,6 +33,12 @@ final class LimitCore: TargetCore, @unchecked Sendable {
 
   deinit { csched_limit_destroy(limit) }
 
+  /// Bounds the number of actions that wait. Call this before anything is submitted. `blocks`: a submission waits for room; else it is refused.
+  func setBound(_ waiting: Int, blocks: Bool) {
+    hasBound = true
+    csched_limit_bound(limit, waiting, blocks ? CSCHED_FULL_BLOCK : CSCHED_FULL_REFUSE)
+  }
+
   /// The scheduler that submits barriers to this limited target.
   var barrier: BarrierScheduler {
     let core = lock.withLock {
@@ -42,6 +49,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
     }
     return core.scheduler as! BarrierScheduler  // outside the lock. `makeScheduler` below makes no other kind.
   }
+
+  override var isBounded: Bool { hasBound }
 
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject {
     ConcurrentScheduler(name: name, core: self)
@@ -58,6 +67,8 @@ final class BarrierCore: TargetCore, @unchecked Sendable {
     self.limit = limit
     super.init(target, name: limit.name)
   }
+
+  override var isBounded: Bool { limit.isBounded }
 
   // A use of this core, for example by a scheduler, is a reference to the `LimitCore`, which owns this core.
   override func use() { _ = Unmanaged.passUnretained(limit).retain() }

@@ -50,6 +50,9 @@ class TargetCore: @unchecked Sendable {
   /// Whether a submission may run the job before it returns, inside the submitting thread's current work.
   var mayRunInSubmission: Bool { false }
 
+  /// Whether this target refuses actions if too many wait.
+  var isBounded: Bool { false }
+
   /// Whether the whole process shares this core, so that it outlives its schedulers.
   var isShared: Bool { false }
 
@@ -238,7 +241,7 @@ class TargetCore: @unchecked Sendable {
 
 #if DEBUG
   private let refusal = """
-    an action was refused, and dropped: it, or its target, has been stopped, or the system has no thread or descriptor for a clock. \
+    an action was refused, and dropped: it, or its target, has been stopped, or is full, or the system has no thread or descriptor for a clock. \
     Schedulers.onDrop reports each drop. This line is printed once per scheduler.
     """
 #endif

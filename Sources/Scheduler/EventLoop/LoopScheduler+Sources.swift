@@ -108,3 +108,19 @@ extension LoopScheduler {
     return source
   }
 }
+
+extension MainScheduler {
+  /// Calls `handler`, which is isolated to the main actor, when the process receives `signal`: see ``LoopScheduler/onSignal(_:_:onDrop:)``.
+  ///
+  /// - Parameters:
+  ///   - signal: a signal such as `SIGTERM`.
+  ///   - handler: called on the main actor with the number of signals since the previous call.
+  ///   - onDrop: called with the reason if the source cannot start, or ends by itself.
+  /// - Returns: a disposable that ends the source, and restores the signal's action.
+  public func onSignal(
+    _ signal: Int32, onMainActor handler: @escaping @MainActor @Sendable (_ count: Int) -> Void,
+    onDrop: (@Sendable (SchedulerError) -> Void)? = nil
+  ) -> any Disposable {
+    onSignal(signal, { count in MainActor.assumeIsolated { handler(count) } }, onDrop: onDrop)
+  }
+}

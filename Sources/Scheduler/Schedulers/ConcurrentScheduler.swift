@@ -56,6 +56,55 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
     super.init(core: LimitCore(name: name, on: virtual?.core ?? PoolCore.shared(priority), to: limit))
   }
 
+  /// What `schedule` does that finds as many actions waiting as the scheduler's bound.
+  public enum FullPolicy: Sendable {
+    /// It refuses the action: see ``SchedulerError/refused``. `schedule { … } onDrop: { … }` and ``trySchedule(_:)`` report it.
+    case refuse
+    /// It blocks the calling thread until there is room. A thread of the pool runs actions of the scheduler meanwhile. Where it would wait for ever, it
+    /// refuses: in an action of the scheduler itself, and where a `sync` of a queue on it would be a deadlock. Do not call it in async code.
+    case block
+  }
+
+  /// Creates a scheduler that runs at most `limit` actions at a time, and lets at most `waiting` more wait.
+  ///
+  /// ```swift
+  /// let images = ConcurrentScheduler(name: "images", limit: 4, waiting: 100, whenFull: .block)
+  /// for file in files { images.schedule { resize(file) } }   // continues when there is room
+  /// ```
+  ///
+  /// The bound holds for actions that are scheduled to run now. Delayed actions whose time has come, queues on the scheduler, and jobs of tasks are
+  /// always accepted; they count while they wait. The place of a disposed action is free for the next one, with a bound above 256 after some refusals.
+  /// What else a limit is: see ``init(name:priority:limit:)``.
+  ///
+  /// - Parameters:
+  ///   - name: the value of ``name``, of any length.
+  ///   - priority: the priority of the actions among all work on the pool.
+  ///   - limit: how many actions run at a time. Less than 1 stops the process with a message.
+  ///   - waiting: how many more may wait to start. A negative number stops the process with a message.
+  ///   - whenFull: what `schedule` does when that many wait.
+  public convenience init(
+    name: String = "", priority: SchedulerPriority = .default, limit: Int, waiting: Int, whenFull: FullPolicy = .refuse
+  ) {
+    if waiting < 0 {
+      misuse("ConcurrentScheduler.init", of: name, "\(waiting) waiting actions cannot be. Give 0 or more.")
+    }
+    self.init(name: name, priority: priority, limit: limit)
+    (core as! LimitCore).setBound(waiting, blocks: whenFull == .block)
+  }
+
+  /// Schedules `action`, or throws if the scheduler is full (``FullPolicy``), or was shut down.
+  ///
+  /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  /// - Returns: a disposable that cancels the action.
+  /// - Throws: ``SchedulerError/refused``.
+  @discardableResult
+  public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
+    // `isReported`: the thrown error reports a refusal, so a debug build prints no line about it
+    let (task, isAccepted) = core.submit(action, inside: marker, isReported: true)
+    guard isAccepted else { throw SchedulerError.refused }
+    return task
+  }
+
   /// A scheduler whose actions are barriers among the actions of this scheduler, which must have a limit. A barrier starts when all actions
   /// submitted before it to either scheduler have ended. It runs alone. Actions submitted later start when the barrier has ended.
   ///

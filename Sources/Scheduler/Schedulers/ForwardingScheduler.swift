@@ -94,6 +94,9 @@ extension ImmediateSchedulerType {
   /// Whether this scheduler, or the one that its wrappers (`ForwardingScheduler`) forward to, is in virtual time.
   package var isVirtual: Bool { (unwrapped as? SchedulerTarget)?.core.timeline != nil }
 
+  /// Whether this scheduler, or the one that its wrappers forward to, refuses actions if too many wait.
+  var isBounded: Bool { (unwrapped as? SchedulerTarget)?.core.isBounded == true }
+
   /// The scheduler to which wrappers of this module (`ForwardingScheduler`) forward; this scheduler if it is no wrapper.
   var unwrapped: any ImmediateSchedulerType { (self as? ForwardingScheduler)?.base.unwrapped ?? self }
 }

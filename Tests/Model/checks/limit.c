@@ -352,22 +352,66 @@ static void inline_lanes(int limit_to, unsigned which) {
 static void run_at_once(void) { inline_lanes(1, 0); }
 static void barriers_at_once(void) { inline_lanes(2, 2 | 4); }
 
+// Two threads submit to a limit of one, where one job may wait: each waits for room.
+static int accepted, started;
+static void run_counted(csched_job *job) {
+  started++;
+  run(job);
+}
+static const csched_job_type counted_type = {run_counted, drop, release};
+static void submit_for_room(int job) {
+  if (csched_target_submit(csched_limit_target(limit), &jobs[job]) != 0) {
+    refusals++;
+    return;
+  }
+  accepted++;
+  model_assert(crew.closed || accepted - started <= 2); // one waits, and one has the permit; or some are being dropped
+}
+static void submit_two_for_room(void *context) {
+  int first = (int)(intptr_t)context;
+  submit_for_room(first);
+  submit_for_room(first + 1);
+  leave();
+}
+static void start_full(int workers, unsigned users) {
+  start(1, workers, users, 4);
+  accepted = started = 0;
+  for (intptr_t i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &counted_type, (void *)i);
+  csched_limit_bound(limit, 1, CSCHED_FULL_BLOCK);
+  model_spawn(submit_two_for_room, (void *)0);
+  model_spawn(submit_two_for_room, (void *)2);
+}
+static void full(void) { start_full(1, 2); }
+static void full_of_queues(void) { // the base has no helpers: the submitters sleep
+  start_full(1, 2);
+  static const csched_target_type plain_type = {.deliver = deliver};
+  crew.target.type = &plain_type;
+}
+static void full_and_refused(void) {
+  start_full(1, 3);
+  model_spawn(refuse, NULL);
+}
+static void all_run_or_dropped(void) { model_assert(ran + dropped == JOBS && refusals <= dropped); }
+
 const model_check limit_checks[] = {
-    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},    // LM1, LM2, LM3, LM5
-    {"limit: two permits, four jobs", two_lanes, all_ran},                                     // LM1, LM2, LM5
-    {"limit: given up while its jobs' submitters return", given_up_early, two_ran},            // LM5
-    {"limit: a base that refuses", refused, run_or_dropped},                                   // LM4
-    {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},         // LM7
-    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},             // LM7
-    {"limit: syncs need no thread of the base, at a limit of one", helped_at_one, two_ran},    // LM10, LM1
-    {"limit: syncs need no thread of the base, at a limit of two", helped_at_two, two_ran},    // LM10, LM2
-    {"limit: syncs beside a thread of the base", helped_beside, two_ran},                      // LM10, LM1, LM5
-    {"limit: waits inside of all permits end", waits_in_all, nothing_more},                    // LM10
-    {"limit: a wait behind a barrier ends", waits_behind_barrier, nothing_more},               // LM9, LM10
-    {"limit: of one, on a base that runs jobs at once", run_at_once, all_ran},                 // LM11, LM3, LM5
-    {"limit: with barriers, on a base that runs jobs at once", barriers_at_once, all_ran},     // LM11, LM9
-    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between}, // LM9, LM2
-    {"limit: two jobs behind a barrier", two_after, barrier_second},                           // LM9, LM2
+    {"limit: two submitters, one permit: one at a time, in order", one_lane, all_in_order},      // LM1, LM2, LM3, LM5
+    {"limit: two permits, four jobs", two_lanes, all_ran},                                       // LM1, LM2, LM5
+    {"limit: submissions wait for room, and run jobs meanwhile", full, all_in_order},            // LM13, LM14, LM10
+    {"limit: submissions wait for room, asleep", full_of_queues, all_in_order},                  // LM13, LM14
+    {"limit: a wait for room ends when the base refuses", full_and_refused, all_run_or_dropped}, // LM14, LM4
+    {"limit: given up while its jobs' submitters return", given_up_early, two_ran},              // LM5
+    {"limit: a base that refuses", refused, run_or_dropped},                                     // LM4
+    {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},           // LM7
+    {"limit: a wait inside of one of two permits ends", wait_at_two, let_through},               // LM7
+    {"limit: syncs need no thread of the base, at a limit of one", helped_at_one, two_ran},      // LM10, LM1
+    {"limit: syncs need no thread of the base, at a limit of two", helped_at_two, two_ran},      // LM10, LM2
+    {"limit: syncs beside a thread of the base", helped_beside, two_ran},                        // LM10, LM1, LM5
+    {"limit: waits inside of all permits end", waits_in_all, nothing_more},                      // LM10
+    {"limit: a wait behind a barrier ends", waits_behind_barrier, nothing_more},                 // LM9, LM10
+    {"limit: of one, on a base that runs jobs at once", run_at_once, all_ran},                   // LM11, LM3, LM5
+    {"limit: with barriers, on a base that runs jobs at once", barriers_at_once, all_ran},       // LM11, LM9
+    {"limit: a barrier behind two jobs, and one job behind it", one_barrier, barrier_between},   // LM9, LM2
+    {"limit: two jobs behind a barrier", two_after, barrier_second},                             // LM9, LM2
     {"limit: two jobs behind a barrier, on a base that only queues", two_after_queued, barrier_second}, // LM9, LM2
     {"limit: two submitters of barriers", two_barriers, both_alone},                                    // LM9, LM3, LM5
     {"limit: a barrier that is cancelled", cancelled_barrier, passed_over},                             // LM9

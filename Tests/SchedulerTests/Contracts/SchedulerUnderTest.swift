@@ -88,6 +88,9 @@ extension SchedulerUnderTest {
       concurrent,
       SchedulerUnderTest("ConcurrentScheduler with a limit", isSerial: false) { ConcurrentScheduler(limit: 3) },
       SchedulerUnderTest("ConcurrentScheduler with a limit of one") { ConcurrentScheduler(limit: 1) },
+      SchedulerUnderTest("ConcurrentScheduler with a bound", isSerial: false) {
+        ConcurrentScheduler(limit: 2, waiting: 1_000_000, whenFull: .block)
+      },
       SchedulerUnderTest("SerialScheduler on a ConcurrentScheduler with a limit") {
         SerialScheduler(target: ConcurrentScheduler(limit: 1))
       },

@@ -32,6 +32,59 @@ import Testing
     #expect(visits.most <= limit)
   }
 
+  @Test("a scheduler with a bound refuses what is too much, and the place of a disposed action is free")
+  func refuses() async throws {
+    let limited = ConcurrentScheduler(limit: 1, waiting: 2), begun = Gate(), open = Gate(), log = Log<String>()
+    func fill() throws -> [any Disposable] {
+      try ["first", "second"].map { name in try limited.trySchedule { log.add(name) } }
+    }
+    limited.schedule {
+      begun.open()
+      open.wait()
+    }
+    #expect(synchronously { begun.wait() })
+    for disposed in 0...1 {
+      let tokens = try fill()
+      limited.schedule {
+        log.add("refused")
+      } onDrop: {
+        log.add($0 == .refused ? "is refused" : "\($0)")
+      }
+      #expect(throws: SchedulerError.refused) { try limited.trySchedule { log.add("refused") } }
+      await #expect(throws: SchedulerError.refused) { try await limited.perform { log.add("refused") } }
+      tokens[disposed].dispose()
+      let last = try limited.trySchedule { log.add("last") }
+      #expect(throws: SchedulerError.refused) { try limited.trySchedule { log.add("refused") } }
+      last.dispose()
+      tokens[1 - disposed].dispose()
+    }
+    _ = try fill()
+    let queue = SerialScheduler(target: limited)  // is accepted
+    queue.schedule { log.add("queue") }
+    limited.schedule(after: .microseconds(1)) { log.add("delayed") }
+    usleep(2_000)
+    open.open()
+    #expect(eventually { log.entries.count == 6 })
+    #expect(log.entries.prefix(4) == ["is refused", "is refused", "first", "second"])
+  }
+
+  @Test("a scheduler with a bound blocks who is too fast", arguments: [false, true]) func blocks(inPool: Bool) {
+    let limited = ConcurrentScheduler(limit: 2, waiting: 3, whenFull: .block), started = Counter(),
+      group = ActionGroup()
+    let highest = Protected(0), total = Scale.count(2_000), ended = Gate()
+    let produce: @Sendable () -> Void = {
+      for accepted in 1...total {
+        group.schedule(on: limited) { started.increment() }
+        let open = accepted - started.value
+        highest.withLock { $0 = max($0, open) }
+      }
+      ended.open()
+    }
+    if inPool { ConcurrentScheduler().schedule(produce) } else { onThreads(1) { _ in produce() } }
+    #expect(synchronously { ended.wait() && group.wait(for: .seconds(60)) })
+    #expect(started.value == total && highest.read() <= 5)
+  }
+
   @Test("work that waits in a limit delays no other work") func others() {
     let limited = ConcurrentScheduler(limit: 2), open = Gate(), ran = Gate(), last = Gate()
     for _ in 0..<2 { limited.schedule { open.wait() } }

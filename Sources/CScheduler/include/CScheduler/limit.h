@@ -8,6 +8,9 @@
 // A job that is submitted to the second target (csched_limit_barrier_target) is a barrier. It runs alone, after all earlier jobs and before all later
 // ones. So jobs may read data in parallel that only barriers change, as with dispatch_barrier_async.
 //
+// A bound for the jobs that wait (csched_limit_bound) slows producers down, or refuses their jobs. It holds for jobs that you submit to the two
+// targets at once. Due timers, queues on the target, and jobs of Swift tasks are always accepted; they count while they wait.
+//
 // Each running job holds one permit of the limit. A job that ends its thread, or that an exception or longjmp unwinds (job.h), releases its permit.
 // In a child of fork a limited target behaves as its base: see pool.h, thread.h and loop.h.
 #ifndef CSCHED_LIMIT_H
@@ -25,6 +28,19 @@ typedef struct csched_limit csched_limit;
 /// Does: creates a target that runs at most `most` of its jobs at a time on `base`. Returns: 0; EINVAL when `most` is less than 1; ENOMEM. Requires:
 /// `base` outlives the target and its jobs. Thread: any.
 int csched_limit_create(csched_limit **limit, csched_target *base, int most);
+
+/// What a submission does that finds as many jobs waiting as the bound.
+typedef enum csched_full_policy {
+  CSCHED_FULL_REFUSE, ///< it returns EAGAIN, after the job was dropped and released
+  CSCHED_FULL_BLOCK, ///< it waits for room. Where such a wait would never end, it returns EAGAIN: see csched_limit_bound
+} csched_full_policy;
+
+/// Does: bounds the number of jobs that wait, those without a permit. A submission that finds `waiting` of them does what `policy` says. Places of
+/// cancelled jobs are free: for the next submission if `waiting` is at most 256, otherwise after a number of refusals. With CSCHED_FULL_BLOCK, a
+/// submission wakes up when a job leaves the waiting ones. If the base is a pool, the waiting thread runs jobs of the target meanwhile, as a sync
+/// does (serial.h). EAGAIN is returned inside a job of the target, and where a sync on a queue on the target would return EDEADLK. Stops the process
+/// if `policy` is none of csched_full_policy. Thread: any, before anything is submitted.
+void csched_limit_bound(csched_limit *limit, size_t waiting, csched_full_policy policy);
 
 /// Does: makes the target retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more.
 /// So the owner may destroy the target when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release`

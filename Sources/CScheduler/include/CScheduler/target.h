@@ -81,6 +81,8 @@ typedef struct csched_target_type {
       *helping_;       ///< Private: how a thread that waits runs work of this queue or limit; NULL: it cannot
   bool only_enqueues_; ///< Private: `deliver` is the library's, and only enqueues the job: it runs no user code.
   bool is_concurrent_; ///< Private: the target has a base, and may run several jobs at a time.
+  /// Private, for targets with a base. As `deliver`, for a job that csched_target_submit submits: it may also block, or return EAGAIN. NULL: `deliver`.
+  int (*submit_)(csched_target *target, csched_job *job);
 } csched_target_type;
 
 /// A target; it is the first member of each scheduler. Do not move it: its address is its identity.
@@ -96,7 +98,7 @@ typedef csched_scope csched_target_inside;
 CSCHED_STATIC_ASSERT(sizeof(csched_target_inside) == 6 * sizeof(void *), "the Swift module keeps room for so much");
 
 /// Does: submits `job`, to run after jobs that the same thread submitted before. Returns: 0; ECANCELED when the target or one of its bases accepts no
-/// more work, after the job was dropped and released. Requires: the job is idle. Thread: any. It is lock-free, except for virtual time, a limited
+/// more work, after the job was dropped and released; the same with EAGAIN when a limited target is full (limit.h). Requires: the job is idle. Thread: any. It is lock-free, except for virtual time, a limited
 /// target (limit.h), and when it must wake or start a thread. It makes no call to wake a thread that is awake.
 int csched_target_submit(csched_target *target, csched_job *job);
 
