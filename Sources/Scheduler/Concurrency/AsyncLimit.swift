@@ -18,7 +18,13 @@
 /// print("done \(tally.done), cancelled \(tally.cancelled), not done \(tally.remaining)")
 /// ```
 ///
-/// With a limit of 1 it is a serial queue of async bodies. In synchronous code ``submit(priority:_:)-(_,()->Value)`` needs no `await`.
+/// With a limit of 1 it is a serial queue of async bodies. ``trySubmit(priority:_:)`` needs no `await`, and keeps the order of the calls:
+///
+/// ```swift
+/// let saves = AsyncLimit(1)
+/// saves.trySubmit { await store.save(first) }
+/// saves.trySubmit { await store.save(second) }    // starts when the first save has ended
+/// ```
 ///
 /// As with `Task`, a body of `submit` that is written in an actor, or on the main actor, runs on that actor. Write `{ @concurrent in … }` (Swift 6.2),
 /// or call an async function, to leave it.
@@ -163,30 +169,6 @@ public final class AsyncLimit: Sendable {
     return value  // `nonisolated(unsafe)` is safe: `body` returned the value as `sending`
   }
 
-  /// Submits `body` from synchronous code, and returns its task at once. Use it without a bound for what waits; with one, it stops the process with a
-  /// message, because it cannot suspend the caller: see ``trySubmit(priority:_:)``.
-  ///
-  /// - Parameters:
-  ///   - priority: the task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's priority, and the middle level.
-  ///   - body: the work, called once, in the returned task.
-  /// - Returns: the task, whose value is the result of `body`. If it is cancelled before `body` starts, it throws `CancellationError`; after
-  ///   ``finish()``, ``SchedulerError/stopped``.
-  @discardableResult
-  public func submit<Value: Sendable>(
-    priority: TaskPriority? = nil,
-    @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
-  ) -> Task<Value, any Error> {
-    if room != nil {
-      misuse(
-        "AsyncLimit.submit",
-        """
-        the limit has a bound for what waits, and synchronous code cannot wait for room. Call it in async code, or call \
-        trySubmit.
-        """)
-    }
-    return start(priority, body)
-  }
-
   /// Suspends the task until the limit has room for `body`: until fewer than ``waiting`` bodies wait. Then submits `body`, and returns its task.
   ///
   /// - Parameters:
@@ -208,12 +190,14 @@ public final class AsyncLimit: Sendable {
     return start(priority, body)
   }
 
-  /// Submits `body` if the limit has room for it. Never waits.
+  /// Submits `body` if the limit has room for it. Never waits: synchronous code may call it. Without a bound there is always room.
   ///
   /// - Parameters:
   ///   - priority: the task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's priority, and the middle level.
   ///   - body: the work, called once, in the returned task.
-  /// - Returns: the task, whose value is the result of `body`; `nil` if ``waiting`` bodies wait already, and after ``finish()``.
+  /// - Returns: the task, whose value is the result of `body`; `nil` if ``waiting`` bodies wait already, and after ``finish()``. If the task is cancelled
+  ///   before `body` starts, it throws `CancellationError`.
+  @discardableResult
   public func trySubmit<Value: Sendable>(
     priority: TaskPriority? = nil,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value

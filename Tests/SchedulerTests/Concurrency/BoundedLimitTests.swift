@@ -138,14 +138,6 @@ private struct Failed: Error {}
     #expect(log.entries == ["second"])
   }
 
-  @Test("synchronous code submits to a limit without a bound, until its end") func synchronous() async throws {
-    let limit = AsyncLimit(1)
-    func submit() -> Task<Int, any Error> { limit.submit { 1 } }
-    #expect(try await submit().value == 1)
-    limit.finish()
-    await #expect(throws: SchedulerError.stopped) { try await submit().value }
-  }
-
   @Test("the tally counts bodies that were cancelled, and those with an error of their own") func tally() async throws {
     let limit = AsyncLimit(2, waiting: 10)
     let failing = try await limit.submit { throw Failed() }
