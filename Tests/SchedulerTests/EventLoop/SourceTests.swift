@@ -526,4 +526,45 @@ extension ThreadScheduler {
     latch.wait()
     return time.read()
   }
+
+  /// How a source ends.
+  enum End: CaseIterable { case disposed, disposedInside, stopped, dropped, refused }
+
+  @Test("the handler of a source is released once, when its descriptor may be closed", arguments: End.allCases)
+  func released(_ end: End) throws {
+    let thread = try ThreadScheduler(), ends = Counter(), calls = Counter(), token = SingleAssignmentDisposable()
+    var pipeEnds: [Int32] = [0, 0]
+    pipe(&pipeEnds)
+    let (reading, writing) = (pipeEnds[0], pipeEnds[1])
+    write(writing, "x", 1)
+    if end == .refused {
+      thread.stop()
+      synchronously { thread.join() }
+    }
+    let closing = Protected<DeathNotice?>(
+      DeathNotice {
+        ends.increment()
+        close(reading)
+      })
+    token.setDisposable(
+      thread.onReadable(
+        reading,
+        { [closing = closing.exchange(nil)!] in
+          withExtendedLifetime(closing) {
+            var byte: UInt8 = 0
+            read(reading, &byte, 1)
+            if end == .disposedInside { token.dispose() }
+            #expect(ends.value == 0)
+            calls.increment()
+          }
+        }, onDrop: { _ in }))
+    if end != .refused { #expect(eventually { calls.value > 0 }) }
+    if end == .disposed { token.disposeAndWait() }
+    if end != .refused {
+      thread.stop(end == .dropped ? .dropOutstanding : .runOutstanding)
+      synchronously { thread.join() }
+    }
+    #expect(eventually { ends.value == 1 })
+    close(writing)
+  }
 }
