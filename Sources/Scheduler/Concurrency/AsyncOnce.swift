@@ -29,7 +29,13 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   private enum Entry: Sendable {
     case running(Run)
-    case kept(Value, isFresh: @Sendable () -> Bool)
+    case kept(Value, isFresh: (@Sendable () -> Bool)?)  // `isFresh`: whether it is still to be used; nil: for ever
+
+    /// The value, if one is kept and is to be used.
+    var value: Value? {
+      guard case .kept(let value, let isFresh) = self, isFresh?() != false else { return nil }
+      return value
+    }
   }
 
   private struct State: Sendable {
@@ -41,7 +47,8 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
       if entries.count < sweepsAt { return [] }
       var old: [Entry] = []
       entries = entries.filter { entry in
-        guard case .kept(_, let isFresh) = entry.value, !isFresh() else { return true }
+        if case .running = entry.value { return true }
+        if entry.value.value != nil { return true }
         old.append(entry.value)
         return false
       }
@@ -51,8 +58,9 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   }
 
   private let state = Protected(State())
-  /// Called at the end of a run. Returns a closure that says whether the value is still to be used. Nil: values are not kept.
-  private let keep: (@Sendable () -> @Sendable () -> Bool)?
+  private let keepsValues: Bool
+  /// Called at the end of a run. Returns a closure that says whether the value is still to be used. Nil: for ever.
+  private let expiry: (@Sendable () -> @Sendable () -> Bool)?
 
   /// Creates an object without values.
   ///
@@ -66,12 +74,12 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ///   - timeToLive: how long a value is kept after its run. Zero or less: it is not kept; 100 years or more: for ever.
   ///   - clock: the clock; for the time of a scheduler, also a virtual one, its ``SchedulerType/clock``.
   public init<C: Clock>(timeToLive: Duration, clock: C) where C.Duration == Duration {
-    if timeToLive <= .zero {
-      keep = nil
-    } else if timeToLive >= .seconds(100 * 365 * 86_400) {
-      keep = { { true } }
+    keepsValues = timeToLive > .zero
+    let isForEver = timeToLive >= .seconds(100 * 365 * 86_400)
+    if isForEver || !keepsValues {
+      expiry = nil
     } else {
-      keep = {
+      expiry = {
         let end = clock.now.advanced(by: timeToLive)
         return { clock.now < end }
       }
@@ -91,8 +99,8 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ make: sending @escaping @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    let waiter = Resumption<Value>()
-    let run: Run
+    if let value = keptValue(key) { return value }
+    let waiter = Resumption<Value>(), run: Run
     switch try join(key, waiter) {
     case .kept(let value): return value
     case .waits(let other): run = other
@@ -124,6 +132,12 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   // MARK: Runs
 
+  /// The value that is kept for `key`, if it is to be used. Not async: it holds a lock.
+  @inline(never)
+  private func keptValue(_ key: Key) -> Value? {
+    keepsValues ? state.withLock { $0.entries[key]?.value } : nil
+  }
+
   private enum Joined {
     case kept(Value)
     case waits(Run)
@@ -135,17 +149,14 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   private func join(_ key: Key, _ waiter: Resumption<Value>) throws -> Joined {
     let isCancelled = Task.isCancelled, current = Self.currentTask
     let (joined, task, old): (Joined?, Task<Void, Never>?, Entry?) = state.withLock { state in
-      var old: Entry?  // released outside the lock
-      switch state.entries[key] {
-      case .kept(let value, let isFresh) where isFresh(): return (.kept(value), nil, nil)
-      case .running(let run):
-        if isCancelled || (current != 0 && run.taskAddress == current) { return (nil, nil, nil) }
+      let old = state.entries[key]  // if it is not fresh, it is released outside the lock
+      if let value = old?.value { return (.kept(value), nil, nil) }
+      if isCancelled { return (nil, nil, nil) }
+      if case .running(let run)? = old {
+        if current != 0, run.taskAddress == current { return (nil, nil, nil) }
         run.waiters.append(waiter)
         return (.waits(run), run.task, nil)
-      case .kept(let value, let isFresh): old = .kept(value, isFresh: isFresh)
-      case nil: break
       }
-      if isCancelled { return (nil, nil, nil) }
       let run = Run(waiter)
       state.entries[key] = .running(run)
       return (.mustStart(run), nil, old)
@@ -182,15 +193,14 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// Keeps the value of `run`, and resumes the tasks that wait for it.
   @inline(never)
   private func end(_ run: Run, _ key: Key, _ outcome: Result<Value, any Error>) {
-    var isFresh: (@Sendable () -> Bool)?
-    if case .success = outcome { isFresh = keep?() }  // outside the lock: it reads the clock
+    let isFresh = expiry?()  // outside the lock: it reads the clock
     let (waiters, old): ([Resumption<Value>], [Entry]) = state.withLock { state in
       let waiters = run.waiters
       run.waiters = []
       run.taskAddress = 0
       // else the run was forgotten
       guard case .running(let current)? = state.entries[key], current === run else { return (waiters, []) }
-      guard let isFresh, case .success(let value) = outcome else {
+      guard keepsValues, case .success(let value) = outcome else {
         state.entries[key] = nil
         return (waiters, [])
       }

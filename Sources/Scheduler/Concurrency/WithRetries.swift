@@ -36,7 +36,8 @@ public func withRetries<Value, C: Clock>(
         if isLast { throw error }
         let pause = backoff.delay(beforeAttempt: attempt)
         if let deadline, clock.now.duration(to: deadline) <= pause { throw error }
-        try await suspend(for: pause, clock)
+        if pause > .zero { try await suspend(for: pause, clock) }
+        try Task.checkCancellation()
         attempt += 1
       }
     }

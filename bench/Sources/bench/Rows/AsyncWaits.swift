@@ -110,6 +110,25 @@ private final class BodyStream: Sendable {
   }
 }
 
+/// Shared runs as an actor with a dictionary of tasks, which keeps each value. Without cancellation.
+private actor TasksByKey {
+  private var tasks: [Int: Task<Int, any Error>] = [:]
+
+  func value(for key: Int, _ make: @escaping @Sendable () async throws -> Int) async throws -> Int {
+    if let task = tasks[key] { return try await task.value }
+    let task = Task { try await make() }
+    tasks[key] = task
+    do { return try await task.value } catch {
+      tasks[key] = nil
+      throw error
+    }
+  }
+
+  func forget(_ key: Int) { tasks[key] = nil }
+}
+
+private struct Unavailable: Error {}
+
 /// The nanoseconds that `body` takes in a task.
 private func inTask(_ body: @escaping @Sendable () async throws -> Void) -> Double {
   let nanoseconds = Protected(0.0), isOver = DispatchSemaphore(value: 0)
@@ -234,6 +253,116 @@ let asyncWaitRows = [
             }
           }
         }
+      },
+    ]),
+  Row(
+    "Y5", "a producer submits async bodies: 4 run, 100 may wait",
+    [
+      .ours("AsyncLimit(4, waiting: 100)") { count in
+        let limit = AsyncLimit(4, waiting: 100)
+        return inTask {
+          for _ in 0..<count { try await limit.submit { await Task.yield() } }
+          limit.finish()
+          _ = await limit.drained()
+        }
+      },
+      .peer("two semaphores by hand") { count in
+        let room = MutexSemaphore(104), permits = MutexSemaphore(4)
+        return inTask {
+          for _ in 0..<count {
+            try await room.wait()
+            Task {
+              try await permits.wait()
+              await Task.yield()
+              permits.signal()
+              room.signal()
+            }
+          }
+          for _ in 0..<104 { try await room.wait() }
+        }
+      },
+    ]),
+  Row(
+    "Y6", "8 tasks ask for one value, which is kept",
+    [
+      .ours("AsyncOnce") { count in
+        let once = AsyncOnce<Int, Int>(timeToLive: .seconds(Int64.max))
+        return inTask { await together(count) { _ = try await once.value(for: 1) { 1 } } }
+      },
+      .peer("actor with tasks by key") { count in
+        let tasks = TasksByKey()
+        return inTask { await together(count) { _ = try await tasks.value(for: 1) { 1 } } }
+      },
+    ]),
+  Row(
+    "Y7", "8 tasks ask for one value, which each run makes anew",
+    [
+      .ours("AsyncOnce") { count in
+        let once = AsyncOnce<Int, Int>()
+        return inTask {
+          await together(count) {
+            _ = try await once.value(for: 1) {
+              await Task.yield()
+              return 1
+            }
+          }
+        }
+      },
+      .peer("actor with tasks by key") { count in
+        let tasks = TasksByKey()
+        return inTask {
+          await together(count) {
+            _ = try await tasks.value(for: 1) {
+              await Task.yield()
+              await tasks.forget(1)
+              return 1
+            }
+          }
+        }
+      },
+    ]),
+  Row(
+    "Y8", "a body that fails twice, tried three times without a pause",
+    [
+      .ours("withRetries") { count in
+        inTask {
+          for _ in 0..<count {
+            try await withRetries(3, backoff: .constant(.zero)) { attempt in if attempt < 3 { throw Unavailable() } }
+          }
+        }
+      },
+      .peer("loop by hand") { count in
+        inTask {
+          for _ in 0..<count {
+            for attempt in 1...3 {
+              do {
+                if attempt < 3 { throw Unavailable() }
+                break
+              } catch { if attempt == 3 { throw error } }
+            }
+          }
+        }
+      },
+    ]),
+  Row(
+    "Y9", "a thread submits closures: 4 run, 100 may wait",
+    [
+      .ours("ConcurrentScheduler(limit: 4, waiting: 100)") { count in
+        let limited = ConcurrentScheduler(limit: 4, waiting: 100, whenFull: .block), group = ActionGroup(entered: count)
+        let start = ContinuousClock.now
+        for _ in 0..<count { limited.schedule { group.leave() } }
+        group.wait()
+        return (ContinuousClock.now - start) / .nanoseconds(1)
+      },
+      .peer("a semaphore and a concurrent Dispatch queue") { count in
+        let queue = DispatchQueue(label: "concurrent", attributes: .concurrent), room = DispatchSemaphore(value: 104)
+        let group = DispatchGroup(), start = ContinuousClock.now
+        for _ in 0..<count {
+          room.wait()
+          queue.async(group: group) { room.signal() }
+        }
+        group.wait()
+        return (ContinuousClock.now - start) / .nanoseconds(1)
       },
     ]),
 ]
