@@ -35,9 +35,10 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     queue.begin()  // before the submission, in which the action may run and end
     return queue.members.admit(ResultMember(of: queue, action)) { member in
       let token = member.token
-      // If the scheduler refuses the action, its result is `.stopped`. So a debug build need not print a line about the refusal.
-      // `follow`: from now on disposing the token disposes the scheduled action.
-      token.follow(withoutRefusalLine { scheduler.schedule { member.run() } })
+      // If the scheduler refuses the action, its result says so. So a debug build need not print a line about the refusal.
+      let submitted = withoutRefusalLine { scheduler.schedule { member.run() } }
+      member.isFull = scheduler.isBounded && submitted.isDisposed  // if so, and the action has not run
+      token.follow(submitted)  // from now on disposing the token disposes the scheduled action
       return token
     }
   }
@@ -141,6 +142,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
   @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run: the queue then retains this member
   let token = ResultToken()
+  @exclusivity(unchecked) var isFull = false  // the scheduler had no room for the action; set before the submitter releases the member
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
   @exclusivity(unchecked) private var result: Result<Value, any Error>?  // set by the run, until it is received
 
@@ -154,7 +156,7 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
     guard action.take() != nil else { return }  // nil: `run` has reported the result
     let isDisposed = token.isDisposed  // before `end`, which sets it too
     token.end()
-    queue!.end(.failed(isDisposed ? CancellationError() : SchedulerError.stopped))
+    queue!.end(.failed(isDisposed ? CancellationError() : isFull ? SchedulerError.refused : .stopped))
   }
 
   /// Runs the action, and reports its result after the captures are released. Then leaves the group.

@@ -52,6 +52,9 @@ import Testing
       }
       #expect(throws: SchedulerError.refused) { try limited.trySchedule { log.add("refused") } }
       await #expect(throws: SchedulerError.refused) { try await limited.perform { log.add("refused") } }
+      let results = ResultGroup<Int>()
+      results.schedule(on: limited) { 1 }
+      await #expect(throws: SchedulerError.refused) { try await results.next()?.get() }
       tokens[disposed].dispose()
       let last = try limited.trySchedule { log.add("last") }
       #expect(throws: SchedulerError.refused) { try limited.trySchedule { log.add("refused") } }
