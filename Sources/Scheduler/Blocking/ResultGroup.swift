@@ -142,7 +142,8 @@ private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Senda
   // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
   @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run: the queue then retains this member
   let token = ResultToken()
-  @exclusivity(unchecked) var isFull = false  // the scheduler had no room for the action; set before the submitter releases the member
+  // the scheduler had no room for the action; set before the submitter releases the member
+  @exclusivity(unchecked) var isFull = false
   @exclusivity(unchecked) private var action: (@Sendable () throws -> Value)?  // nil after the run
   @exclusivity(unchecked) private var result: Result<Value, any Error>?  // set by the run, until it is received
 
