@@ -16,6 +16,10 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;     // only its addr
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here; // the loops of this thread
 static csched_lock binding; // guards `loops_here` of all threads, and a change of a loop's thread
 
+static CSCHED_THREAD_LOCAL bool had_loops; // whether a loop was ever bound to this thread
+
+bool csched_thread_had_loops_(void) { return had_loops; }
+
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
   csched_lock_lock(&binding); // another thread may free a loop of this thread
@@ -82,6 +86,7 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, (const void *)&csched_loop_here_); // racy write: see csched_loop_is_here_
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_());    // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
+  had_loops = true;
   csched_lock_unlock(&binding);
 }
 

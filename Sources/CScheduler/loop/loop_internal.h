@@ -44,6 +44,8 @@ struct csched_fds *csched_loop_fds_of_(csched_loop *loop);
 struct csched_hooks *csched_loop_hooks_(csched_loop *loop, const char *function);
 /// Does: records, in all loops of the calling thread, the target for which the thread waits, for the deadlock check (waits.c); NULL: for none.
 void csched_loops_set_waits_for_(csched_target *target);
+/// Returns: whether a loop was ever bound to this thread.
+bool csched_thread_had_loops_(void);
 /// Does: in a child of fork, initialises the lock that the function above takes. Loops do the same, but a process may have none.
 void csched_loops_at_fork_(void);
 /// Returns: whether the loop was orphaned by fork: its thread is in the parent.

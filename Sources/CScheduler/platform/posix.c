@@ -238,15 +238,21 @@ static csched_atfork *all;                                    // the fork list, 
 // True while this thread forks, and so owns `list_lock`. A handler may add an entry (by its first csched_lock): it must not lock `list_lock` again.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
-// Does: adds `atfork` to the fork list, so that each fork calls `handler`. An entry that is in the list already stays as it is.
+// `back` is changed under the lock, and read without it by csched_os_atfork_.
+static void set_back(csched_atfork *atfork, csched_atfork **back) {
+  csched_store_relaxed(&atfork->back, back);
+} // Speed only
+
+// Does: adds `atfork` to the fork list, so that each fork calls `handler`. An entry that is in the list already stays as it is, and takes no lock.
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
+  if (csched_load_relaxed(&atfork->back) != NULL) return; // Speed only: it is in the list
   if (!is_forking) pthread_mutex_lock(&list_lock);
   if (atfork->back == NULL) { // NULL: not in the list yet
     atfork->handler = handler;
     atfork->next = all;
-    atfork->back = &all;
-    if (all != NULL) all->back = &atfork->next;
+    if (all != NULL) set_back(all, &atfork->next);
     all = atfork;
+    set_back(atfork, &all);
   }
   if (!is_forking) pthread_mutex_unlock(&list_lock);
 }
@@ -254,8 +260,8 @@ void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, c
 static void unlink_locked(csched_atfork *atfork) {
   if (atfork->back == NULL) return; // not in the list
   *atfork->back = atfork->next;
-  if (atfork->next != NULL) atfork->next->back = atfork->back;
-  atfork->back = NULL;
+  if (atfork->next != NULL) set_back(atfork->next, atfork->back);
+  set_back(atfork, NULL);
 }
 
 void csched_os_atfork_end_(csched_atfork *atfork) {
@@ -267,9 +273,9 @@ void csched_os_atfork_end_(csched_atfork *atfork) {
 // Does: inserts `atfork` in front of `next`. Requires: the caller owns `list_lock`.
 static void link_before(csched_atfork *atfork, csched_atfork *next) {
   atfork->next = next;
-  atfork->back = next->back;
+  set_back(atfork, next->back);
   *atfork->back = atfork;
-  next->back = &atfork->next;
+  set_back(next, &atfork->next);
 }
 
 // `mark` is a cursor: an entry of the list that stands for no object. If `visit` refuses an entry, `mark` is linked in front of that entry. The next

@@ -27,11 +27,11 @@ TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
-  int nice;                         ///< nice value of the class's jobs, relative to the pool's `base_nice`
-  uint32_t lent[CSCHED_PRIORITIES]; ///< how many waiting threads donate each priority to this class; read racily
+  int nice; ///< nice value of the class's jobs, relative to the pool's `base_nice`
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
-  uint32_t more;   ///< whether the consumer's half of the inbox (`inbox.first`) has jobs; read racily
-  unsigned passed; ///< how often another class was picked while this class had work; guarded by `pick`
+  uint32_t more;                    ///< whether the consumer's half of the inbox (`inbox.first`) has jobs; read racily
+  unsigned passed;                  ///< how often another class was picked while this class had work; guarded by `pick`
+  uint32_t lent[CSCHED_PRIORITIES]; ///< how many waiting threads donate each priority to this class; read racily
 } csched_pool_class;
 
 _Static_assert(sizeof(csched_pool_class) == 3 * CSCHED_CACHE_LINE, "a class shares no line with another");
@@ -102,8 +102,8 @@ struct csched_pool {
   struct csched_worker_queue idle;            ///< idle workers, the most recently idle first
   csched_lock slots_lock, join_lock;          ///< guard the slots' threads; `is_joined`
   bool is_joined;                             ///< all threads were joined
-  // See pool_monitor.c.
-  csched_thread *monitor;
+  // See pool_monitor.c. On lines of their own: each delayed job reads `monitor`.
+  CSCHED_CACHE_ALIGNED csched_thread *monitor;
   csched_delivery delivery; ///< transfers the monitor's deliveries and discards to workers
   uint32_t undelivered;     ///< how many timers were transferred to workers, and are not delivered yet (delivery.c)
   csched_timer tick;        ///< the monitor's periodic check for blocked workers

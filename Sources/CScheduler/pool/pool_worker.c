@@ -106,8 +106,10 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
   unsigned patience = PATIENCE;                              // how often the next class may be passed over
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[(i + CSCHED_PRIORITIES) % CSCHED_CLASSES]; // 4, 5, then 0 to 3
-    if (csched_mpsc_is_empty(&class->inbox)) class->passed = 0; // without work it is not passed over
-    else if (best == NULL) best = class;
+    if (csched_mpsc_is_empty(&class->inbox)) { // without work it is not passed over
+      if (class->passed != 0)
+        class->passed = 0; // no write otherwise: the cache line stays with the thread that last picked from the class
+    } else if (best == NULL) best = class;
     else if (++class->passed > (CSCHED_UNLIKELY(is_waited_for(class, best)) ? 1 : patience)) return class;
     if (best != NULL && best != class) patience *= 2; // each lower class waits twice as long
   }

@@ -6,7 +6,8 @@
 //
 // A wait for a target never ends if the waiting thread itself holds the target or one of its bases. The wait also never ends if the thread that holds
 // them waits, directly or through other threads, for a target that the waiting thread holds. csched_deadlock_check_begin_ records all waits under one
-// lock, and refuses a wait that would close such a cycle. A target has one holder, which also holds its bases: so each step has one successor.
+// lock, and refuses a wait that would close such a cycle. A target has one holder, which also holds its bases: so each step has one successor. A thread
+// that can hold no target takes no lock: most waits outside of queues are such.
 // No atomics: the lock orders all accesses.
 // Models: checks/waits.c, checks/serial.c.
 
@@ -33,6 +34,15 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
+// Returns: whether this thread may hold a target that another one may wait for: it is inside of a queue, limit, loop or virtual time, or has had a loop.
+// Else (outside of jobs, or in a job of a pool itself) its wait closes no cycle, and needs no record. No lock: frames and bases are this thread's.
+static bool may_close_cycle(void) {
+  for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
+    if (each->target != NULL && (each->target->type->base != NULL || each->target->type->is_bound_here != NULL))
+      return true;
+  return csched_thread_had_loops_();
+}
+
 // Returns: the target for which the holder of `target` (or of one of its bases) waits; NULL: no thread holds them, or the holder does not wait.
 static csched_target *next_waited(const csched_target *target) {
   while (target != NULL && target->waits_for == NULL) target = csched_target_base_(target);
@@ -41,6 +51,7 @@ static csched_target *next_waited(const csched_target *target) {
 
 bool csched_deadlock_check_begin_(csched_target *target) { // Returns: false: the wait would never end
   static csched_atfork atfork;
+  if (!may_close_cycle()) return true;
   csched_os_atfork_(&atfork, waits_at_fork);
   bool can_end = true; // this thread holds no target in the chain of waits that begins at `target`
   csched_lock_lock(&lock);
@@ -52,6 +63,7 @@ bool csched_deadlock_check_begin_(csched_target *target) { // Returns: false: th
 }
 
 void csched_deadlock_check_end_(void) {
+  if (!may_close_cycle()) return;
   csched_lock_lock(&lock);
   set_waits_for(NULL);
   csched_lock_unlock(&lock);
