@@ -173,6 +173,12 @@ typedef struct flood {
 
 static void start_in_flood(probe *probe) { atomic_fetch_add(&((flood *)probe->context)->started, 1); }
 
+static void wait_for_flood(probe *probe) { // until `refused` is set
+  flood *flood = probe->context;
+  atomic_fetch_add(&flood->started, 1);
+  while (!atomic_load(&flood->refused)) nap(MS);
+}
+
 static void submit_flood(flood *flood, int from, int to) {
   for (int i = from; i < to; i++) {
     if (csched_target_submit(flood->target, job_of(&flood->probes[i])) != 0) {
@@ -230,6 +236,11 @@ static void submit_all(probe *probe) {
   submit_flood(flood, 0, flood->jobs);
 }
 
+static void submit_all_of_second(probe *probe) {
+  flood *flood = probe->context;
+  submit_flood(flood, flood->jobs, 2 * flood->jobs);
+}
+
 // The only thread of the pool submits more than may wait: it runs what waits.
 TEST("a job of a pool that waits for room in a limited target needs no further thread") {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
@@ -268,6 +279,118 @@ TEST("a submission that waits for room where that never comes is refused") {
   end_flood(flood, 4);
   csched_limit_destroy(limit);
   end_pool(pool, CSCHED_STOP_RUN);
+}
+
+// A `drop` submits to the limit that drops: its thread may hold the permit.
+typedef struct dropping {
+  csched_job job;
+  csched_limit *limit;
+  probe *next;
+} dropping;
+
+static void submit_next(csched_job *job) {
+  dropping *own = (dropping *)job;
+  submit_to(own->limit, own->next); // refused, or accepted and dropped
+}
+static void run_never(csched_job *job) { CHECK(job == NULL); }
+static const csched_job_type dropping_type = {run_never, submit_next, NULL};
+
+static void limit_drop_submits(bool is_stopped_first) {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
+  size_t waiting = is_stopped_first ? 0 : 2;
+  csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 1, waiting, CSCHED_FULL_BLOCK);
+  probe next, more[2], blocker;
+  dropping own = {.limit = limit, .next = &next};
+  probe_init(&next, NULL, NULL);
+  csched_job_init(&own.job, &dropping_type, NULL);
+  flood gate = {.jobs = 0};
+  probe_init(&blocker, wait_for_flood, &gate);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &blocker);
+  CHECK_SOON(atomic_load(&gate.started) == 1);
+  if (is_stopped_first) csched_pool_stop(pool, CSCHED_STOP_DROP);
+  int error = csched_target_submit(csched_limit_target(limit), &own.job);
+  CHECK_EQUAL(error, is_stopped_first ? ECANCELED : 0);
+  for (int i = 0; i < 2 && !is_stopped_first; i++) {
+    probe_init(&more[i], NULL, NULL);
+    CHECK_EQUAL(submit_to(limit, &more[i]), 0);
+  }
+  csched_pool_stop(pool, CSCHED_STOP_DROP);
+  atomic_store(&gate.refused, 1); // opens the gate
+  CHECK_EQUAL(csched_pool_join(pool), 0);
+  CHECK_SOON(atomic_load(&next.releases) == 1);
+  CHECK_PROBE(&next, 0, 1);
+  csched_limit_destroy(limit);
+  csched_pool_destroy(pool);
+}
+
+TEST("a drop that submits to its own full limited target does not wait") {
+  limit_drop_submits(false);
+  limit_drop_submits(true);
+}
+
+// Jobs of a limit submit to a full limit on it: the permits that its jobs need are theirs.
+TEST("a job does not wait for room in a limited target on its own one") {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
+  csched_limit *below = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
+  csched_limit *above = make_full(csched_limit_target(below), 1, 1, CSCHED_FULL_BLOCK);
+  flood *flood = make_flood(above, 2, 20, start_in_flood);
+  probe producers[2];
+  for (int i = 0; i < 2; i++) {
+    probe_init(&producers[i], i == 0 ? submit_all : submit_all_of_second, flood);
+    CHECK_EQUAL(submit_to(below, &producers[i]), 0);
+  }
+  for (int i = 0; i < 2; i++) CHECK_SOON(atomic_load(&producers[i].releases) == 1);
+  CHECK_EQUAL(atomic_load(&flood->accepted) + atomic_load(&flood->refused), 40);
+  end_flood(flood, 40);
+  csched_limit_destroy(above);
+  csched_limit_destroy(below);
+  end_pool(pool, CSCHED_STOP_RUN);
+}
+
+TEST("in virtual time a submission to a full limited target does not wait") {
+  csched_virtual *timeline = NULL;
+  CHECK_EQUAL(csched_virtual_create(&timeline, 0, 0), 0);
+  csched_limit *limit = make_full(csched_virtual_target(timeline), 1, 1, CSCHED_FULL_BLOCK);
+  flood *flood = make_flood(limit, 1, 10, start_in_flood);
+  submit_flood(flood, 0, 10);
+  CHECK_EQUAL(atomic_load(&flood->refused), 0);
+  csched_virtual_run(timeline);
+  CHECK_EQUAL(atomic_load(&flood->started), 10);
+  end_flood(flood, 10);
+  csched_limit_destroy(limit);
+  csched_virtual_destroy(timeline);
+}
+
+static void count_value(csched_event *event, uint64_t value) {
+  atomic_fetch_add((atomic_int *)event->context, (int)value);
+}
+
+TEST("events, notices and timers are accepted by a full limited target") {
+  csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
+  csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 1, 0, CSCHED_FULL_REFUSE);
+  flood gate = {.jobs = 0};
+  probe blocker, notified, refused;
+  probe_init(&blocker, wait_for_flood, &gate);
+  CHECK_EQUAL(submit_to(limit, &blocker), 0);
+  CHECK_SOON(atomic_load(&gate.started) == 1);
+  probe_init(&refused, NULL, NULL);
+  CHECK_EQUAL(submit_to(limit, &refused), EAGAIN);
+  atomic_int sum = 0;
+  csched_event event;
+  csched_event_init(&event, csched_limit_target(limit), CSCHED_MERGE_ADD, count_value, &sum);
+  CHECK_EQUAL(csched_event_merge(&event, 3), 0);
+  csched_group group = {0};
+  csched_group_notice notice;
+  csched_group_enter(&group, 1);
+  probe_init(&notified, NULL, NULL);
+  csched_group_notify(&group, &notice, csched_limit_target(limit), job_of(&notified));
+  csched_group_leave(&group);
+  atomic_store(&gate.refused, 1); // opens the gate
+  CHECK_SOON(atomic_load(&notified.releases) == 1);
+  CHECK_SOON(atomic_load(&sum) == 3);
+  CHECK_PROBE(&notified, 1, 0);
+  end_pool(pool, CSCHED_STOP_RUN);
+  csched_limit_destroy(limit);
 }
 
 static void limit_blocks_at_end(csched_stop_policy policy) {

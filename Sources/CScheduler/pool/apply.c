@@ -29,6 +29,7 @@
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "pool_internal.h"
+#include "../target/target_internal.h"
 
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ static void end_helper(csched_job *helper) { // AP2, AP4: no wait for a helper t
 static void run_with_jobs(shared *shared, csched_target *target, size_t helpers) {
   shared->references = (uint32_t)helpers + 1; // AP5: the helpers, and the caller
   for (size_t i = 0; i < helpers; i++) csched_job_init(&shared->helpers[i], &helper_type, shared);
-  for (size_t i = 0; i < helpers; i++) csched_target_submit(target, &shared->helpers[i]);
+  for (size_t i = 0; i < helpers; i++) csched_target_submit_always_(target, &shared->helpers[i]);
   run_parts(&shared->all); // until all numbers are claimed: a helper that starts later returns at once
   for (size_t i = 0; i < helpers; i++) end_helper(&shared->helpers[i]);
   release_apply(shared);

@@ -24,6 +24,7 @@
 #include <CScheduler/atomic.h>
 #include "../base/panic.h"
 #include "../job/frames_internal.h"
+#include "../target/target_internal.h"
 #include <errno.h>
 
 // Parts of `word`: two flags, and the mask of the value, which is also the largest value.
@@ -31,7 +32,7 @@ static const uint64_t QUEUED = (uint64_t)1 << 63, CANCELLED = (uint64_t)1 << 62,
 
 static void
 submit_again(csched_job *job) { // EV2, EV3: if refused, csched_target_submit calls drop_event and release_event
-  csched_target_submit(((csched_event *)job->context)->target, job);
+  csched_target_submit_always_(((csched_event *)job->context)->target, job);
 }
 
 // Does: clears the merged value, and leaves the flags. Returns: the previous word, with the value.
@@ -88,7 +89,7 @@ int csched_event_merge(csched_event *event, uint64_t value) { // ECANCELED: the 
     if (wanted == 0) return 0;                                         // 0 merged into 0: nothing to report
   } while (!csched_cas_acq_rel(&event->word, &seen, wanted | QUEUED)); // EV1, EV3: the handler sees these writes
   if ((seen & QUEUED) != 0) return 0; // EV2: the job that is queued or runs reports the value
-  return csched_target_submit(event->target, &event->job) == 0 ? 0 : ECANCELED; // EV2: QUEUED is new: this call submits
+  return csched_target_submit_always_(event->target, &event->job); // EV2: QUEUED is new: this call submits
 }
 
 // Does: sets CANCELLED, and clears the value, so that neither a queued job nor a later merge calls the handler.

@@ -29,6 +29,7 @@
 #include <CScheduler/group.h>
 #include "../base/panic.h"
 #include "../sync/waiting_internal.h"
+#include "../target/target_internal.h"
 
 enum { AWAITED = 1, ONE = 2 }; // ONE: one entry in `word`
 enum { EMPTY = 1 };            // the signal to a sleeper: the group is empty
@@ -157,7 +158,7 @@ bool csched_group_take_back(csched_group *group, csched_group_notice *notice) { 
   return waits;
 }
 
-static void submit_notice(csched_group_notice *notice) { csched_target_submit(notice->target, notice->job); }
+static void submit_notice(csched_group_notice *notice) { csched_target_submit_always_(notice->target, notice->job); }
 
 void csched_group_notify(csched_group *group, csched_group_notice *notice, csched_target *target, csched_job *job) {
   notice->target = target;

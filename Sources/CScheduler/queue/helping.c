@@ -83,7 +83,7 @@ void csched_helper_end_(csched_helper *helper, csched_target *waited) {
   if (waited == NULL) return;
   csched_deadlock_check_begin_(
       waited); // true: the helper still owns the queue, so no job of it can wait for this thread
-  csched_blocked_begin_("csched_serial_sync", waited);
+  csched_blocked_begin_(helper->function, waited);
 }
 
 void csched_helper_shows_outer_(csched_helper *helper) {

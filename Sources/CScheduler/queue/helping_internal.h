@@ -16,6 +16,7 @@ typedef struct csched_helper {
   uint32_t ended;                  ///< futex of the sync: 0; CSCHED_ENDED; CSCHED_OFFER
   csched_frame *frame;             ///< while the thread runs other work: the context frame around that work
   int cancellation;                ///< with `frame`: the thread's cancellation state before
+  const char *function;            ///< what the thread waits in, for dumps
 } csched_helper;
 
 /// The helpers of one queue or limit, the longest waiting first. A lock of the queue or limit guards the list.

@@ -36,8 +36,9 @@
 //        assigned after the close, when a job has ended, the limit refuses new jobs, so that its work ends.
 //   LM13  csched_target_submit adds no job while the limit is FULL. A cancelled job that waits is removed before a submission finds FULL, if the scan is
 //        paid for: each refusal pays for SCAN jobs.
-//   LM14  A submission that waits for room is a helper (LM10), so each job that leaves `first` wakes it, and it needs no thread of the pool. It returns
-//        when there is room, or when the limit or its base refuses jobs. It does not wait where it would never end (LM7), and not in a job of the limit.
+//   LM14  A submission that waits for room is a helper (LM10), so each job that leaves `first` wakes it. On a limit directly on a pool it needs no
+//        thread of the pool. It returns when there is room, or when the limit refuses jobs. It does not wait where it would never end (LM7): not in a
+//        job of the limit, not in a drop, and, if it cannot help, not in a job of the limit's root. In virtual time it adds the job beyond the bound.
 // Orderings: the lock's. job_to_run: acquire and release, carries the user job to the run that takes it.
 // Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
 // Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
@@ -51,7 +52,9 @@
 //   on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit", "a
 //   limited target with a bound refuses a job if too many wait", "a submission to a full limited target waits for room", "a job of a pool that waits
 //   for room in a limited target needs no further thread", "a submission that waits for room where that never comes is refused", "a wait for room ends
-//   when the base is stopped".
+//   when the base is stopped", "a drop that submits to its own full limited target does not wait", "a job does not wait for room in a limited target on
+//   its own one", "in virtual time a submission to a full limited target does not wait", "events, notices and timers are accepted by a full limited
+//   target".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
@@ -515,43 +518,67 @@ static bool stays_full_locked(csched_limit *limit, unsigned mark, csched_job **r
   return is_full_locked(limit, mark);
 }
 
-// Does: waits until the limit is not FULL, or refuses jobs. Returns: false: it may not wait. Requires: the lock, which it releases meanwhile.
-static bool await_room_locked(csched_limit *limit, csched_target *target, unsigned mark, csched_job **removed) { // LM14
-  csched_helper helper = {.ended = 0};
-  csched_lock_unlock(&limit->lock);
-  bool may_wait = !csched_target_holds_(&limit->target) && csched_deadlock_check_begin_(target);
-  csched_lock_lock(&limit->lock);
-  if (!may_wait) return false;
+// Does: discards the list `removed` of jobs that were cancelled: only their release is left.
+static void release_cancelled(csched_job *removed) {
+  for (csched_job *next; removed != NULL; removed = next) {
+    next = removed->next;
+    csched_job_discard_(removed);
+  }
+}
+
+// Returns: whether this thread may wait for room: its wait keeps no job of the limit from its end. `helps`: it runs such jobs meanwhile.
+static bool may_await_room(csched_limit *limit, bool helps) {                     // LM14
+  if (csched_is_in_drop_() || csched_target_holds_(&limit->target)) return false; // it holds a permit, or may
+  return helps ||
+         !csched_target_holds_(limit->root); // else it may hold a thread, or a permit, that the limit's jobs need
+}
+
+// Does: waits until the limit is not FULL, or refuses jobs, and locks it. Returns: false: it may not wait; the limit is not locked.
+static bool await_room(csched_limit *limit, csched_target *target, unsigned mark) { // LM14
+  csched_helper helper = {.ended = 0, .function = "csched_target_submit"};
+  csched_job *removed = NULL;
   bool helps = csched_helped_target_(target) == &limit->target;
-  csched_blocked_begin_("csched_target_submit", target); // for dumps and the watchdog
+  if (!may_await_room(limit, helps) || !csched_deadlock_check_begin_(target)) return false;
+  csched_blocked_begin_("csched_target_submit",
+                        target); // for dumps and the watchdog; before the lock, as it may lock the list of forks
+  csched_lock_lock(&limit->lock);
   TAILQ_INSERT_TAIL(&limit->helpers, &helper, link);
-  while (!limit->is_ending && stays_full_locked(limit, mark, removed)) {
+  while (!limit->is_ending && stays_full_locked(limit, mark, &removed) && !csched_target_is_closed_(limit->base)) {
     csched_store_relaxed(&helper.ended, 0u); // HL1: under the lock, as the wakes are
     csched_lock_unlock(&limit->lock);
+    release_cancelled(removed);
+    removed = NULL;
     if (!helps || help_limit(&limit->target, &helper, NULL, target) == CSCHED_HELPED_NOTHING)
       csched_futex_wait_(&helper.ended, 0, CSCHED_FOREVER); // HL1: at once, if a job has left since the check
     csched_lock_lock(&limit->lock);
   }
   TAILQ_REMOVE(&limit->helpers, &helper, link);
+  csched_lock_unlock(&limit->lock);
+  release_cancelled(removed);
   csched_deadlock_check_end_();
   csched_blocked_end_();
+  csched_lock_lock(&limit->lock);
   return true;
 }
 
 // Does: as deliver_as, for a limit with a bound. Returns: EAGAIN, too: the limit is FULL; `job` was dropped.
 static int submit_as(csched_limit *limit, csched_target *target, csched_job *job, unsigned mark) { // LM13
-  csched_job *removed = NULL, *next;
+  if (CSCHED_LIKELY(limit->bound == SIZE_MAX)) return deliver_as(limit, job, mark);
+  csched_job *removed = NULL;
   csched_lock_lock(&limit->lock);
-  bool is_full = !limit->is_ending && stays_full_locked(limit, mark, &removed);
-  if (is_full && limit->blocks) is_full = !await_room_locked(limit, target, mark, &removed);
-  int error = EAGAIN;
-  if (is_full) csched_lock_unlock(&limit->lock);
-  else error = deliver_and_unlock(limit, job, mark);
-  for (; removed != NULL; removed = next) {
-    next = removed->next;
-    csched_job_discard_(removed); // it was cancelled: only its release is left
+  while (!limit->is_ending && stays_full_locked(limit, mark, &removed) && !csched_target_is_closed_(limit->base)) {
+    csched_lock_unlock(&limit->lock);
+    release_cancelled(removed);
+    removed = NULL;
+    if (limit->blocks && csched_target_has_virtual_time_(target))
+      return deliver_as(limit, job, mark); // nobody else drives it
+    if (!limit->blocks || !await_room(limit, target, mark)) {
+      csched_job_discard_(job);
+      return EAGAIN;
+    }
   }
-  if (is_full) csched_job_discard_(job);
+  int error = deliver_and_unlock(limit, job, mark);
+  release_cancelled(removed);
   return error;
 }
 

@@ -613,6 +613,7 @@ static bool await_turn(csched_serial *serial, csched_target *helped, sync_job *s
 // true, with 0: the queue's next job was `body`, which has not run: the caller owns the queue, calls `body`, and leaves the queue.
 static CSCHED_NOINLINE int sync_as_job(csched_serial *serial, void (*body)(void *), void *context, bool *enters) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
+  sync.helper.function = "csched_serial_sync";
   csched_target *root = serial->root, *helped = csched_helped_target_(&serial->target);
   csched_job_init(&sync.job, &sync_type.type, NULL);
   *enters = false;

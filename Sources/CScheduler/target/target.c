@@ -172,12 +172,12 @@ static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *t
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
-// Does: as submit_slow, between two calls of the observers' hooks. The next function does the same for a timer.
-static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller) {
+// Does: as submit_slow, between two calls of the observers' hooks. `always`: also if the target is full. The next function does the same for a timer.
+static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller, bool always) {
   csched_observed_submission submission;
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
   csched_observe_hooks_->submit(&submission, target, job, 0);
-  int error = deliver_submitted(target, job);
+  int error = always ? target->type->deliver(target, job) : deliver_submitted(target, job);
   csched_observe_hooks_->submitted(&submission);
   return error;
 }
@@ -207,8 +207,14 @@ static inline bool mark_for_root(const csched_target *target, csched_job *job) {
 }
 
 CSCHED_NOINLINE int csched_target_submit(csched_target *target, csched_job *job) {
-  if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME());
+  if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME(), false);
   if (!mark_for_root(target, job)) return submit_slow(target, job, CSCHED_CALLER_FRAME());
+  return target->type->deliver(target, job);
+}
+
+CSCHED_NOINLINE int csched_target_submit_always_(csched_target *target, csched_job *job) {
+  if (csched_is_observed_()) return submit_observed(target, job, CSCHED_CALLER_FRAME(), true);
+  end_unwound_and_mark(target, job, CSCHED_CALLER_FRAME(), "csched_target_submit");
   return target->type->deliver(target, job);
 }
 

@@ -44,6 +44,9 @@ extern const csched_target_type csched_target_orphaned_;
 /// Returns: whether `target`, or one of its bases, is orphaned.
 bool csched_target_is_orphaned_(const csched_target *target);
 
+/// Does: as csched_target_submit, for work that a full limit accepts, too (limit.c, LM13). Returns: 0 or ECANCELED.
+int csched_target_submit_always_(csched_target *target, csched_job *job);
+
 // The state of a worker's follow-up, a job to run right after the current job. COMES: the job is being submitted; KEPT: the worker runs it next.
 enum { CSCHED_FOLLOW_UP_NONE = 0, CSCHED_FOLLOW_UP_COMES = 1, CSCHED_FOLLOW_UP_KEPT = 2 };
 

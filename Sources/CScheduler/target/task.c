@@ -30,11 +30,20 @@
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../time/timer_internal.h"
+#include "target_internal.h"
 
 int csched_task_submit_(csched_target *target, csched_task task) {
   csched_job_life outer = csched_job_may_be_refused_;                  // of a submission around this one
   csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: if this thread now drops it: REFUSED
   int error = csched_target_submit(target, task.job);
+  csched_job_may_be_refused_ = outer;
+  return error;
+}
+
+int csched_task_submit_always_(csched_target *target, csched_task task) {
+  csched_job_life outer = csched_job_may_be_refused_;                  // of a submission around this one
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: if this thread now drops it: REFUSED
+  int error = csched_target_submit_always_(target, task.job);
   csched_job_may_be_refused_ = outer;
   return error;
 }

@@ -34,6 +34,8 @@ CSCHED_INLINE csched_target *csched_task_target_(csched_job *job) { return csche
 
 /// Does: submits `task` to `target`. Returns: as csched_target_submit, csched_target_submit_at, and csched_target_submit_at_clock.
 int csched_task_submit_(csched_target *target, csched_task task);
+/// Does: as csched_task_submit_, for work that a full limit accepts, too.
+int csched_task_submit_always_(csched_target *target, csched_task task);
 int csched_task_submit_at_(csched_target *target, csched_task task, csched_time deadline, csched_time leeway);
 int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                                  csched_time leeway);

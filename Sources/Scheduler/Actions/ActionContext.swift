@@ -58,7 +58,8 @@ public final class ActionContext: Disposable {
   /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains the parent.
   private let parent = Protected<ActionContext?>(nil)
 
-  private let series: ActionContext?  // the context of all ticks, if this is the context of one
+  // the context of all ticks, and of what they schedule, if this is the context of one tick
+  private let series: ActionContext?
 
   /// Makes a context without an action: a child of `parent`, or a root. ``start(_:repeats:by:)`` adds the action. `isTick`: it is for one tick of the
   /// action of `parent`.
@@ -88,7 +89,10 @@ public final class ActionContext: Disposable {
   }
 
   /// Whether the context has been disposed. If so, the caller sees everything that was done before the disposal. Takes no lock.
-  public var isCancelled: Bool { csched_cancellation_is_cancelled(cancellation) }
+  public var isCancelled: Bool {
+    // the second: a tick that has ended is not in the tree any more
+    csched_cancellation_is_cancelled(cancellation) || series?.isCancelled == true
+  }
 
   /// Whether the context has been disposed, or its action has ended.
   public var isDisposed: Bool { csched_cancellation_is_over_(cancellation) }
@@ -148,7 +152,7 @@ public final class ActionContext: Disposable {
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable (ActionContext) -> Void
-  ) -> any Disposable { ActionContext(below: self).start(action) { scheduler.schedule($0) } }
+  ) -> any Disposable { ActionContext(below: series ?? self).start(action) { scheduler.schedule($0) } }
 
   /// Schedules a child action for `delay` from now, or up to `tolerance` later.
   ///
@@ -175,7 +179,7 @@ public final class ActionContext: Disposable {
   public func schedule(
     on scheduler: some SchedulerType, _ timing: ActionTiming, _ action: @escaping @Sendable (ActionContext) -> Void
   ) -> any Disposable {
-    ActionContext(below: self).start(action, repeats: timing.period != nil) { scheduler.schedule(timing, $0) }
+    ActionContext(below: series ?? self).start(action, repeats: timing.period != nil) { scheduler.schedule(timing, $0) }
   }
 
   /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If the context is cancelled already, ends the
@@ -226,6 +230,7 @@ public final class ActionContext: Disposable {
     // Unchecked: only the thread that runs the action, and later deinit, access `action`.
     private let context: ActionContext
     @exclusivity(unchecked) private var action: (@Sendable (ActionContext) -> Void)?
+    @exclusivity(unchecked) private var hasBegun = false  // of a periodic action: its first tick has
 
     init(_ context: ActionContext, _ action: @escaping @Sendable (ActionContext) -> Void) {
       self.context = context
@@ -252,9 +257,11 @@ public final class ActionContext: Disposable {
       let member = GroupMember.takeBegun(), tick = ActionContext(below: context, isTick: true)
       csched_group_leave(tick.submission)  // AX4: the tick itself is not submitted
       context.runner.store(csched_swift_thread_number_(), ordering: .relaxed)  // AX4
-      member?.contextBegins(tick)
+      if let member, !hasBegun {  // the member keeps the context of the series, so a cancel between ticks finds it
+        hasBegun = true
+        member.contextBegins(context)
+      }
       if !tick.isCancelled { action!(tick) }  // AX2
-      member?.contextEnded()
       tick.end()
       context.runner.store(0, ordering: .relaxed)  // AX4
     }

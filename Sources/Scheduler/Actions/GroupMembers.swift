@@ -154,7 +154,8 @@ class GroupMember: @unchecked Sendable {
   @exclusivity(unchecked) fileprivate var hasEnded = false
   // cancels the action; set while the member is in the list
   @exclusivity(unchecked) fileprivate var cancelable: (any Disposable)?
-  @exclusivity(unchecked) fileprivate var context: ActionContext?  // set while the action runs with a context
+  // set while the action runs with a context; if the action is periodic, from its first tick on
+  @exclusivity(unchecked) fileprivate var context: ActionContext?
   @exclusivity(unchecked) fileprivate var number: UInt64 = 0  // grows in the order of submission
   /// Set at the end of the submission: what the action is a member of besides, if it was submitted to another group's scheduler.
   @exclusivity(unchecked) final var base = ListedMembers()
@@ -176,7 +177,7 @@ class GroupMember: @unchecked Sendable {
     csched_swift_take_member_().map { Unmanaged<GroupMember>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Disposes `context`, with which the action runs, when the group is cancelled, until ``contextEnded()``.
+  /// Disposes `context`, with which the action runs, when the group is cancelled, until ``contextEnded()`` or the member's end.
   final func contextBegins(_ context: ActionContext) {
     if group.members.setContext(context, of: self) { context.dispose() }  // GM6: cancelled before this
     enclosing?.contextBegins(context)

@@ -7,7 +7,8 @@
 /// ```
 ///
 /// 1. Each scheduled action produces one result: its return value, or the error that it threw. An action that was disposed before it started
-///    produces `CancellationError`. An action that its scheduler refused or dropped produces ``SchedulerError/stopped``.
+///    produces `CancellationError`. An action that its scheduler refused or dropped produces ``SchedulerError/stopped``,
+///    or on a scheduler with a bound ``SchedulerError/refused``.
 /// 2. ``next()`` waits for a result. It returns `nil` when no result remains and no action is unfinished. You may schedule more actions then.
 /// 3. Each result is returned once. Any number of threads and tasks may call ``next()``. The caller sees everything that the action did.
 /// 4. Results that no caller has received are released with the group. Releasing the group cancels nothing.

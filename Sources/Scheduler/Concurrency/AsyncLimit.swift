@@ -30,7 +30,7 @@
 /// or call an async function, to leave it.
 ///
 /// 1. Bodies of one priority start in the order in which they were accepted. Those of a higher priority start first; but a lower priority that waits
-///    is passed over at most 16 times, the lowest at most 32 times. There are three levels: `.high` and above, those below `.medium`, and the rest,
+///    is passed over at most 16 times, the lowest at most 33 times. There are three levels: `.high` and above, those below `.medium`, and the rest,
 ///    with those without a priority.
 /// 2. A body that waits for another body of the same limit may wait for ever: all running bodies may be such bodies.
 /// 3. A task that is cancelled before its body starts stops waiting at once, and its body is not called. Its place is free for another one.
@@ -184,10 +184,9 @@ public final class AsyncLimit: Sendable {
   ) async throws -> Task<Value, any Error> {
     if let room {
       if try !room.takeIfFree(1) { try await room.outcome(of: room.request(1, level(priority)), isolation: isolation) }
-    } else if permits.isFinished {
-      throw SchedulerError.stopped
     }
-    return start(priority, body)
+    guard let task = start(priority, body) else { throw SchedulerError.stopped }
+    return task
   }
 
   /// Submits `body` if the limit has room for it. Never waits: synchronous code may call it. Without a bound there is always room.
@@ -202,16 +201,19 @@ public final class AsyncLimit: Sendable {
     priority: TaskPriority? = nil,
     @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> Value
   ) -> Task<Value, any Error>? {
-    if permits.isFinished || room?.tryTake(1) == false { return nil }
+    if room?.tryTake(1) == false { return nil }
     return start(priority, body)
   }
 
-  /// Submits `body`, which has a unit of `room`.
+  /// Submits `body`, which has a unit of `room`. Returns nil, and gives it back, if the limit is finished.
   private func start<Value: Sendable>(
     _ priority: TaskPriority?, _ body: sending @escaping @isolated(any) () async throws -> Value
-  ) -> Task<Value, any Error> {
+  ) -> Task<Value, any Error>? {
     // here and not in the task, so that bodies start in the order of these calls
-    let ticket = permits.request(1, level(priority))
+    guard let ticket = permits.requestUnlessFinished(1, level(priority)) else {
+      room?.give(1)
+      return nil
+    }
     return Task(executorPreference: scheduler, priority: priority) { [permits, room] in
       defer { room?.give(1) }
       try await permits.outcome(of: ticket, isolation: nil)
@@ -240,7 +242,7 @@ public final class AsyncLimit: Sendable {
   public struct Tally: Hashable, Sendable {
     /// How many bodies have ended: they returned, or threw an error of their own.
     public let done: Int
-    /// How many did not start, or did not get to their end, because their task was cancelled, or their deadline had passed.
+    /// How many did not start, or did not get to their end, because their task was cancelled, or their deadline passed while they waited.
     public let cancelled: Int
     /// How many wait or run.
     public let remaining: Int
@@ -262,13 +264,20 @@ public final class AsyncLimit: Sendable {
     permits.finish(failsWaiters: false)
   }
 
+  /// A request that is granted when no body waits or runs, and all places are free.
+  private func requestIdleness() -> (AsyncUnits, AsyncUnits.Ticket) {
+    let all = room ?? permits
+    return (all, all.requestIdleness(most + (waiting ?? 0)))
+  }
+
   /// Suspends the task until no body waits or runs, and returns what became of all bodies so far. Bodies may be submitted meanwhile, unless
   /// ``finish()`` was called. If the task is cancelled, it returns at once.
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   /// - Returns: the numbers at the return. ``Tally/remaining`` is 0 if the wait was not cancelled, and the limit is finished.
   public func drained(isolation: isolated (any Actor)? = #isolation) async -> Tally {
-    try? await permits.outcome(of: permits.requestIdleness(most), isolation: isolation)
+    let (all, idleness) = requestIdleness()
+    try? await all.outcome(of: idleness, isolation: isolation)
     return tally
   }
 
@@ -282,7 +291,8 @@ public final class AsyncLimit: Sendable {
   public func drained<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
   ) async -> Tally {
-    try? await permits.outcome(of: permits.requestIdleness(most), AnyDeadline(deadline, clock), isolation: isolation)
+    let (all, idleness) = requestIdleness()
+    try? await all.outcome(of: idleness, AnyDeadline(deadline, clock), isolation: isolation)
     return tally
   }
 

@@ -16,7 +16,7 @@
 ///    task that has started it.
 ///
 /// The idea is that of Go's `singleflight`, with cancellation. For one value, use one constant key. Hashing and comparing a key must not use the same
-/// `AsyncOnce`.
+/// `AsyncOnce`. A run that awaits a child task which asks for the value of that run waits for ever.
 public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// A run, and the tasks that wait for it. The lock of the `AsyncOnce` guards the fields.
   private final class Run: @unchecked Sendable {
@@ -24,36 +24,32 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     @exclusivity(unchecked) var waiters: [Resumption<Value>]
     @exclusivity(unchecked) var task: Task<Void, Never>?  // nil until it has been started
     @exclusivity(unchecked) var taskAddress: UInt = 0  // the task that executes the closure; 0: not yet
-    init(_ waiter: Resumption<Value>) { waiters = [waiter] }
+    @exclusivity(unchecked) var priority: TaskPriority  // the highest of the tasks that have waited
+    init(_ waiter: Resumption<Value>, _ priority: TaskPriority) { (waiters, self.priority) = ([waiter], priority) }
   }
 
   private enum Entry: Sendable {
     case running(Run)
-    case kept(Value, isFresh: (@Sendable () -> Bool)?)  // `isFresh`: whether it is still to be used; nil: for ever
+    case kept(Kept)
+  }
 
-    /// The value, if one is kept and is to be used.
-    var value: Value? {
-      guard case .kept(let value, let isFresh) = self, isFresh?() != false else { return nil }
-      return value
-    }
+  /// A value that is kept. Outside the lock, `isFresh` says whether it is still to be used: it reads the user's clock.
+  private struct Kept: Sendable {
+    let value: Value
+    let isFresh: (@Sendable () -> Bool)?  // nil: for ever
+    let number: Int  // of each value another one
   }
 
   private struct State: Sendable {
     var entries: [Key: Entry] = [:]
     var sweepsAt = 32  // the number of entries at which the next addition releases what is not fresh
+    var lastNumber = 0  // of a kept value
 
-    /// If as many entries have been added as the last sweep has left, removes those that are not fresh, and returns them.
-    mutating func sweep() -> [Entry] {
-      if entries.count < sweepsAt { return [] }
-      var old: [Entry] = []
-      entries = entries.filter { entry in
-        if case .running = entry.value { return true }
-        if entry.value.value != nil { return true }
-        old.append(entry.value)
-        return false
-      }
-      sweepsAt = max(32, 2 * entries.count)
-      return old
+    /// Removes the value with `number` for `key`, if it is kept. Returns what the caller releases outside the lock.
+    mutating func remove(_ key: Key, _ number: Int) -> (Key, Entry)? {
+      guard let index = entries.index(forKey: key), case .kept(let kept) = entries[index].value, kept.number == number
+      else { return nil }
+      return entries.remove(at: index)
     }
   }
 
@@ -102,7 +98,7 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     if let value = keptValue(key) { return value }
     let waiter = Resumption<Value>(), run: Run
     switch try join(key, waiter) {
-    case .kept(let value): return value
+    case .kept(let value): return value  // made since the look above
     case .waits(let other): run = other
     case .mustStart(let new):
       run = new
@@ -120,7 +116,7 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   ///
   /// - Parameter key: whose value.
   public func forget(_ key: Key) {
-    let old = state.withLock { $0.entries.removeValue(forKey: key) }
+    let old = state.withLock { state in state.entries.index(forKey: key).map { state.entries.remove(at: $0) } }
     _ = consume old  // outside the lock: it may run user code
   }
 
@@ -132,10 +128,14 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   // MARK: Runs
 
-  /// The value that is kept for `key`, if it is to be used. Not async: it holds a lock.
+  /// The value that is kept for `key`, if it is to be used; removes it otherwise. Not async: it holds a lock.
   @inline(never)
   private func keptValue(_ key: Key) -> Value? {
-    keepsValues ? state.withLock { $0.entries[key]?.value } : nil
+    guard keepsValues, case .kept(let kept)? = state.withLock({ $0.entries[key] }) else { return nil }
+    if kept.isFresh?() != false { return kept.value }
+    let old = state.withLock { $0.remove(key, kept.number) }
+    _ = consume old  // outside the lock: it may run user code
+    return nil
   }
 
   private enum Joined {
@@ -147,23 +147,23 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// Finds the value, or lets `waiter` wait for the run for `key`. Not async: it holds a lock.
   @inline(never)
   private func join(_ key: Key, _ waiter: Resumption<Value>) throws -> Joined {
-    let isCancelled = Task.isCancelled, current = Self.currentTask
-    let (joined, task, old): (Joined?, Task<Void, Never>?, Entry?) = state.withLock { state in
-      let old = state.entries[key]  // if it is not fresh, it is released outside the lock
-      if let value = old?.value { return (.kept(value), nil, nil) }
-      if isCancelled { return (nil, nil, nil) }
-      if case .running(let run)? = old {
-        if current != 0, run.taskAddress == current { return (nil, nil, nil) }
+    let isCancelled = Task.isCancelled, current = Self.currentTask, priority = Task.currentPriority
+    let (joined, task): (Joined?, Task<Void, Never>?) = state.withLock { state in
+      let entry = state.entries[key]
+      if case .kept(let kept)? = entry { return (.kept(kept.value), nil) }
+      if isCancelled { return (nil, nil) }
+      if case .running(let run)? = entry {
+        if current != 0, run.taskAddress == current { return (nil, nil) }
         run.waiters.append(waiter)
-        return (.waits(run), run.task, nil)
+        run.priority = max(run.priority, priority)
+        return (.waits(run), run.task)
       }
-      let run = Run(waiter)
+      let run = Run(waiter, priority)
       state.entries[key] = .running(run)
-      return (.mustStart(run), nil, old)
+      return (.mustStart(run), nil)
     }
-    _ = consume old
     guard let joined else { throw isCancelled ? CancellationError() : SchedulerError.deadlock as any Error }
-    if let task { Self.raise(task) }
+    if let task { Self.raise(task, to: priority) }
     return joined
   }
 
@@ -177,11 +177,12 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
       do { outcome = .success(try await make()) } catch { outcome = .failure(error) }
       end(run, key, outcome)
     }
-    let isAbandoned = state.withLock { _ in
+    let (isAbandoned, priority) = state.withLock { _ in
       run.task = task
-      return run.waiters.isEmpty
+      return (run.waiters.isEmpty, run.priority)
     }
     if isAbandoned { task.cancel() }  // no effect if it has ended
+    if priority > Task.currentPriority { Self.raise(task, to: priority) }  // that of a task that has joined meanwhile
   }
 
   @inline(never)
@@ -194,21 +195,32 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   @inline(never)
   private func end(_ run: Run, _ key: Key, _ outcome: Result<Value, any Error>) {
     let isFresh = expiry?()  // outside the lock: it reads the clock
-    let (waiters, old): ([Resumption<Value>], [Entry]) = state.withLock { state in
+    let (waiters, mustSweep): ([Resumption<Value>], Bool) = state.withLock { state in
       let waiters = run.waiters
       run.waiters = []
       run.taskAddress = 0
       // else the run was forgotten
-      guard case .running(let current)? = state.entries[key], current === run else { return (waiters, []) }
+      guard case .running(let current)? = state.entries[key], current === run else { return (waiters, false) }
       guard keepsValues, case .success(let value) = outcome else {
         state.entries[key] = nil
-        return (waiters, [])
+        return (waiters, false)
       }
-      state.entries[key] = .kept(value, isFresh: isFresh)
-      return (waiters, state.sweep())
+      state.lastNumber += 1
+      state.entries[key] = .kept(Kept(value: value, isFresh: isFresh, number: state.lastNumber))
+      return (waiters, state.entries.count >= state.sweepsAt)
     }
-    _ = consume old  // outside the lock: it may run user code
     for waiter in waiters { waiter.finish(outcome) }
+    if mustSweep { sweep() }
+  }
+
+  /// Releases the values that are not fresh. The next time is when as many values have been added as are left.
+  private func sweep() {
+    for (key, entry) in state.read({ $0.entries }) {
+      guard case .kept(let kept) = entry, kept.isFresh?() == false else { continue }
+      let old = state.withLock { $0.remove(key, kept.number) }
+      _ = consume old  // outside the lock: it may run user code
+    }
+    state.withLock { $0.sweepsAt = max(32, 2 * $0.entries.count) }
   }
 
   /// Ends the wait of `waiter`, whose task is cancelled. Cancels the run if nobody waits for it any more.
@@ -229,10 +241,7 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// The address of the current task; 0 outside of tasks.
   private static var currentTask: UInt { withUnsafeCurrentTask { unsafeBitCast($0, to: UInt.self) } }
 
-  /// Raises the priority of `task` to that of the current task.
-  private static func raise(_ task: Task<Void, Never>) {
-    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-      task.escalatePriority(to: Task.currentPriority)
-    }
+  private static func raise(_ task: Task<Void, Never>, to priority: TaskPriority) {
+    if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) { task.escalatePriority(to: priority) }
   }
 }

@@ -110,6 +110,17 @@ final class AsyncUnits: @unchecked Sendable {
     return ticket
   }
 
+  /// As `request`, but returns nil after `finish`.
+  func requestUnlessFinished(_ units: Int, _ level: Level) -> Ticket? {
+    let ticket = request(units, level)
+    return hasFailed(ticket) ? nil : ticket
+  }
+
+  /// Whether the request has failed.
+  @inline(never) private func hasFailed(_ ticket: Ticket) -> Bool {
+    lock.withLock { if case .failure? = ticket.outcome { true } else { false } }
+  }
+
   /// A request that is granted when `units` are free and no other request waits. It acquires nothing.
   @inline(never) func requestIdleness(_ units: Int) -> Ticket {
     let ticket = Ticket(units, .idle)

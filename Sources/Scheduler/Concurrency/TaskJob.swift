@@ -66,7 +66,8 @@ struct TaskJob: @unchecked Sendable {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopWithoutMemory(core) }
     StoredJob.address(job).initialize(to: StoredJob(job: self, core: .passUnretained(core)))
-    csched_task_submit_(core.target, task)  // a refusal calls `drop`, which resubmits the job
+    // `always`: a full limit accepts it, too. A refusal calls `drop`, which resubmits the job.
+    csched_task_submit_always_(core.target, task)
   }
 
   /// Submits the job to its scheduler's core, to run at `deadline` on `clock`, or up to `tolerance` later. If the submission to a boot or wall clock

@@ -60,8 +60,9 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   public enum FullPolicy: Sendable {
     /// It refuses the action: see ``SchedulerError/refused``. `schedule { … } onDrop: { … }` and ``trySchedule(_:)`` report it.
     case refuse
-    /// It blocks the calling thread until there is room. A thread of the pool runs actions of the scheduler meanwhile. Where it would wait for ever, it
-    /// refuses: in an action of the scheduler itself, and where a `sync` of a queue on it would be a deadlock. Do not call it in async code.
+    /// It blocks the calling thread until there is room. The thread runs actions of the scheduler meanwhile, so it must not hold a lock that they
+    /// take. Where it would wait for ever, it refuses: in an action of the scheduler itself, in an `onDrop:` handler, and where a `sync` of a queue on
+    /// it would be a deadlock. In virtual time it does not wait, and accepts the action. Do not call it in async code.
     case block
   }
 

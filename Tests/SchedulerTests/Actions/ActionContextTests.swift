@@ -96,6 +96,23 @@ import Testing
     #expect(children.value == 0)
   }
 
+  @Test("a tick's context that is kept cancels the ticks, and what is scheduled through it") func keptTick() {
+    let clock = TestScheduler(), queue = SerialScheduler(), kept = Protected<[ActionContext]>([]), children = Counter()
+    queue.suspend()
+    let token = clock.schedule(.every(.seconds(1))) { context in kept.append(context) }
+    clock.advance(by: .seconds(3))
+    let contexts = kept.read()
+    #expect(contexts.count == 3 && contexts.allSatisfy { !$0.isCancelled })
+    contexts[0].schedule(on: queue) { _ in children.increment() }
+    contexts[1].disposeAndWait()
+    contexts[2].schedule(on: queue) { _ in children.increment() }
+    #expect(token.isDisposed && contexts.allSatisfy { $0.isCancelled })
+    clock.advance(by: .seconds(3))
+    queue.resume()
+    queue.drain()
+    #expect(kept.read().count == 3 && children.value == 0)
+  }
+
   @Test("a context and its children run at the times of their timing, and end with it") func timing() {
     let clock = TestScheduler(), log = Log<String>()
     let at: @Sendable (String) -> Void = { log.add($0) }

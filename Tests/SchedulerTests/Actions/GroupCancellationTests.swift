@@ -159,6 +159,27 @@ import Testing
     #expect(log.entries == ["handler", "cancelled"] && children.value == 0 && ticks.value == 2)
   }
 
+  @Test("a cancel of a group between ticks cancels what the ticks have scheduled") func betweenTicks() {
+    let group = ActionGroup(), queue = SerialScheduler(), clock = TestScheduler(), children = Counter(),
+      ticks = Counter()
+    queue.suspend()
+    let kept = Protected<ActionContext?>(nil)
+    group.scheduler(on: clock).schedule(.every(.seconds(1))) { context in
+      ticks.increment()
+      context.schedule(on: queue) { _ in children.increment() }
+      kept.write(context)
+    }
+    clock.advance(by: .milliseconds(2_500))
+    #expect(ticks.value == 2)
+    group.cancelAll()
+    #expect(kept.read()!.isCancelled)
+    kept.read()!.schedule(on: queue) { _ in children.increment() }
+    clock.advance(by: .seconds(10))
+    queue.resume()
+    queue.drain()
+    #expect(ticks.value == 2 && children.value == 0 && group.isIdle)
+  }
+
   @Test("a cancel of each of two groups reaches the context of a member of both", arguments: [0, 1])
   func contextOfTwo(_ cancels: Int) {
     let groups = [ActionGroup(), ActionGroup()], begun = Gate(), result = Protected<Bool?>(nil), cancelled = Gate()

@@ -36,10 +36,13 @@ typedef enum csched_full_policy {
 } csched_full_policy;
 
 /// Does: bounds the number of jobs that wait, those without a permit. A submission that finds `waiting` of them does what `policy` says. Places of
-/// cancelled jobs are free: for the next submission if `waiting` is at most 256, otherwise after a number of refusals. With CSCHED_FULL_BLOCK, a
-/// submission wakes up when a job leaves the waiting ones. If the base is a pool, the waiting thread runs jobs of the target meanwhile, as a sync
-/// does (serial.h). EAGAIN is returned inside a job of the target, and where a sync on a queue on the target would return EDEADLK. Stops the process
-/// if `policy` is none of csched_full_policy. Thread: any, before anything is submitted.
+/// cancelled jobs are free: for the next submission if `waiting` is at most 256, otherwise after a number of refusals.
+///
+/// With CSCHED_FULL_BLOCK, a submission continues when a job has left the waiting ones. If the base is a pool, the submitting thread runs jobs of the
+/// target meanwhile, as a sync does (serial.h): it must not hold a lock that they take. It returns EAGAIN instead of waiting where the wait might
+/// never end: inside a job of the target, inside a `drop`, where a sync on a queue on the target would return EDEADLK, and, if the base is no pool,
+/// inside a job of the base's base. In virtual time it does not wait, and accepts the job. Stops the process if `policy` is none of
+/// csched_full_policy. Thread: any, before anything is submitted.
 void csched_limit_bound(csched_limit *limit, size_t waiting, csched_full_policy policy);
 
 /// Does: makes the target retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more.
