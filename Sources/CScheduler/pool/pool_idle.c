@@ -67,14 +67,18 @@ int csched_pool_start_first_(csched_pool *pool) {
 
 // MARK: checking for work
 
-// Returns: whether a job seems to be queued or forked. It locks nothing, and may miss a job that is being dequeued or kept.
-bool csched_pool_may_have_work_(csched_pool *pool) {
+bool csched_pool_may_have_queued_(csched_pool *pool) {
   for (int i = 0; i < CSCHED_CLASSES; i++) {
     csched_pool_class *class = &pool->classes[i];
     if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_new_jobs(&class->inbox))
       return true; // racy read, rechecked under `pick`: the consumer's list, or the other half, has jobs
   }
-  return csched_pool_is_forked_(pool);
+  return false;
+}
+
+// Returns: whether a job seems to be queued or forked. It locks nothing, and may miss a job that is being dequeued or kept.
+bool csched_pool_may_have_work_(csched_pool *pool) {
+  return csched_pool_may_have_queued_(pool) || csched_pool_is_forked_(pool);
 }
 
 // Returns: whether a job is queued, forked or kept; exact after a fence of the caller.

@@ -129,9 +129,10 @@ typedef enum csched_pool_slept {
 void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` jobs were added: wakes workers for them
 /// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false. Returns: false: no wake was needed.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
-void csched_pool_wake_all_(csched_pool *pool);      ///< wakes all workers that sleep in `idle`
-bool csched_pool_may_have_work_(csched_pool *pool); ///< whether there seems to be a queued or forked job; racy
-bool csched_pool_has_work_(csched_pool *pool);      ///< whether there is work; exact after a fence
+void csched_pool_wake_all_(csched_pool *pool);        ///< wakes all workers that sleep in `idle`
+bool csched_pool_may_have_queued_(csched_pool *pool); ///< whether there seems to be a queued job; racy
+bool csched_pool_may_have_work_(csched_pool *pool);   ///< whether there seems to be a queued or forked job; racy
+bool csched_pool_has_work_(csched_pool *pool);        ///< whether there is work; exact after a fence
 /// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added

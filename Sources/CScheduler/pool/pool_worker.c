@@ -119,8 +119,8 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
 // Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job, its class in `*chosen`; NULL: none.
 static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
-  if (!csched_pool_may_have_work_(pool)) return NULL; // a racy check: the worker checks again before it sleeps
-  csched_lock_lock(&pool->pick);                      // WK1: the consumer's lock
+  if (!csched_pool_may_have_queued_(pool)) return NULL; // a racy check: the worker checks again before it sleeps
+  csched_lock_lock(&pool->pick);                        // WK1: the consumer's lock
   csched_pool_class *class;
   csched_job *job = NULL;
   while (job == NULL && (class = choose_locked(pool)) != NULL) job = pop_locked(worker, class);

@@ -566,15 +566,16 @@ static int submit_as(csched_limit *limit, csched_target *target, csched_job *job
   if (CSCHED_LIKELY(limit->bound == SIZE_MAX)) return deliver_as(limit, job, mark);
   csched_job *removed = NULL;
   csched_lock_lock(&limit->lock);
-  while (!limit->is_ending && stays_full_locked(limit, mark, &removed) && !csched_target_is_closed_(limit->base)) {
+  while (!limit->is_ending && stays_full_locked(limit, mark, &removed)) {
+    bool is_closed = csched_target_is_closed_(limit->base); // LM14: then no job may ever leave `first` by ending
     csched_lock_unlock(&limit->lock);
     release_cancelled(removed);
     removed = NULL;
     if (limit->blocks && csched_target_has_virtual_time_(target))
       return deliver_as(limit, job, mark); // nobody else drives it
-    if (!limit->blocks || !await_room(limit, target, mark)) {
+    if (is_closed || !limit->blocks || !await_room(limit, target, mark)) {
       csched_job_discard_(job);
-      return EAGAIN;
+      return is_closed ? ECANCELED : EAGAIN;
     }
   }
   int error = deliver_and_unlock(limit, job, mark);

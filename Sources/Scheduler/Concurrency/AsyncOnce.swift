@@ -122,7 +122,10 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   /// Releases all values: see ``forget(_:)``.
   public func forgetAll() {
-    let old = state.exchange(State())
+    let old = state.withLock { state in
+      defer { state.entries = [:] }
+      return state.entries
+    }
     _ = consume old  // outside the lock: it may run user code
   }
 
