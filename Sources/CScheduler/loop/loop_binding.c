@@ -12,13 +12,12 @@ enum { MOST_UNRUN = 1000 }; // LP13: csched_loop_count_unrun_ counts at most so 
 
 // MARK: owning thread
 
-CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;     // only its address is used: it identifies the thread
+// Its address identifies the thread. Its value is 1 once a loop was bound to the thread. (One byte: the block for such variables is small.)
+CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here; // the loops of this thread
 static csched_lock binding; // guards `loops_here` of all threads, and a change of a loop's thread
 
-static CSCHED_THREAD_LOCAL bool had_loops; // whether a loop was ever bound to this thread
-
-bool csched_thread_had_loops_(void) { return had_loops; }
+bool csched_thread_had_loops_(void) { return csched_loop_here_ != 0; }
 
 void csched_loops_set_waits_for_(csched_target *target) {
   csched_loop *loop;
@@ -86,7 +85,7 @@ void csched_loop_bind_(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, (const void *)&csched_loop_here_); // racy write: see csched_loop_is_here_
   csched_store_relaxed(&loop->thread_number, csched_os_thread_id_());    // racy write, for dumps
   LIST_INSERT_HEAD(&loops_here, loop, link);
-  had_loops = true;
+  csched_loop_here_ = 1;
   csched_lock_unlock(&binding);
 }
 

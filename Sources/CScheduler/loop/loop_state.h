@@ -125,7 +125,7 @@ void csched_loop_record_end_(csched_loop *loop);
 
 // MARK: loop_binding.c
 
-/// A thread-local variable. Only its address is used: it identifies the thread. A later thread may get the same address.
+/// A thread-local variable whose address identifies the thread. A later thread may get the same address. Its value: see loop_binding.c.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 
 /// Returns: whether the calling thread is the loop's.

@@ -37,13 +37,14 @@ import Testing
       })
     #expect(eventually { ticks.value >= 3 })
     token.disposeAndWait()
+    let number = scheduler === MainScheduler.instance ? OwnSignal.mainActor : OwnSignal.mainActorAsync
     let source = scheduler.onSignal(
-      OwnSignal.mainActor,
+      number,
       onMainActor: {
         MainActor.preconditionIsolated()
         seen.add($0)
       }, onDrop: { Issue.record($0) })
-    scheduler.schedule(onMainActor: { kill(getpid(), OwnSignal.mainActor) })  // behind the start of the source
+    scheduler.schedule(onMainActor: { kill(getpid(), number) })  // behind the start of the source
     #expect(eventually { seen.entries == [1] })
     source.disposeAndWait()
   }

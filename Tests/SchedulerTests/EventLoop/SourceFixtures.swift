@@ -29,7 +29,7 @@ final class Ends: Sendable {
 /// Without a source those end the process; the others do nothing.
 enum OwnSignal {
   static let sequences: Int32 = 40, sums: Int32 = 41, taken: Int32 = 42, refusals: Int32 = 43, ends: Int32 = 44,
-    disposals: Int32 = 45, early: Int32 = 46, mainActor: Int32 = 47
+    disposals: Int32 = 45, early: Int32 = 46, mainActor: Int32 = 47, mainActorAsync: Int32 = 48
   static let waits = SIGWINCH
 }
 
