@@ -33,7 +33,7 @@ public final class ActionGroup: Sendable {
   /// ```
   ///
   /// If the queue drops an action of this example, its `leave()` is not called: the group stays entered, and its release stops the process. An
-  /// action that is scheduled with ``schedule(on:_:)`` leaves the group also when it is dropped.
+  /// action that is scheduled with ``schedule(on:_:)-(_,()->Void)`` leaves the group also when it is dropped.
   ///
   /// - Parameter entered: the initial count, from 0 to 2^31 - 1; other values stop the process with a message.
   public init(entered: Int = 0) {

@@ -173,6 +173,7 @@ public final class AsyncLimit: Sendable {
   ///
   /// - Parameters:
   ///   - priority: the new task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's priority, and the middle level.
+  ///   - isolation: the caller's isolation, in which this function waits.
   ///   - body: the work, called once, in the returned task.
   /// - Returns: the task, whose value is the result of `body`. If it is cancelled before `body` starts, it throws `CancellationError`.
   /// - Throws: `CancellationError` if the calling task is cancelled while it waits for room; ``SchedulerError/stopped`` after ``finish()``. Then `body`

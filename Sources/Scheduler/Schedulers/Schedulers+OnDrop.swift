@@ -78,7 +78,7 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` for `delay` from now. If it is dropped, calls `onDrop` once instead: see ``ImmediateSchedulerType/schedule(_:onDrop:)``.
+  /// Schedules `action` for `delay` from now. If it is dropped, calls `onDrop` once instead: see ``ImmediateSchedulerType/schedule(_:onDrop:)-(()->Void,_)``.
   ///
   /// - Parameters:
   ///   - delay: the time from now. Zero or less is a plain submission. With more than the clock can hold, the action never runs.
