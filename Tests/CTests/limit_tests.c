@@ -119,7 +119,7 @@ static csched_limit *make_full(csched_target *base, int most, size_t waiting, cs
   return limit;
 }
 
-// On a loop that nobody runs, so that each job waits. `barriers`: submits to the target for barriers.
+// The base is a loop that is not run at first, so each job waits. `barriers`: submits to the target for barriers.
 static void limit_refuses(int most, int waiting, bool barriers) {
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);

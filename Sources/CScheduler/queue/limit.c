@@ -572,7 +572,7 @@ static int submit_as(csched_limit *limit, csched_target *target, csched_job *job
     release_cancelled(removed);
     removed = NULL;
     if (limit->blocks && csched_target_has_virtual_time_(target))
-      return deliver_as(limit, job, mark); // nobody else drives it
+      return deliver_as(limit, job, mark); // this thread may be the one that advances the time
     if (is_closed || !limit->blocks || !await_room(limit, target, mark)) {
       csched_job_discard_(job);
       return is_closed ? ECANCELED : EAGAIN;

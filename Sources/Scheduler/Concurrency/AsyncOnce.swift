@@ -226,7 +226,7 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     state.withLock { $0.sweepsAt = max(32, 2 * $0.entries.count) }
   }
 
-  /// Ends the wait of `waiter`, whose task is cancelled. Cancels the run if nobody waits for it any more.
+  /// Ends the wait of `waiter`, whose task is cancelled. Cancels the run if it was the last waiter.
   private func leave(_ run: Run, _ key: Key, _ waiter: Resumption<Value>) {
     let (hasLeft, abandoned): (Bool, Task<Void, Never>?) = state.withLock { state in
       // else the run has ended
