@@ -180,8 +180,9 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
       for number in 1...20 {
         group.addTask {
           try await withVirtualTime { time in
-            for _ in 0..<100 { try await Task.sleep(for: .seconds(number)) }
-            return time.now.nanoseconds / 100_000_000_000
+            // Thousands, because the duration of a sleep after work is estimated: a second's delay of a thread could make 15 of 16.
+            for _ in 0..<100 { try await Task.sleep(for: .seconds(1_000 * number)) }
+            return time.now.nanoseconds / 100_000_000_000_000
           }
         }
       }

@@ -389,7 +389,7 @@ void csched_frames_note_refused_(const csched_job *job) {
 
 bool csched_frames_has_refused_(const csched_job *job, const csched_job *next) {
   thread_frames *frames = own_frames();
-  if (frames == NULL || frames->refused != job) return frames == NULL; // without memory: as if it was
+  if (frames == NULL || frames->refused != job) return false; // NULL: this thread has noted nothing
   frames->refused = next;
   return true;
 }

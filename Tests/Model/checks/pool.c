@@ -581,6 +581,14 @@ static void stop_nested(void *unused) {
   must_run = csched_load_acquire(&accepted);
   csched_pool_stop(pool, CSCHED_STOP_RUN);
 }
+static void add_one(void *count) { ++*(uint32_t *)count; }
+static void sync_nested(void *unused) { // SQ10: may help, and so run what the queue has offered to the stopped pool
+  (void)unused;
+  uint32_t calls = 0;
+  int error = csched_serial_sync(queue, add_one, &calls);
+  model_assert(error == (calls == 1 ? 0 : ECANCELED));
+}
+static bool syncs; // whether the second thread syncs, in place of submitting
 static void use_nested(void *with_limit) {
   make(1, 1);
   csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
@@ -592,7 +600,9 @@ static void use_nested(void *with_limit) {
     target = csched_serial_target(queue);
   }
   nested = target;
-  for (intptr_t i = 0; i < 2; i++) model_spawn(submit_nested, (void *)i);
+  model_spawn(submit_nested, (void *)0);
+  if (syncs) model_spawn(sync_nested, NULL);
+  else model_spawn(submit_nested, (void *)1);
   model_spawn(stop_nested, NULL);
   model_assert(csched_pool_join(pool) == 0);
 }
@@ -603,10 +613,20 @@ static void start_nested(void *with_limit) {
   must_run = rejected = 0;
   model_spawn(use_nested, with_limit);
 }
-static void stopped_with_queue(void) { start_nested(NULL); }
-static void stopped_with_limit(void) { start_nested(&pool); }
+static void stopped_with_queue(void) {
+  syncs = false;
+  start_nested(NULL);
+}
+static void stopped_with_sync(void) {
+  syncs = true;
+  start_nested(NULL);
+}
+static void stopped_with_limit(void) {
+  syncs = false;
+  start_nested(&pool);
+}
 static void nested_ran(void) {
-  model_assert(ran + dropped == 2 && ran >= must_run && rejected <= dropped);
+  model_assert(ran + dropped == (syncs ? 1 : 2) && ran >= must_run && rejected <= dropped);
   if (queue != NULL) csched_serial_destroy(queue);
   if (limit != NULL) csched_limit_destroy(limit);
   csched_pool_destroy(pool);
@@ -1557,6 +1577,7 @@ const model_check pool_checks[] = {
     {"pool end: two workers: a job resumes a queue, and waits for it", two_beside_resumption,
      two_given_back},                                                                             // F7, MN10
     {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
+    {"pool end: stopped to run, against a submission and a sync", stopped_with_sync, nested_ran}, // X6, SQ10, SQ13
     {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
