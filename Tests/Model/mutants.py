@@ -19,6 +19,8 @@ CHECKS = {
     "a closed loop refuses what continues": "loop: closed to run: a queue", "a closed loop waits for no submitter": "loop: closed to run: a queue", "a loop that has finished accepts more": "loop: closed to run: a queue",
     "a stopped pool refuses what continues": "pool end: stopped to run, against submissions to a", "a pool whose workers leave accepts more": "pool end: stopped to run, against submissions to a", "nobody runs what a finished pool has left": "pool end: stopped to run, against submissions to a",
     "a refused submission drops the queue's other jobs": "pool end: stopped to run, against submissions to a queue|loop: closed to run: a queue", "a refused submission drops the limit's other jobs": "pool end: stopped to run, against submissions to a limit",
+    "a closed queue drops what continues": "pool end: stopped to run, against submissions to queues|pool end: stopped to run, against submissions to a limit on a queue",
+    "a queue that is over gets no owner": "pool end: stopped to run, against submissions to queues", "a queue is over that has a job": "pool end: stopped to run, against submissions to queues",
     "a thread without frames is taken for one whose job was refused": "pool end: stopped to run, against a submission and a sync",
     "a delivery inside of a delivery is not listed": "limit: of one, on|event: a handler", "jobs that a delivery lists are lost": "limit: of one, on|event: a handler",
     "a job that ends its thread is not ended": "trampoline",
@@ -378,6 +380,9 @@ MUTANTS = [
     ("a pool whose workers leave accepts more", "pool/pool.c", "accept_late", "bool accepts = is_own || csched_load_relaxed(&pool->is_done) == 0;", "bool accepts = true;"),
     ("nobody runs what a finished pool has left", "pool/pool.c", "rest_of_pool", "? CSCHED_REST_RUNS : 0", "? 0 : 0"),
     ("a refused submission drops the queue's other jobs", "queue/serial.c", "drop_all", "if (!continues && !drop_refused(serial))", "if (!continues && false)"),
+    ("a closed queue drops what continues", "queue/serial.c", "", "if (!csched_job_continues_(job)) { csched_job_discard_(job);", "if (true) { csched_job_discard_(job);"),
+    ("a queue that is over gets no owner", "queue/serial.c", "", "if (becomes_owner) release_queue_slow(serial);", ""),
+    ("a queue is over that has a job", "queue/serial.c", "", "serial->is_over = csched_mpsc_is_empty(&serial->inbox);", "serial->is_over = true;"),
     ("a thread without frames is taken for one whose job was refused", "job/frames.c", "csched_frames_has_refused_", "return false; // NULL", "return frames == NULL; // NULL"),
     ("a refused submission drops the limit's other jobs", "queue/limit.c", "drop_permit", "if (continues) { each->next = limit->first; limit->first = NULL; limit->waiting = 0; }", "each->next = limit->first; limit->first = NULL; limit->waiting = 0;"),
     # loop.c and thread.c

@@ -34,7 +34,8 @@
 //   SQ12  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs: csched_frame_continue_.
 //   SQ13  Jobs that the queue has accepted before its base was closed with CSCHED_STOP_RUN run: the base accepts the drain job then, if it continues
 //       with accepted jobs. A base that has finished is continued by the thread that releases the queue. Jobs that were pushed after the drain job
-//       has found the base closed are dropped, so that the queue's work ends.
+//       has found the base closed are dropped, so that the queue's work ends. The closed queue accepts what continues with accepted work of queues and
+//       limits on it: the owner runs it, or, if the queue is over, the submitter becomes the owner.
 //   SQ14  After `closed` was called, no job of a queue or limit on this one runs on the queue: `continued_on` gets those that were accepted, in which
 //       the owner runs its own other work, one job at a time. A queue on this one may be resumed then.
 // Orderings
@@ -88,7 +89,8 @@ struct csched_serial {
   csched_job *rest;   // SQ13: while `is_ending`: the last job that runs; NULL: it has run; the owner's
   uint32_t hold;      // SQ3: SUSPENSION times the number of suspensions, plus STALLED
   uint32_t use;       // SQ2, SQ5: REFERENCE times the reference count, plus OFFERED, LINKED, AWAITED
-  csched_lock helpers_lock;                   // guards `helpers`
+  csched_lock helpers_lock;                   // guards `helpers` and `is_over`
+  bool is_over;                               // SQ13: the inbox is closed, without jobs and without an owner
   csched_helper_list helpers;                 // SQ10: the waiting syncs that may help
   void (*retain)(void *), (*release)(void *); // called with `owner`: when the queue gets busy, when idle again; or NULL
   void (*closed)(void *); // called with `owner` when the base accepts no more, and no job is left (SQ6); may be NULL
@@ -316,14 +318,14 @@ static bool drop_refused(csched_serial *serial) { // SQ13
   if (first == NULL || csched_job_continues_(first) || (csched_target_rest_(serial->root) & CSCHED_REST_IS_DUE) != 0)
     return first == NULL;
   csched_mpsc_pop(&serial->inbox);
-  bool is_last = csched_mpsc_is_empty(&serial->inbox), is_users = first->type->drop != csched_job_drop_own_;
+  bool is_users = first->type->drop != csched_job_drop_own_;
   csched_mpsc_close(
       &serial->inbox); // before the drop: no later job of this thread is accepted, and runs before this one
   bool was_told = csched_load_relaxed(&serial->has_told) != 0; // SQ6: then the other jobs came after the close, too
-  if (!is_last && !was_told) begin_ending(serial);
-  csched_job_discard_(first);
+  if (!csched_mpsc_is_empty(&serial->inbox) && !was_told) begin_ending(serial);
+  csched_job_discard_(first); // a queue or limit on this one may submit what continues with its accepted work
   if (is_users || csched_frames_has_refused_(first, NULL)) csched_frames_note_refused_(&serial->drain);
-  return is_last;
+  return csched_mpsc_is_empty(&serial->inbox);
 }
 
 static void drop_all(csched_job *drain) { // the drain job's `drop`. SQ6: the base has refused the drain job
@@ -349,6 +351,15 @@ static CSCHED_NOINLINE void tell_if_ended(csched_serial *serial) {
   if (serial->closed != NULL) serial->closed(serial->owner);
 }
 
+// Does: ends the closed queue, if it has no job. Returns: false: it has. Requires: the caller owns the queue.
+static CSCHED_NOINLINE bool end_if_empty(csched_serial *serial) { // SQ13
+  csched_lock_lock(&serial->helpers_lock);
+  serial->is_over = csched_mpsc_is_empty(&serial->inbox);
+  bool is_over = serial->is_over;
+  csched_lock_unlock(&serial->helpers_lock);
+  return is_over;
+}
+
 static void deliver_again(csched_job *drain) { submit_drain_again(drain->context); }
 
 // The drain job's `release`. Does: releases the queue, if the run owns it. After a drop the queue is closed, and never gets another owner: calls
@@ -360,8 +371,7 @@ static void drain_ended(csched_job *drain) {
   if (has_owned) {
     bool is_closed = csched_mpsc_is_closed(&serial->inbox);
     if (CSCHED_UNLIKELY(is_closed || serial->is_ending)) tell_if_ended(serial);
-    if (CSCHED_LIKELY(!is_closed) || !csched_mpsc_is_empty(&serial->inbox))
-      release_queue(serial); // closed: it has a rest
+    if (CSCHED_LIKELY(!is_closed) || !end_if_empty(serial)) release_queue(serial); // closed: it has a rest
   }
   uint32_t use = csched_load_relaxed(&serial->use); // racy read, rechecked by the cas
   do {
@@ -383,6 +393,22 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 
 // MARK: submitting
 
+// Does: as `deliver`, for the closed queue: accepts `job` if it continues with accepted work. Returns: 0; ECANCELED: `job` was dropped.
+static CSCHED_NOINLINE int deliver_late(csched_serial *serial, csched_job *job) {
+  if (!csched_job_continues_(job)) {
+    csched_job_discard_(job); // SQ6
+    return ECANCELED;
+  }
+  if (continue_elsewhere(serial, job)) return 0;
+  csched_lock_lock(&serial->helpers_lock); // SQ13
+  bool becomes_owner = serial->is_over;
+  serial->is_over = false;
+  csched_mpsc_push_late(&serial->inbox, job);
+  csched_lock_unlock(&serial->helpers_lock);
+  if (becomes_owner) release_queue_slow(serial); // offers it; a base that refuses the drain job drops `job`
+  return 0;
+}
+
 // The target's `deliver`. Returns: 0; ECANCELED: the queue is closed, or its base has refused the drain job. `job` was then dropped.
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
@@ -394,9 +420,7 @@ static int deliver_to_serial(csched_target *target, csched_job *job) {
     // SQ10: a helper may have been first. Not accessed from here on: `serial` may be freed, `job` too
     return csched_frames_has_refused_(drain, job) ? ECANCELED : 0;
   }
-  if (csched_job_continues_(job) && continue_elsewhere(serial, job)) return 0;
-  csched_job_discard_(job); // SQ6: the queue is closed, and accepts no job
-  return ECANCELED;
+  return deliver_late(serial, job);
 }
 
 static int deliver_to_serial_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {

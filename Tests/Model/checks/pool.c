@@ -567,14 +567,19 @@ static void all_accepted_ran(void) {
   destroy();
 }
 // A queue and a limit on the pool. What they have accepted before the stop runs, wherever the pool's end is by then.
-static csched_serial *queue;
+static csched_serial *queue, *upper;
 static csched_limit *limit;
 static csched_target *nested;
 static uint32_t must_run, rejected; // must_run: how many were accepted before the stop
-static void submit_nested(void *context) {
-  model_write(&given[(intptr_t)context], 1);
-  if (csched_target_submit(nested, &jobs[(intptr_t)context]) != 0) rejected++;
+static void submit_to(csched_target *target, intptr_t index) {
+  model_write(&given[index], 1);
+  if (csched_target_submit(target, &jobs[index]) != 0) rejected++;
   else csched_fetch_add_release(&accepted, 1u);
+}
+static void submit_nested(void *index) { submit_to(nested, (intptr_t)index); }
+static void submit_to_queue(void *unused) { // refused while it is idle, it ends the queue, which is the base of another
+  (void)unused;
+  submit_to(csched_serial_target(queue), 2);
 }
 static void stop_nested(void *unused) {
   (void)unused;
@@ -588,47 +593,65 @@ static void sync_nested(void *unused) { // SQ10: may help, and so run what the q
   int error = csched_serial_sync(queue, add_one, &calls);
   model_assert(error == (calls == 1 ? 0 : ECANCELED));
 }
-static bool syncs; // whether the second thread syncs, in place of submitting
+static bool on_queue; // whether the queue or limit is on a queue on the pool
+static bool syncs;    // whether the second thread syncs, in place of submitting
 static void use_nested(void *with_limit) {
   make(1, 1);
   csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  if (with_limit == NULL || on_queue) {
+    model_assert(csched_serial_create(&queue, target) == 0);
+    target = csched_serial_target(queue);
+  }
   if (with_limit != NULL) {
     model_assert(csched_limit_create(&limit, target, 1) == 0);
     target = csched_limit_target(limit);
-  } else {
-    model_assert(csched_serial_create(&queue, target) == 0);
-    target = csched_serial_target(queue);
+  } else if (on_queue) {
+    model_assert(csched_serial_create(&upper, target) == 0);
+    target = csched_serial_target(upper);
   }
   nested = target;
   model_spawn(submit_nested, (void *)0);
   if (syncs) model_spawn(sync_nested, NULL);
   else model_spawn(submit_nested, (void *)1);
+  if (upper != NULL) model_spawn(submit_to_queue, NULL);
   model_spawn(stop_nested, NULL);
   model_assert(csched_pool_join(pool) == 0);
 }
 static void start_nested(void *with_limit) {
   reset();
-  queue = NULL;
+  queue = upper = NULL;
   limit = NULL;
   must_run = rejected = 0;
   model_spawn(use_nested, with_limit);
 }
 static void stopped_with_queue(void) {
-  syncs = false;
+  syncs = on_queue = false;
   start_nested(NULL);
 }
 static void stopped_with_sync(void) {
   syncs = true;
+  on_queue = false;
+  start_nested(NULL);
+}
+static void stopped_with_queues(void) {
+  syncs = false;
+  on_queue = true;
   start_nested(NULL);
 }
 static void stopped_with_limit(void) {
+  syncs = on_queue = false;
+  start_nested(&pool);
+}
+static void stopped_with_limit_on_queue(void) {
   syncs = false;
+  on_queue = true;
   start_nested(&pool);
 }
 static void nested_ran(void) {
-  model_assert(ran + dropped == (syncs ? 1 : 2) && ran >= must_run && rejected <= dropped);
-  if (queue != NULL) csched_serial_destroy(queue);
+  model_assert(ran + dropped == (syncs ? 1 : upper != NULL ? 3 : 2) && ran >= must_run && rejected <= dropped);
   if (limit != NULL) csched_limit_destroy(limit);
+  if (upper != NULL) csched_serial_destroy(upper);
+  if (queue != NULL) csched_serial_destroy(queue);
   csched_pool_destroy(pool);
 }
 
@@ -1578,6 +1601,9 @@ const model_check pool_checks[] = {
      two_given_back},                                                                             // F7, MN10
     {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
     {"pool end: stopped to run, against a submission and a sync", stopped_with_sync, nested_ran}, // X6, SQ10, SQ13
+    {"pool end: stopped to run, against submissions to queues", stopped_with_queues, nested_ran}, // X6, SQ13
+    {"pool end: stopped to run, against submissions to a limit on a queue", stopped_with_limit_on_queue,
+     nested_ran},                                                                                 // X6, SQ13, LM12
     {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
     {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
      all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
