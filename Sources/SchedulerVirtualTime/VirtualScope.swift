@@ -19,7 +19,7 @@ final class VirtualScope: SurroundingTime {
     var firstTask: UInt64 = 0  // number of the scope's first task, 0 before it; older tasks have lower numbers
     var escapes = 0  // how many jobs other threads have added
     var jobs = 0  // how many jobs have started, for `limits.jobs`
-    var isIdle = false  // whether the driving thread waits for `wakeSignal`
+    var driverWaits = false  // whether the driving thread waits for `wakeSignal`
     var isCancelled = false  // the caller of `withVirtualTime` was cancelled
     var bodyHasEnded = false
     var isOver = false  // set by `end`: the scope accepts no more jobs
@@ -119,13 +119,13 @@ final class VirtualScope: SurroundingTime {
     isHere ? remaining.roundest(within: state.withLock { $0.starts.elapsed }) : remaining
   }
 
-  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Clears `isIdle`, so a wait gets at most one signal.
+  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Only the call that clears `driverWaits` signals, so a wait gets one signal.
   func wake() {
-    let wasIdle = state.withLock { state in
-      defer { state.isIdle = false }
-      return state.isIdle
+    let driverWaited = state.withLock { state in
+      defer { state.driverWaits = false }
+      return state.driverWaits
     }
-    if wasIdle { wakeSignal.signal() }
+    if driverWaited { wakeSignal.signal() }
   }
 
   /// Called by the driving thread when it has no work. Waits until another thread adds work or cancels the body, for `limits.patience` at most.
@@ -137,19 +137,19 @@ final class VirtualScope: SurroundingTime {
   ///   - bodyIsCancelled: whether the caller's cancellation has reached the body. Then only work ends the wait.
   func waitForOthers(since pending: Int, bodyIsCancelled: Bool) -> Bool {
     let hasWork = state.withLock { state in
-      state.isIdle =
+      state.driverWaits =
         state.queue.isEmpty && state.arrived.isEmpty && state.tasksInRun.isEmpty
         && (bodyIsCancelled || !state.isCancelled)
-      return !state.isIdle
+      return !state.driverWaits
     }
     if hasWork { return true }  // work was added since the search for it, or the caller is cancelled
     let deadline = DispatchTime.now() + limits.patience.dispatchInterval
     repeat {
       if wakeSignal.wait(timeout: min(deadline, .now() + .milliseconds(2))) == .success { return true }
     } while scheduler.pendingCount == pending && .now() < deadline
-    let wasWoken = state.withLock { state in  // a `wake` may have cleared `isIdle` after the final wait above
-      defer { state.isIdle = false }
-      return !state.isIdle
+    let wasWoken = state.withLock { state in  // a `wake` may have cleared `driverWaits` after the final wait above
+      defer { state.driverWaits = false }
+      return !state.driverWaits
     }
     if wasWoken { wakeSignal.wait() }  // consumes that `wake`'s signal, which would end a later wait too early
     return wasWoken || scheduler.pendingCount != pending

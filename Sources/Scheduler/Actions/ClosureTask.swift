@@ -2,7 +2,7 @@ internal import CScheduler
 
 /// The token of a closure that is queued in the C core, with or without a delay. Disposing the token cancels the closure.
 /// The closure is stored in the memory of a csched_task (contract: `task.h`), so nothing is allocated besides the captures. If the user's closure
-/// returns a disposable, the task belongs to a ``ReturningAction``, the `action` below, which holds that disposable.
+/// returns a disposable, the task belongs to a ``ReturningAction``, the `chain` below, which holds that disposable.
 struct ClosureTask: Disposable, @unchecked Sendable {
   // Unchecked, because of the pointers in `task`: any thread may call the C core with it.
   let task: csched_task
@@ -31,11 +31,11 @@ struct ClosureTask: Disposable, @unchecked Sendable {
     @inline(__always)
     func call() { if origin.isMarker { origin.run(work.call) } else { work.call() } }
 
-    /// Releases the closure without a call. Then ends `action`, and notifies the drop observers unless the action was cancelled.
-    consuming func drop(_ reason: csched_drop_reason, of action: ReturningAction?) {
+    /// Releases the closure without a call. Then ends `chain`, and notifies the drop observers unless the action was cancelled.
+    consuming func drop(_ reason: csched_drop_reason, of chain: ReturningAction?) {
       let origin = origin  // moved out, so that the next line may consume `work` alone
-      _ = consume work  // the captures are released before `action` and the observers are notified
-      action?.drop()
+      _ = consume work  // the captures are released before `chain` and the observers are notified
+      chain?.drop()
       if DropObservers.areRegistered, reason != CSCHED_DROP_CANCELLED {
         origin.notifyObservers(reason == CSCHED_DROP_REFUSED ? .refused : .stopped)
       }
@@ -44,28 +44,28 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
   init(_ task: csched_task = csched_task()) { self.task = task }
 
-  /// Makes a task that runs `work`, inside the scheduler marker `marker` if there is one. A drop ends `action` and notifies the drop observers, which
-  /// receive the scheduler of `marker` or else `core`; if both are nil, it notifies none. `reportsRefusal`: false if the submitter itself reports a
+  /// Makes a task that runs `work`, inside the scheduler marker `marker` if there is one. A drop ends `chain` and notifies the drop observers, which
+  /// receive the scheduler of `marker` or else `core`; if both are nil, it notifies none. `callerReportsRefusal`: the submitter itself reports a
   /// refusal, so that the observers do not.
   init(
     _ work: @escaping @Sendable () -> Void, for core: TargetCore? = nil, inside marker: TargetCore? = nil,
-    of action: ReturningAction? = nil, reportsRefusal: Bool = true
+    of chain: ReturningAction? = nil, callerReportsRefusal: Bool = false
   ) {
-    task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: action)
+    task = csched_task.made(plainType, CSCHED_TASK_PLAIN, for: core, of: chain)
     let held = Held.inPlain(task.job)
-    held.initialize(to: Held(work, ActionOrigin(core, marker: marker, reportsRefusal: reportsRefusal)))
-    if action == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the action
+    held.initialize(to: Held(work, ActionOrigin(core, marker: marker, callerReportsRefusal: callerReportsRefusal)))
+    if chain == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the chain
   }
 
   /// Makes a task that can be delayed, as above. The task retains `core`, and so the queue that it waits for, until `timedType.release`.
   init(
     delayed work: @escaping @Sendable () -> Void, for core: TargetCore, inside marker: TargetCore?,
-    of action: ReturningAction?
+    of chain: ReturningAction?
   ) {
-    task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: action)
+    task = csched_task.made(timedType, CSCHED_TASK_TIMED, for: core, of: chain)
     let held = Held.inTimed(task.job)
     held.initialize(to: Held(work, ActionOrigin(core, marker: marker)))
-    if action == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the action
+    if chain == nil { Held.recordCode(task.job, held) }  // otherwise `job.context` is the chain
     core.retainForJob()  // the waiting job points to the core; `timedType.release` releases it
   }
 
@@ -98,17 +98,17 @@ struct ClosureTask: Disposable, @unchecked Sendable {
 
 extension csched_task {
   /// Makes a csched_task of `type` with memory of the class `size`. The caller then initialises the task's room, the memory for the closure. `core`:
-  /// only for the scheduler's name in the message if memory is short. `action`: its `settle` or `drop` ends it when the closure is over.
+  /// only for the scheduler's name in the message if memory is short. `chain`: its `settle` or `drop` ends it when the closure is over.
   @inline(__always)
   static func made(
-    _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of action: ReturningAction? = nil
+    _ type: JobType, _ size: csched_task_size, for core: TargetCore?, of chain: ReturningAction? = nil
   ) -> csched_task {
     let task = csched_task_make_(type.pointer, size)
     guard let job = task.job else {
       misuse("schedule", of: core?.name ?? "", "no memory for an action. Schedule fewer at a time, or dispose of some.")
     }
-    // unretained: the closure that the task's memory holds retains the action
-    job.pointee.context = action.map { Unmanaged.passUnretained($0).toOpaque() }
+    // unretained: the closure that the task's memory holds retains the chain
+    job.pointee.context = chain.map { Unmanaged.passUnretained($0).toOpaque() }
     Counted.jobs(1)  // for the diagnostic count; the type's `release` subtracts it
     return task
   }
@@ -129,8 +129,8 @@ extension ClosureTask.Held {
   /// Moves the content out of the task's memory and drops it. `job.context`: nil; odd: a code address (`recordCode`); else the `ReturningAction`.
   fileprivate static func drop(_ held: UnsafeMutablePointer<Self>, of job: UnsafeMutablePointer<csched_job>?) {
     let context = job!.pointee.context.flatMap { UInt(bitPattern: $0) & 1 == 0 ? $0 : nil }
-    let action = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
-    held.move().drop(csched_task_drop_reason_(), of: action)
+    let chain = context.map { Unmanaged<ReturningAction>.fromOpaque($0).takeUnretainedValue() }
+    held.move().drop(csched_task_drop_reason_(), of: chain)
   }
 }
 
@@ -170,8 +170,8 @@ struct ActionOrigin: ~Copyable {
   /// The address of the marker or the TargetCore; 0: neither. Bit 0: the address is a marker's. Bit 1: the submitter reports a refusal itself.
   private let bits: UInt
 
-  init(_ core: TargetCore?, marker: TargetCore?, reportsRefusal: Bool = true) {
-    let refusalBit: UInt = reportsRefusal ? 0 : 2  // bit 1 of `bits`
+  init(_ core: TargetCore?, marker: TargetCore?, callerReportsRefusal: Bool = false) {
+    let refusalBit: UInt = callerReportsRefusal ? 2 : 0  // bit 1 of `bits`
     if let marker {
       bits = UInt(bitPattern: Unmanaged.passRetained(marker).toOpaque()) | 1 | refusalBit
     } else {

@@ -71,10 +71,10 @@ private final class PoolTaskExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let priority = SchedulerPriority(TaskPriority(job.priority) ?? .medium)
     let job = UnownedJob(job)
-    // A pool that is being shut down refuses the job. It is not the present pool any more, so the next attempt submits to a new one. `isReported`: a
+    // A pool that is being shut down refuses the job. It is not the present pool any more, so the next attempt submits to a new one. `callerReportsRefusal`: a
     // refusal is not reported to the user, because the loop handles it.
     while !(PoolCore.waiting(priority) ?? PoolCore.shared(priority)).submit(
-      { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, isReported: true
+      { job.runSynchronously(on: PoolTaskExecutor.shared.asUnownedTaskExecutor()) }, callerReportsRefusal: true
     ).isAccepted {}
   }
 }

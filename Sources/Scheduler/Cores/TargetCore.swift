@@ -112,17 +112,17 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `action`: owns the task if the user's closure returns a
-  /// disposable. `isReported`: the caller reports a refusal itself; otherwise a debug build prints a line. `isAccepted`: false after a refusal.
+  /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `chain`: owns the task if the user's closure returns a
+  /// disposable. `callerReportsRefusal`: the caller reports a refusal itself; otherwise a debug build prints a line. `isAccepted`: false after a refusal.
   @discardableResult
   final func submit(
-    _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of action: ReturningAction? = nil,
-    isReported: Bool = false
+    _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of chain: ReturningAction? = nil,
+    callerReportsRefusal: Bool = false
   ) -> (task: ClosureTask, isAccepted: Bool) {
-    let task = ClosureTask(work, for: self, inside: marker, of: action, reportsRefusal: !isReported)
-    action?.task = task  // before the submission, in which `work` may run
+    let task = ClosureTask(work, for: self, inside: marker, of: chain, callerReportsRefusal: callerReportsRefusal)
+    chain?.task = task  // before the submission, in which `work` may run
     let isAccepted = task.submit(to: target)
-    if !isAccepted, !isReported { noteRefusal() }
+    if !isAccepted, !callerReportsRefusal { noteRefusal() }
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
     return (task, isAccepted)
   }
@@ -134,16 +134,16 @@ class TargetCore: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. `marker` and `action`: as for an action without a delay.
+  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. `marker` and `chain`: as for an action without a delay.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
     on clock: csched_clock = CSCHED_CLOCK_MONOTONIC,
-    tolerance: Duration = .zero, inside marker: TargetCore?, of action: ReturningAction? = nil
+    tolerance: Duration = .zero, inside marker: TargetCore?, of chain: ReturningAction? = nil
   ) -> ClosureTask {
     let span = csched_time(max(0, tolerance.saturatedNanoseconds))  // the tolerance in nanoseconds
-    let task = ClosureTask(delayed: work, for: self, inside: marker, of: action)
-    action?.task = task  // before the submission, in which `work` may run
+    let task = ClosureTask(delayed: work, for: self, inside: marker, of: chain)
+    chain?.task = task  // before the submission, in which `work` may run
     if !task.submit(to: target, at: deadline, on: clock, tolerance: span) { noteRefusal() }
     if isOnMain { MainCore.shared.submitted(isDue: clock == CSCHED_CLOCK_MONOTONIC && deadline <= csched_now()) }
     return task
@@ -153,16 +153,16 @@ class TargetCore: @unchecked Sendable {
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
-    of action: ReturningAction? = nil
+    of chain: ReturningAction? = nil
   ) -> ClosureTask {
     // if this thread submits for a sleeping task, which `work` wakes: records in which virtual time the task sleeps
     if Sleeper.isSubmittingWaker, let timeline { Sleeper.submitted(to: timeline.sleepers) }
-    guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: marker, of: action) }
+    guard let arrive = instant.arrive else { return submit(work, at: instant.tick, inside: marker, of: chain) }
     return submit(
       {
         arrive()
         work()
-      }, at: instant.tick, inside: marker, of: action)
+      }, at: instant.tick, inside: marker, of: chain)
   }
 
   /// Submits `work`, to run when `timing` says, once or repeatedly.
@@ -190,12 +190,12 @@ class TargetCore: @unchecked Sendable {
   final func submit(
     _ work: @escaping @Sendable () -> Void, after delay: Duration, tolerance: Duration = .zero,
     inside marker: TargetCore?,
-    of action: ReturningAction? = nil
+    of chain: ReturningAction? = nil
   ) -> ClosureTask {
     guard let timeline else {
-      return submit(work, at: delay.deadline, tolerance: tolerance, inside: marker, of: action)
+      return submit(work, at: delay.deadline, tolerance: tolerance, inside: marker, of: chain)
     }
-    return submit(work, at: timeline.instant(after: delay), inside: marker, of: action)
+    return submit(work, at: timeline.instant(after: delay), inside: marker, of: chain)
   }
 
   /// Submits `work`, to run repeatedly: first at the start of `timing`, then by `repetition`.

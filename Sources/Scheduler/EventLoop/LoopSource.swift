@@ -65,18 +65,18 @@ class LoopSource<Event: Sendable>: Disposable, @unchecked Sendable {
   /// Adds the source to the loop: at once if the caller is on the loop's thread, otherwise in an action.
   final func begin() {
     core.use()  // keeps the scheduler's thread running; the end or the disposal of the source calls `endUse`
-    let isReported = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
+    let callerReportsRefusal = state.withLock { $0.onDrop != nil }  // whether `onDrop` reports a refusal
     guard csched_loop_is_on_thread(loop) else {
       prepare(in: loop)
       _ = core.scheduler.schedule(
-        { _ = self.addOnLoop() }, isReported: isReported,
+        { _ = self.addOnLoop() }, callerReportsRefusal: callerReportsRefusal,
         onDrop: { _ in  // a stopped scheduler refuses or drops the action
           if !self.core.isOrphaned { self.unregister(in: self.loop) }  // orphaned: a fork child lacks the loop's thread
           self.end(.stopped)
         })
       return
     }
-    if addOnLoop() == .stopped, !isReported { core.noteRefusal() }  // a debug build prints a line
+    if addOnLoop() == .stopped, !callerReportsRefusal { core.noteRefusal() }  // a debug build prints a line
   }
 
   /// Adds the source to the loop, on the loop's thread, unless it was disposed. Returns nil, or the error, which has ended the source.

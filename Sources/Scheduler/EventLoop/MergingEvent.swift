@@ -65,7 +65,7 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
   /// Submits an action that calls `deliver`. If the scheduler drops the action, drops the merged value too.
   private func submit() {
     _ = scheduler.schedule(
-      { self.deliver() }, isReported: false,  // a debug build prints a line for a refusal
+      { self.deliver() }, callerReportsRefusal: false,  // a debug build prints a line for a refusal
       onDrop: { _ in self.handler.change { state, _ in (state.value, state.isQueued) = (0, false) } })
   }
 

@@ -100,8 +100,8 @@ public final class ConcurrentScheduler: SchedulerTarget, @unchecked Sendable {
   /// - Throws: ``SchedulerError/refused``.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
-    // `isReported`: the thrown error reports a refusal, so a debug build prints no line about it
-    let (task, isAccepted) = core.submit(action, inside: marker, isReported: true)
+    // `callerReportsRefusal`: the thrown error reports a refusal, so a debug build prints no line about it
+    let (task, isAccepted) = core.submit(action, inside: marker, callerReportsRefusal: true)
     guard isAccepted else { throw SchedulerError.refused }
     return task
   }

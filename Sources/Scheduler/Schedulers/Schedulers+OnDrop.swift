@@ -42,15 +42,17 @@ extension ImmediateSchedulerType {
   public func schedule(
     _ action: @escaping @Sendable () -> Void, onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
-    return schedule(action, isReported: true, onDrop: onDrop)
+    return schedule(action, callerReportsRefusal: true, onDrop: onDrop)
   }
 
-  /// As `schedule(_:onDrop:)`. With `isReported`, `onDrop` reports a refusal to the caller, so a debug build does not print it.
+  /// As `schedule(_:onDrop:)`. With `callerReportsRefusal`, `onDrop` reports a refusal to the caller, so a debug build does not print it.
   func schedule(
-    _ action: @escaping @Sendable () -> Void, isReported: Bool, onDrop: @escaping @Sendable (SchedulerError) -> Void
+    _ action: @escaping @Sendable () -> Void, callerReportsRefusal: Bool,
+    onDrop: @escaping @Sendable (SchedulerError) -> Void
   ) -> any Disposable {
     reporting(onDrop) { reported in
-      isReported ? withoutRefusalLine { schedule { reported.run(action) } } : schedule { reported.run(action) }
+      callerReportsRefusal
+        ? withoutRefusalLine { schedule { reported.run(action) } } : schedule { reported.run(action) }
     }
   }
 

@@ -52,8 +52,8 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
-    // `isReported`: the thrown error reports a refusal, so a debug build prints no line about it.
-    let (action, isAccepted) = core.submit(action, isReported: true)
+    // `callerReportsRefusal`: the thrown error reports a refusal, so a debug build prints no line about it.
+    let (action, isAccepted) = core.submit(action, callerReportsRefusal: true)
     guard isAccepted else { throw SchedulerError.stopped }
     return action  // the task, whose disposal cancels the closure
   }

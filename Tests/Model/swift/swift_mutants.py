@@ -124,7 +124,7 @@ MUTANTS = [
     ("action: an ended action is not marked as over", "ReturningAction", "isOver = true return holder.take()", "return holder.take()"),
     # ReturningAction.swift
     ("action: a dropped action is not over", "ReturningAction", "let holder = withLinks { links, _ in links.end() } _ = consume holder", ""),
-    ("action: a drop is not reported to the action", "ClosureTask", "action?.drop()", ""),
+    ("action: a drop is not reported to the action", "ClosureTask", "chain?.drop()", ""),
     ("action: a disposal keeps the returned disposable", "ReturningAction", "next.take() ?? other.take()", "next.take() ?? other.child"),
     ("action: a disposal does not cancel", "ReturningAction", "else { task.dispose() } return isHolding", "; return isHolding"),
     # RepeatingTask.swift
