@@ -77,7 +77,7 @@ static void apply_parts(int workers, int threads) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("each number of a loop is in one part, on whichever thread") {
+TEST("each number of a loop is in one part, on whichever thread") { // AP1, AP2, AP3
   apply_parts(2, 3);
   apply_parts(1, 2);
   apply_parts(2, 1);
@@ -116,6 +116,7 @@ static void apply_side_by_side(void) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// AP1
 TEST("the iterations of a loop run side by side") { apply_side_by_side(); }
 
 // MARK: alone
@@ -132,6 +133,7 @@ static void apply_alone(void) {
   csched_loop_destroy(loop);                        // drops the cancelled helpers
 }
 
+// AP4, AP5
 TEST("a loop without helpers is run by its caller") { apply_alone(); }
 
 static void apply_without_memory(void) {
@@ -148,7 +150,7 @@ static void apply_without_memory(void) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND, "the tool allocates in the place of the tests",
-            "without memory a loop is run by its caller") {
+            "without memory a loop is run by its caller") { // AP2
   if (ctest_counts_allocations()) apply_without_memory();
 }
 
@@ -187,7 +189,7 @@ static void apply_nested(int workers, int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a loop inside of a loop, and inside of a queue, ends") {
+TEST("a loop inside of a loop, and inside of a queue, ends") { // AP2, AP4
   apply_nested(1, times(50));
   apply_nested(3, times(50));
 }
@@ -257,9 +259,9 @@ static void apply_under_a_lock(csched_priority of_loops) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a loop under a lock runs no part of another loop") {
-  apply_under_a_lock(CSCHED_PRIORITY_DEFAULT); // helpers by forks
-  apply_under_a_lock(CSCHED_PRIORITY_HIGH);    // helpers by jobs
+TEST("a loop under a lock runs no part of another loop") { // AP7
+  apply_under_a_lock(CSCHED_PRIORITY_DEFAULT);             // helpers by forks
+  apply_under_a_lock(CSCHED_PRIORITY_HIGH);                // helpers by jobs
 }
 
 static void apply_late_helpers(int rounds) {
@@ -276,6 +278,7 @@ static void apply_late_helpers(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// AP4, AP5
 TEST("helpers that come late find nothing") { apply_late_helpers(times(100)); }
 
 // MARK: fork
@@ -313,6 +316,6 @@ static void apply_and_fork(void *unused) {
 static void apply_fork(void) { CHECK_CHILD_STOPS(apply_and_fork, NULL, "was orphaned by fork"); }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a loop of the parent stops the process") {
+            "after fork a loop of the parent stops the process") { // AP2
   apply_fork();
 }

@@ -74,6 +74,7 @@ static void cancellation_order(void) {
   CHECK(atomic_load(&handlers[0].calls) == 0 && atomic_load(&handlers[0].releases) == 1);
 }
 
+// CN1, CN2, CN3, CN5
 TEST("a cancelled tree calls its handlers in order, once") { cancellation_order(); }
 
 // MARK: taking back
@@ -119,6 +120,7 @@ static void cancellation_taken_back(int rounds) {
   CHECK(calls <= rounds);
 }
 
+// CN1, CN6
 TEST("a handler that is taken back is not called, and its call is waited for") { cancellation_taken_back(times(2000)); }
 
 // MARK: a tree under many threads
@@ -172,6 +174,7 @@ static void cancellation_grows(int rounds) {
   free(forest);
 }
 
+// CN2, CN4, CN5
 TEST("a cancellation has gone when it and all below it have ended") { cancellation_grows(times(200)); }
 
 static void end_another(called *it) { csched_cancellation_end(it->context); }
@@ -198,6 +201,7 @@ static void cancellation_ends_inside(void) {
   CHECK_EQUAL(atomic_load(&gone), 2);
 }
 
+// CN1, CN4
 TEST("a cancellation that a handler ends is gone before the cancel comes to it") { cancellation_ends_inside(); }
 
 static void cancellation_deep(int depth) {
@@ -216,6 +220,7 @@ static void cancellation_deep(int depth) {
   free(all);
 }
 
+// CN3, CN4
 TEST("a tree of any depth is cancelled, and goes, without a stack of that depth") { cancellation_deep(times(1000000)); }
 
 // MARK: forks
@@ -284,6 +289,6 @@ static void cancellation_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a cancellation is cancelled, and no handler runs") {
+            "after fork a cancellation is cancelled, and no handler runs") { // CN7
   cancellation_fork();
 }

@@ -80,6 +80,7 @@ static void carry_on_no_timekeeper(int rounds, uint64_t seed) {
         for (ending ending = RUNS; ending < ENDINGS; ending++) run_place(place, clock, ending, &seed);
 }
 
+// CC1, DV3, MN5, MN6
 TEST("no code of the user's runs on a thread that keeps the time") { carry_on_no_timekeeper(times(2), seed()); }
 
 // MARK: order
@@ -104,7 +105,7 @@ static void carry_keeps_order(csched_clock clock, int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("timers of a target of one's own keep their order") {
+TEST("timers of a target of one's own keep their order") { // DV4, MN6, MN7
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
     carry_keeps_order(clock, times(500));
 }
@@ -149,7 +150,7 @@ static void carry_is_not_held_up(csched_clock clock, int workers) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a target that blocks holds up no other's timers") {
+TEST("a target that blocks holds up no other's timers") { // CC1, DV3, MN7, MN8
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
     for (int workers = 1; workers <= 2; workers++) carry_is_not_held_up(clock, workers);
 }

@@ -37,7 +37,7 @@ static void submit(csched_thread *thread, probe *probe, csched_clock clock, csch
 
 static bool has_run(probe *probe) { return atomic_load(&probe->releases) == 1; }
 
-TEST("a wall timer follows a clock that is set") {
+TEST("a wall timer follows a clock that is set") { // CL1
   if (getenv("SCHEDULER_TEST_SETS_CLOCK") == NULL) {
     fprintf(stderr, "not done: it sets the system's clock by seconds, for a fifth of one: "
                     "ask for it with SCHEDULER_TEST_SETS_CLOCK=1, as one who may set it\n");

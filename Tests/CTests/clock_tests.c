@@ -74,8 +74,8 @@ static void clock_order(csched_clock clock, int timers, int place, uint64_t seed
   free(probes);
 }
 
-TEST("a timer of another clock runs, never early by its clock") {
-  int timers = is_under(VALGRIND | QEMU) ? 50 : TIMERS; // all are submitted before the first comes due
+TEST("a timer of another clock runs, never early by its clock") { // CL1, CL2, CL6
+  int timers = is_under(VALGRIND | QEMU) ? 50 : TIMERS;           // all are submitted before the first comes due
   for (int i = 0; i < 2; i++)
     for (int place = 0; place < 3; place++) clock_order(both[i], timers, place, seed());
 }
@@ -102,6 +102,7 @@ static void clock_late_keep_their_place(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// CL1, CL6
 TEST("timers of a clock keep their order") { clock_late_keep_their_place(times(500)); }
 
 // MARK: cancel
@@ -130,6 +131,7 @@ static void clock_cancel(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// CL5
 TEST("a timer of another clock is cancelled at once") { clock_cancel(); }
 
 enum { RACERS = 16 };
@@ -181,6 +183,7 @@ static void clock_cancel_races(int rounds, uint64_t seed) {
   free(test);
 }
 
+// CL2, CL4, CL5
 TEST("a timer of another clock is cancelled or run, once") { clock_cancel_races(times(1000), seed()); }
 
 // MARK: edges
@@ -209,6 +212,7 @@ static void clock_edges(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// CL1
 TEST("instants that have passed, and the ends of time") { clock_edges(); }
 
 // What comes due for a thread that has been stopped is dropped, and so is what waits when all ends.
@@ -253,6 +257,7 @@ static void clock_last_owner(int rounds) {
   csched_clocks_end_();
 }
 
+// DV1, DV2
 TEST("a thread that ends with its last timer is freed after the delivery") { clock_last_owner(times(500)); }
 
 // MARK: the thread
@@ -302,6 +307,7 @@ static void clock_idle(int milliseconds) {
   CHECK_PROBE(&never, 0, 1);
 }
 
+// CL3, CL4, CL5
 TEST("clocks do not wake up for nothing") { clock_idle(300); }
 
 static void clock_without_descriptors(void) {
@@ -338,6 +344,7 @@ static void clock_without_descriptors(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// CL4
 TEST("a clock that cannot be waited for is an error") { clock_without_descriptors(); }
 
 TEST_STOPS("what is no clock stops the process", "csched_clock_now: 7 is no clock", "Name one of csched_clock") {

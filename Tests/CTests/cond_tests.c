@@ -67,7 +67,7 @@ static void cond_loses_no_wake(int pairs, int items, bool timed, uint64_t seed) 
   csched_cond_destroy(&store.emptied);
 }
 
-TEST("a condition loses no wake") {
+TEST("a condition loses no wake") { // CV1, CV4, CV5
   for (int timed = 0; timed < 2; timed++) {
     cond_loses_no_wake(1, times(3000), timed, seed());
     cond_loses_no_wake(3, times(3000), timed, seed());
@@ -148,7 +148,7 @@ static void cond_signal_wakes_one(int waiters) {
   CHECK_EQUAL(queue.cond.lock, 0);
 }
 
-TEST("a signal wakes one, in the order of arrival") {
+TEST("a signal wakes one, in the order of arrival") { // CV2
   cond_signal_wakes_one(8);
   cond_signal_wakes_one(16);
 }
@@ -195,7 +195,7 @@ static void cond_signal_after_broadcast(int waiters) {
   CHECK_EQUAL(queue.woken, waiters + 100);
 }
 
-TEST("a broadcast wakes all that wait, a few at once") {
+TEST("a broadcast wakes all that wait, a few at once") { // CV2, CV3
   cond_broadcast_wakes_all(8);
   cond_broadcast_wakes_all(16);
   cond_signal_after_broadcast(4);
@@ -223,6 +223,7 @@ static void cond_timed(void) {
   csched_lock_unlock(&lock);
 }
 
+// CV2, CV4, CV5
 TEST("a timed wait for a condition gives up and leaves nothing behind") { cond_timed(); }
 
 // MARK: life
@@ -253,6 +254,7 @@ static void cond_freed_by_woken(int rounds) {
   }
 }
 
+// CV6
 TEST("a condition may be freed by the woken thread") { cond_freed_by_woken(times(500)); }
 
 // MARK: recursive locks

@@ -123,6 +123,7 @@ static void dump_waits(void) {
   output_close(&output);
 }
 
+// BW1, DP1
 TEST("a dump names waiting threads, and what they wait for") { dump_waits(); }
 
 static void *take_lock(void *lock) {
@@ -159,6 +160,7 @@ static void dump_locks(void) {
   output_close(&output);
 }
 
+// DP1
 TEST_UNLESS(QEMU, no_peek, "a dump names the owner of a lock, and its sleepers") { dump_locks(); }
 
 static void dump_describes(void) {
@@ -273,6 +275,7 @@ static void dump_many(int queues) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// DP3
 TEST("a dump of many queues") { dump_many(few(times(is_under(SANITIZERS | VALGRIND | QEMU) ? 10000 : 100000))); }
 
 typedef struct changing {
@@ -305,6 +308,7 @@ static void dump_beside_changes(int rounds) {
   stop_and_join(changing.thread, CSCHED_STOP_RUN);
 }
 
+// DP1, DP3
 TEST("a dump is written while schedulers come and go") { dump_beside_changes(few(times(200))); }
 
 static void dump_refused(void) {
@@ -347,6 +351,7 @@ static void dump_signal(int signals) {
   output_close(&output);
 }
 
+// DS1, DS2, DT1
 TEST_UNLESS(QEMU, no_peek, "a signal writes a table at once, and a whole dump soon") { dump_signal(times(20)); }
 
 static void dump_in_child(void *context) {
@@ -380,6 +385,7 @@ static void dump_fork(void) {
   output_close(&output);
 }
 
+// DS3, DT1
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU,
             "tools do not follow a process with threads into its child", "after fork a signal writes the table") {
   dump_fork();

@@ -131,7 +131,7 @@ TEST("a signal handler may submit to loops and threads") {
 
 static void ignore_report(void *unused, const csched_watch_report *report) { (void)unused, (void)report; }
 
-TEST("so it may while all observers are on") {
+TEST("so it may while all observers are on") { // OB2, RE2
   trace_path path = make_path();
   CHECK_EQUAL(csched_statistics_begin(), 0);
   CHECK_EQUAL(csched_events_begin(), 0);
@@ -311,6 +311,6 @@ static void env_root_given_up(void) {
   if (geteuid() == 0) CHECK_CHILD(start_beside_at_twelve, NULL);
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a pool made as root keeps its nice values when root is given up") {
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a pool made as root keeps its nice values when root is given up") { // WK6
   env_root_given_up();
 }

@@ -54,6 +54,7 @@ static void env_owner_ended(void) {
   CHECK_CHILD_STOPS(end_first_thread, NULL, says);
 }
 
+// LK10
 TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock whose owner has ended stops its waiters") { env_owner_ended(); }
 
 // Two checks find the owner alive.

@@ -126,7 +126,7 @@ static void *trampolines(void *unused) {
 static void fiber_trampoline(bool is_fiber_higher) { on_stacks(trampolines, is_fiber_higher); }
 
 TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks",
-            "a trampoline keeps its order across stacks") {
+            "a trampoline keeps its order across stacks") { // TP1, TP5
   fiber_trampoline(false);
   fiber_trampoline(true);
 }

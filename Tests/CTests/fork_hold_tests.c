@@ -188,6 +188,7 @@ static void fork_holds(void) {
   }
 }
 
+// RW8, SQ9
 TEST_UNLESS(
     THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
     "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without") {

@@ -137,6 +137,7 @@ static void fork_thread_is_orphaned(void) {
   end_family();
 }
 
+// LP8, TH5
 TEST_UNLESS(NO_FORK, no_child, "after fork a thread of the parent stops the process") { fork_thread_is_orphaned(); }
 
 static void fork_pool_is_orphaned(void) {
@@ -147,6 +148,7 @@ static void fork_pool_is_orphaned(void) {
   end_family();
 }
 
+// WK5, X5
 TEST_UNLESS(NO_FORK, no_child, "after fork a pool of the parent stops the process") { fork_pool_is_orphaned(); }
 
 static void fork_queue_is_orphaned(bool is_busy) {
@@ -157,7 +159,7 @@ static void fork_queue_is_orphaned(bool is_busy) {
   end_family();
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a queue of the parent stops the process") {
+TEST_UNLESS(NO_FORK, no_child, "after fork a queue of the parent stops the process") { // SQ9
   fork_queue_is_orphaned(false);
   fork_queue_is_orphaned(true);
 }
@@ -168,7 +170,7 @@ static void fork_job_is_orphaned(void) {
   end_family();
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a job of the parent stops the process") {
+TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a job of the parent stops the process") { // J8
   fork_job_is_orphaned();
 }
 
@@ -178,6 +180,7 @@ static void fork_gives_up(void) {
   end_family();
 }
 
+// X5
 TEST_UNLESS(NO_FORK, no_child, "after fork what is the parent's can be given up") { fork_gives_up(); }
 
 // MARK: from inside of a job
@@ -240,7 +243,7 @@ static void fork_worker_returns(bool on_queue) {
   csched_pool_destroy(pool);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "a worker's job that forks cannot return in the child") {
+TEST_UNLESS(NO_FORK, no_child, "a worker's job that forks cannot return in the child") { // WK5
   fork_worker_returns(false);
   fork_worker_returns(true);
 }

@@ -65,6 +65,7 @@ static void fork_keeps_owner(void) {
   crew_run(1, fork_with_lock, NULL); // on a thread that is not the main one
 }
 
+// LK9
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork a lock keeps its owner") { fork_keeps_owner(); }
 
 static void hold_for_ever(probe *probe) {
@@ -86,6 +87,7 @@ static void fork_lock_of_another(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// LK9
 TEST_UNLESS(NO_FORK, no_child, "after fork a lock of an orphaned thread stops the process") { fork_lock_of_another(); }
 
 // MARK: its own loops
@@ -184,7 +186,7 @@ static void fork_own_loop(bool has_source) {
   }
 }
 
-TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork the thread's own loops go on") {
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork the thread's own loops go on") { // LP8, SQ9
   fork_own_loop(false);
   fork_own_loop(true);
 }
@@ -312,6 +314,7 @@ static void fork_and_use_clock(probe *waits) { CHECK_CHILD(use_clock_anew, waits
 
 static void fork_clocks(void) { fork_beside_clock(fork_and_use_clock); }
 
+// CL7
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are waited for anew") { fork_clocks(); }
 
 // A queue and a limit whose base is the user's, and runs jobs at once: a thread of the parent is inside of a job, and others wait.
@@ -467,7 +470,7 @@ static void fork_beside_delivery(probe *waits) {
   crew_join(&crew);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after a fork during a delivery, loops and virtual time end") {
+TEST_UNLESS(NO_FORK, no_child, "after a fork during a delivery, loops and virtual time end") { // DV5
   fork_beside_clock(fork_beside_delivery);
 }
 
@@ -537,7 +540,7 @@ static void fork_on_the_way(void) {
   csched_loop_destroy(gated.loop);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a queue goes on that a thread of the parent was about to wake") {
+TEST_UNLESS(NO_FORK, no_child, "after fork a queue goes on that a thread of the parent was about to wake") { // SQ9
   fork_on_the_way();
 }
 
@@ -577,7 +580,7 @@ static void fork_beside_sleepers(probe *waits) {
 static void fork_sleepers(void) { fork_beside_clock(fork_beside_sleepers); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "a fork beside threads that sleep for locks leaves locks that can be unlocked") {
+            "a fork beside threads that sleep for locks leaves locks that can be unlocked") { // LK9
   fork_sleepers();
 }
 

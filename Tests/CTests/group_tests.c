@@ -42,6 +42,7 @@ static void group_wait(int members, int waiters, int rounds) {
   csched_group_destroy(&shared.group);
 }
 
+// GR1, GR2, GR3, GR4
 TEST("a group is waited for until all have left") { group_wait(4, 3, times(2000)); }
 
 static void group_timed(void) {
@@ -58,6 +59,7 @@ static void group_timed(void) {
   csched_group_destroy(&group);
 }
 
+// GR2, GR4
 TEST("a timed wait for a group gives up") { group_timed(); }
 
 // MARK: notices
@@ -90,6 +92,7 @@ static void group_tells(int rounds) {
   csched_loop_destroy(loop);
 }
 
+// GR1
 TEST("a group tells all once, in order, when it is empty") { group_tells(times(200)); }
 
 static void take_notices_back(int count) {
@@ -146,7 +149,7 @@ static void take_neighbours_back(int then) {
   csched_loop_destroy(loop);
 }
 
-TEST("a notice that is taken back is not called") {
+TEST("a notice that is taken back is not called") { // GR1
   take_notices_back(times(50000));
   take_neighbours_back(0);
   take_neighbours_back(2);
@@ -167,12 +170,13 @@ static void group_freed(int rounds) {
   }
 }
 
+// GR5
 TEST("a group may be freed by its waiter") { group_freed(times(500)); }
 
 // MARK: misuse and fork
 
 TEST_STOPS("a group that is left too often stops the process", "csched_group_leave:", "is empty",
-           "Leave once for each enter") {
+           "Leave once for each enter") { // GR6
   csched_group group = CSCHED_GROUP_INIT;
   csched_group_leave(&group);
 }
@@ -185,7 +189,7 @@ TEST_STOPS("a group that is entered too often stops the process", "csched_group_
 }
 
 TEST_STOPS("a group that is destroyed in use stops the process", "csched_group_destroy:", "has 1 inside",
-           "Destroy it when all have left") {
+           "Destroy it when all have left") { // GR6
   csched_group group = CSCHED_GROUP_INIT;
   csched_group_enter(&group, 1);
   csched_group_destroy(&group);
@@ -228,6 +232,6 @@ static void group_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a group has its count and its notices") {
+            "after fork a group has its count and its notices") { // GR7
   group_fork();
 }

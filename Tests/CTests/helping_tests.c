@@ -72,6 +72,7 @@ static void all_bases(void *unused) {
     for (size_t threads = 1; threads <= 3; threads++) all_jobs_sync((base_kind)kind, threads, times(300));
 }
 
+// HL1, LM10, SQ1, SQ10, SQ11
 TEST("jobs of a pool that sync with one queue need no further thread") { all_bases(NULL); }
 TEST("jobs of a pool that sync with one queue need no further thread, on one processor") {
   ctest_on_one_processor(all_bases, NULL);
@@ -94,7 +95,7 @@ static void wait_beside_blocked(base_kind kind) {
   waits_end(&test);
 }
 
-TEST("a sync needs no thread of a pool whose threads are blocked") {
+TEST("a sync needs no thread of a pool whose threads are blocked") { // HL1, SQ10
   for (int kind = 0; kind < BASES; kind++) wait_beside_blocked((base_kind)kind);
 }
 
@@ -111,7 +112,7 @@ static void sync_together(probe *probe) {
   CHECK_EQUAL(csched_serial_sync(test->waits.queue, add_one, &test->waits), 0);
 }
 
-TEST("waits inside of all permits of a limit, for a queue on the limit, end") {
+TEST("waits inside of all permits of a limit, for a queue on the limit, end") { // LM10
   for (int i = 0; i < times(100); i++) {
     meeting test = {.arrived = 0};
     probe jobs[2];
@@ -272,7 +273,7 @@ static void help_in_loop(probe *probe) {
   CHECK_EQUAL(csched_serial_sync(((helper *)probe->context)->own, help_inside, probe->context), 0);
 }
 
-TEST("a job that a helper runs is not inside of what the helper is inside of, and cannot wait for it") {
+TEST("a job that a helper runs is not inside of what the helper is inside of, and cannot wait for it") { // HL2
   for (int kind = 0; kind < BASES; kind++) {
     helper test = {.inside = -1};
     pool_gate gate;
@@ -303,7 +304,7 @@ static void end_thread(probe *unused) {
 }
 
 TEST_STOPS("a job that ends the thread of a helper stops the process",
-           "csched_serial_sync: a job that ran while this thread waited for its queue ended by") {
+           "csched_serial_sync: a job that ran while this thread waited for its queue ended by") { // HL3
   static waits test; // static: the end of this thread leaves its stack, which others have used
   static pool_gate gate;
   static probe leaving;
@@ -327,7 +328,7 @@ static void *sync_though_cancelled(void *context) {
   return NULL;
 }
 
-TEST("a helper's thread that is cancelled ends after its sync") {
+TEST("a helper's thread that is cancelled ends after its sync") { // HL3
   for (int kind = 0; kind < BASES; kind++) {
     waits test;
     pool_gate gate;
@@ -367,7 +368,7 @@ static void sync_in_worker(probe *probe) {
   while (csched_serial_sync(((waits *)probe->context)->queue, add_one, probe->context) == 0) {}
 }
 
-TEST("syncs beside a stop of the pool end, or are refused") {
+TEST("syncs beside a stop of the pool end, or are refused") { // SQ6, SQ7, SQ10
   for (int i = 0; i < times(50); i++)
     for (int kind = 0; kind < BASES; kind++) {
       waits test;
@@ -395,7 +396,7 @@ static void resume_or_sync(int index, void *context) {
   }
 }
 
-TEST("syncs beside suspensions end") {
+TEST("syncs beside suspensions end") { // SQ3, SQ10
   for (int i = 0; i < times(20); i++)
     for (int kind = 0; kind < BASES; kind++) {
       waits test;

@@ -107,14 +107,15 @@ static ptrdiff_t run_line(int kind, int count, deed middle) {
   return line.high - line.low;
 }
 
-TEST("jobs on a target that runs them at once are in order, and need no stack of their number") {
+TEST("jobs on a target that runs them at once are in order, and need no stack of their number") { // LM3, LM11, SQ12
   for (int kind = 0; kind < KINDS; kind++) CHECK(run_line(kind, times_least(1000000, 100000), NOTHING) < STACK_MOST);
 }
 
-TEST("jobs on a target that runs them at once go on after a longjmp out of one") {
+TEST("jobs on a target that runs them at once go on after a longjmp out of one") { // LM6, SQ8
   for (int kind = 0; kind < KINDS; kind++) run_line(kind, 1000, JUMP);
 }
 
+// LM8, SQ9
 TEST_UNLESS(QEMU, "forks", "jobs on a target that runs them at once go on in both processes after a fork in one") {
   for (int kind = 0; kind < KINDS; kind++) run_line(kind, 1000, FORK);
 }
@@ -145,6 +146,6 @@ static ptrdiff_t run_chain(int count) {
   return chain.high - chain.low;
 }
 
-TEST("an event on a target that runs jobs at once needs no stack of the number of its merges") {
+TEST("an event on a target that runs jobs at once needs no stack of the number of its merges") { // EV6
   CHECK(run_chain(times_least(1000000, 100000)) < STACK_MOST);
 }

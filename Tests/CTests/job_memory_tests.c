@@ -123,7 +123,7 @@ static void job_freed_by_the_last_waiter(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("a job is freed after cancel and wait") {
+TEST("a job is freed after cancel and wait") { // J5, J6, J9
   job_freed_after_wait(times(20000));
   job_freed_by_whoever_is_woken();
   job_freed_by_the_last_waiter(times(1000));
@@ -226,7 +226,7 @@ static void job_used_again_when_idle(int times) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a job is freed when it is idle") {
+TEST("a job is freed when it is idle") { // J4, J9
   job_freed_when_idle(times(2000));
   job_used_again_when_idle(times(20000));
 }
@@ -268,6 +268,7 @@ static void job_wait_among_runs(int waits) {
   stop_and_join(endless.thread, CSCHED_STOP_RUN);
 }
 
+// J5, J6
 TEST("a waiter is not kept by a job that runs again and again") { job_wait_among_runs(times(500)); }
 
 static const csched_job_type nothing = {do_nothing, do_nothing, NULL};
@@ -341,6 +342,7 @@ static void timer_freed_after_wait(int rounds, uint64_t seed) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// W5
 TEST("a timer is freed after cancel and wait") { timer_freed_after_wait(times(2000), seed()); }
 
 // The owner of a timer drops it and is freed. Then the timer is used again.
@@ -429,4 +431,5 @@ static void timer_outlives_its_loop(void) {
     }
 }
 
+// W6
 TEST("a timer outlives its loop and is cancelled on another") { timer_outlives_its_loop(); }

@@ -51,7 +51,7 @@ static void job_exactly_once(int cancellers, int jobs, int rounds, uint64_t seed
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("a job is run or dropped exactly once") {
+TEST("a job is run or dropped exactly once") { // J1, J3
   job_exactly_once(1, few(BATCH), times(400), seed());
   job_exactly_once(4, few(BATCH), times(400), seed());
   job_exactly_once(8, few(BATCH), times(400), seed());
@@ -80,6 +80,7 @@ static void job_cancel_drops_first(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// J2, J3
 TEST("cancel drops before it returns") { job_cancel_drops_first(); }
 
 static void count_run(csched_job *job) { atomic_fetch_add((atomic_int *)job->context, 1); }
@@ -148,6 +149,7 @@ static void job_release_follows_drop(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// J3
 TEST("release waits for the end of drop") { job_release_follows_drop(times(20)); }
 
 // MARK: cancel and wait
@@ -184,6 +186,7 @@ static void job_cancel_and_wait(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// J5, J6
 TEST("cancel and wait returns after the run") { job_cancel_and_wait(times(1000)); }
 
 typedef struct periodic {
@@ -226,7 +229,7 @@ static void job_cancel_and_wait_of_resubmitted(int rounds, int looks) {
   }
 }
 
-TEST("cancel and wait returns when the job submits itself again") {
+TEST("cancel and wait returns when the job submits itself again") { // J5, J6
   job_cancel_and_wait_of_resubmitted(times(50), few(200));
 }
 
@@ -260,6 +263,7 @@ static void job_resubmits_itself(int times) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// J4
 TEST("a job may submit itself again") { job_resubmits_itself(times(10000)); }
 
 static void job_cancel_of_idle(void) {
@@ -355,6 +359,7 @@ static void drops_flat(int count) {
   csched_thread_destroy(thread);
 }
 
+// J11
 TEST("drops that cause drops have a constant stack") { drops_flat(times_least(250000, 10000)); }
 
 // Deferred drops run in their order. A job whose drop is deferred can be cancelled by the drop that runs.

@@ -80,7 +80,7 @@ static void limit_most(int most, int workers, int submitters, int jobs) {
   free(visits.probes);
 }
 
-TEST("a limited target runs so many at a time, and no more") {
+TEST("a limited target runs so many at a time, and no more") { // LM1, LM2
   limit_most(1, 2, 4, times(1000));
   limit_most(3, 2, 4, times(1000)); // more than there are workers
   limit_most(2, 1, 2, times(1000));
@@ -106,7 +106,7 @@ static void limit_order(int most) {
   csched_loop_destroy(loop);
 }
 
-TEST("a limited target keeps the order of its base") {
+TEST("a limited target keeps the order of its base") { // LM3
   limit_order(1);
   limit_order(3);
 }
@@ -156,7 +156,7 @@ static void limit_refuses(int most, int waiting, bool barriers) {
   free(probes);
 }
 
-TEST("a limited target with a bound refuses a job if too many wait") {
+TEST("a limited target with a bound refuses a job if too many wait") { // LM13
   limit_refuses(1, 0, false);
   limit_refuses(2, 3, false);
   limit_refuses(3, 256, false);
@@ -225,7 +225,7 @@ static void limit_blocks(int most, int waiting, int workers, int submitters, int
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a submission to a full limited target waits for room") {
+TEST("a submission to a full limited target waits for room") { // LM13, LM14
   limit_blocks(1, 0, 1, 2, times(500));
   limit_blocks(2, 3, 2, 4, times(500));
   limit_blocks(1, 300, 2, 1, times(2000));
@@ -242,7 +242,7 @@ static void submit_all_of_second(probe *probe) {
 }
 
 // The only thread of the pool submits more than may wait: it runs what waits.
-TEST("a job of a pool that waits for room in a limited target needs no further thread") {
+TEST("a job of a pool that waits for room in a limited target needs no further thread") { // LM14
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
   csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2, 3, CSCHED_FULL_BLOCK);
   flood *flood = make_flood(limit, 1, times(200), start_in_flood);
@@ -257,8 +257,8 @@ TEST("a job of a pool that waits for room in a limited target needs no further t
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a submission that waits for room where that never comes is refused") {
-  csched_loop *loop; // its thread is this one
+TEST("a submission that waits for room where that never comes is refused") { // LM14
+  csched_loop *loop;                                                         // its thread is this one
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   csched_limit *limit = make_full(csched_loop_target(loop), 2, 1, CSCHED_FULL_BLOCK);
   flood *flood = make_flood(limit, 1, 8, start_in_flood);
@@ -323,13 +323,13 @@ static void limit_drop_submits(bool is_stopped_first) {
   csched_pool_destroy(pool);
 }
 
-TEST("a drop that submits to its own full limited target does not wait") {
+TEST("a drop that submits to its own full limited target does not wait") { // LM14
   limit_drop_submits(false);
   limit_drop_submits(true);
 }
 
 // Jobs of a limit submit to a full limit on it: the permits that its jobs need are theirs.
-TEST("a job does not wait for room in a limited target on its own one") {
+TEST("a job does not wait for room in a limited target on its own one") { // LM14
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
   csched_limit *below = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
   csched_limit *above = make_full(csched_limit_target(below), 1, 1, CSCHED_FULL_BLOCK);
@@ -347,7 +347,7 @@ TEST("a job does not wait for room in a limited target on its own one") {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("in virtual time a submission to a full limited target does not wait") {
+TEST("in virtual time a submission to a full limited target does not wait") { // LM14
   csched_virtual *timeline = NULL;
   CHECK_EQUAL(csched_virtual_create(&timeline, 0, 0), 0);
   csched_limit *limit = make_full(csched_virtual_target(timeline), 1, 1, CSCHED_FULL_BLOCK);
@@ -365,7 +365,7 @@ static void count_value(csched_event *event, uint64_t value) {
   atomic_fetch_add((atomic_int *)event->context, (int)value);
 }
 
-TEST("events, notices and timers are accepted by a full limited target") {
+TEST("events, notices and timers are accepted by a full limited target") { // LM13
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
   csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 1, 0, CSCHED_FULL_REFUSE);
   flood gate = {.jobs = 0};
@@ -416,7 +416,7 @@ static void limit_blocks_at_end(csched_stop_policy policy) {
   csched_thread_destroy(thread);
 }
 
-TEST("a wait for room ends when the base is stopped") {
+TEST("a wait for room ends when the base is stopped") { // LM12, LM14
   limit_blocks_at_end(CSCHED_STOP_DROP);
   limit_blocks_at_end(CSCHED_STOP_RUN);
 }
@@ -457,7 +457,7 @@ static void limit_base_gone(int jobs) {
   free(probes);
 }
 
-TEST("a limited target whose base is gone drops everything") {
+TEST("a limited target whose base is gone drops everything") { // LM4
   limit_base_gone(20);
   limit_base_gone(100);
 }
@@ -483,6 +483,7 @@ static void limit_let_go(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// LM2, LM5
 TEST("a released limited target runs what it has") { limit_let_go(times(500)); }
 
 static void limit_invalid(void) {
@@ -519,7 +520,7 @@ static void limit_ends_thread(bool in_barrier) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a limited target goes on when a job ends its thread") {
+TEST("a limited target goes on when a job ends its thread") { // LM6
   limit_ends_thread(false);
   limit_ends_thread(true);
 }
@@ -556,6 +557,7 @@ static void limit_waits(void) {
   }
 }
 
+// LM7
 TEST("a wait inside of a limited target is refused at a limit of one only") { limit_waits(); }
 
 static void limit_barrier_waits(int most) {
@@ -580,7 +582,7 @@ static void limit_barrier_waits(int most) {
   csched_pool_destroy(pool);
 }
 
-TEST("a wait that a barrier keeps from its end is refused") {
+TEST("a wait that a barrier keeps from its end is refused") { // LM7
   limit_barrier_waits(1);
   limit_barrier_waits(3);
 }
@@ -644,7 +646,7 @@ static void limit_barriers(int most, int submitters, int jobs) {
   free(readers.probes);
 }
 
-TEST("barriers of many threads are each alone") {
+TEST("barriers of many threads are each alone") { // LM2, LM9
   limit_barriers(1, 3, times(1000));
   limit_barriers(4, 3, times(1000));
 }
@@ -707,7 +709,7 @@ static void limit_barrier_order(int most) {
   csched_loop_destroy(loop);
 }
 
-TEST("a barrier runs alone, after what was before it") {
+TEST("a barrier runs alone, after what was before it") { // LM3, LM9
   limit_barrier_order(1);
   limit_barrier_order(4);
 }
@@ -744,6 +746,7 @@ static void limit_barrier_cancelled(void) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// LM9
 TEST("a barrier that was cancelled holds nothing up") { limit_barrier_cancelled(); }
 
 static void limit_barrier_dropped(void) {
@@ -769,6 +772,7 @@ static void limit_barrier_dropped(void) {
   csched_thread_destroy(thread);
 }
 
+// LM4, LM9
 TEST("a barrier is dropped with its target") { limit_barrier_dropped(); }
 
 // MARK: fork
@@ -860,7 +864,7 @@ static void limit_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a limited target goes on, or stops the process") {
+            "after fork a limited target goes on, or stops the process") { // LM8
   limit_fork();
 }
 

@@ -46,7 +46,7 @@ static void lock_excludes(int threads, int rounds, int outside) {
   CHECK_EQUAL(atomic_load(&test.taken), (int64_t)threads * rounds);
 }
 
-TEST("the lock excludes") {
+TEST("the lock excludes") { // LK1
   lock_excludes(2, times(200000), 0);
   lock_excludes(2, times(100000), 50);
   lock_excludes(8, times(50000), 0);
@@ -209,7 +209,7 @@ static void lock_loses_no_wake(int waiters, int rounds, bool timed, bool shared_
   CHECK_SOON(csched_load_relaxed(&csched_lock_waiter_flags_[csched_lock_hash_(locks[0])].word) == 0);
 }
 
-TEST("no wake is lost") {
+TEST("no wake is lost") { // LK2, LK3, LK4
   lock_loses_no_wake(1, times(10000), false, false, seed());
   lock_loses_no_wake(3, times(10000), false, false, seed());
   lock_loses_no_wake(8, times(10000), false, false, seed());
@@ -222,7 +222,7 @@ static void lose_no_wake_on_one(void *unused) {
 
 TEST("no wake is lost on one processor") { ctest_on_one_processor(lose_no_wake_on_one, NULL); }
 
-TEST("a waiter that gives up passes its wake on") {
+TEST("a waiter that gives up passes its wake on") { // LK3, LK5
   lock_loses_no_wake(2, times(20000), true, false, seed());
   lock_loses_no_wake(4, times(20000), true, false, seed());
 }
@@ -230,7 +230,7 @@ TEST("a waiter that gives up passes its wake on, 8 waiters") {
   lock_loses_no_wake(8, times(20000), true, false, seed());
 }
 
-TEST("locks that share a bucket do not take each other's wakes") {
+TEST("locks that share a bucket do not take each other's wakes") { // LK2, LK3, LK5, PK1, PK2, PK3
   lock_shared_buckets(8, 1000, times(20000), seed());
   lock_shared_buckets(8, 100, times(10000), seed());
   lock_loses_no_wake(3, times(2000), false, true, seed());
@@ -307,7 +307,7 @@ static void lock_freed_after_unlock(int threads, int rounds, bool slow) {
   }
 }
 
-TEST("a lock may be freed by the owner after the last unlock") {
+TEST("a lock may be freed by the owner after the last unlock") { // LK8
   for (int threads = 2; threads <= 8; threads *= 2) {
     lock_freed_after_unlock(threads, times(2000), false);
     lock_freed_after_unlock(threads, times(1000), true);

@@ -87,7 +87,7 @@ static void lock_timed_storm(int threads, int rounds, uint64_t seed) {
   CHECK_SOON(flag_of(&test.lock) == 0);
 }
 
-TEST("a timed lock gives up and leaves nothing behind") {
+TEST("a timed lock gives up and leaves nothing behind") { // LK5
   lock_timed();
   lock_timed_storm(8, times(2000), seed());
 }
@@ -147,7 +147,7 @@ static void lock_handed_over(int bargers, int hold_us, int outside_us, int turns
   if (longest > (csched_time)limit_ms * MS) CHECK_EQUAL(longest / MS, limit_ms);
 }
 
-TEST("a thread that waits long is handed the lock") {
+TEST("a thread that waits long is handed the lock") { // LK7
   lock_handed_over(1, 500, 0, times(100), 4000);
   lock_handed_over(1, 50, 0, times(100), 4000);
   lock_handed_over(2, 1, 0, times(100), 4000);
@@ -199,6 +199,7 @@ static void lock_passed(int rounds, int limit) {
   }
 }
 
+// LK7
 TEST("a waiter that has slept for 2 ms is passed by a thread 128 times at the most") { lock_passed(times(200), 128); }
 
 typedef struct on_one {
@@ -255,7 +256,7 @@ TEST("a signal does not end the wait for a lock") { lock_interrupted(times(200))
 
 static void name_me(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-TEST_STOPS("relock stops the process", "csched_lock_lock:", "(greedy)", "not recursive") {
+TEST_STOPS("relock stops the process", "csched_lock_lock:", "(greedy)", "not recursive") { // LK6
   csched_lock lock = CSCHED_LOCK_INIT;
   name_me("greedy");
   csched_lock_lock(&lock);
@@ -276,7 +277,7 @@ static void unlock_as_stranger(int index, void *context) {
 }
 
 TEST_STOPS("a stranger's unlock stops the process", "csched_lock_unlock:", "(stranger)", "(owner)",
-           "Unlock on the thread that locked") {
+           "Unlock on the thread that locked") { // LK6
   csched_lock lock = CSCHED_LOCK_INIT;
   name_me("owner");
   csched_lock_lock(&lock);

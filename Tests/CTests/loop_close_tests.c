@@ -97,7 +97,7 @@ static void loop_close_then(csched_stop_policy policy, bool once) {
   else CHECK_PROBE(&queued, 1, 0);
 }
 
-TEST("run_ready and run_once keep to the policy of a close") {
+TEST("run_ready and run_once keep to the policy of a close") { // LP6
   for (int once = 0; once < 2; once++) {
     loop_close_then(CSCHED_STOP_RUN, once);
     loop_close_then(CSCHED_STOP_DROP, once);
@@ -183,7 +183,7 @@ static void loop_close_races_submit(int submitters, int rounds, csched_stop_poli
   free(probes);
 }
 
-TEST("nothing submitted is lost across close") {
+TEST("nothing submitted is lost across close") { // LP4, LP6
   loop_close_races_submit(3, times(300), CSCHED_STOP_RUN, false, seed());
   loop_close_races_submit(3, times(300), CSCHED_STOP_DROP, false, seed());
   loop_close_races_submit(3, times(300), CSCHED_STOP_RUN, true, seed());

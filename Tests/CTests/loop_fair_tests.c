@@ -131,7 +131,7 @@ static void loop_fair(bool in_host) {
     }
 }
 
-TEST_UNLESS(HELGRIND, "it is one thread, busy for long", "no kind of work starves another on a loop") {
+TEST_UNLESS(HELGRIND, "it is one thread, busy for long", "no kind of work starves another on a loop") { // LP3
   loop_fair(false);
   loop_fair(true);
 }
@@ -208,6 +208,7 @@ static void loop_batches(void) {
   end_many(&many, BATCH);
 }
 
+// LP3, SQ4
 TEST("a batch takes few of each kind") { loop_batches(); }
 
 // All timers that are due when the loop is closed run, whatever their number and target.
@@ -229,6 +230,7 @@ static void loop_closed_with_many_due(void) {
   }
 }
 
+// LP6
 TEST("what is due at a close runs, however much it is") { loop_closed_with_many_due(); }
 
 // MARK: order
@@ -272,7 +274,7 @@ static void timer_late_keep_their_place(int place, int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("equal deadlines keep their order, those that come late, too") {
+TEST("equal deadlines keep their order, those that come late, too") { // LP9, W9
   for (int place = 0; place < 3; place++) timer_late_keep_their_place(place, times(500));
 }
 

@@ -87,6 +87,7 @@ static void fd_many(int count, uint64_t seed) {
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
+// FD2, FD3
 TEST("a thousand sources") { fd_many(is_under(VALGRIND | QEMU) ? 50 : 1000, seed()); }
 
 static void exit_here(csched_fd_source *source, unsigned events) {
@@ -159,6 +160,7 @@ static void fd_fair(int milliseconds) {
   }
 }
 
+// FD5
 TEST("jobs, timers and sources do not starve each other") { fd_fair(100); }
 
 // MARK: sleeping
@@ -186,6 +188,7 @@ static void fd_idle(int milliseconds) {
   ticker_close(&ticker);
 }
 
+// FD2
 TEST("a loop with sources does not wake up while idle") { fd_idle(300); }
 
 static void fd_wakes(int rounds, uint64_t seed) {
@@ -211,6 +214,7 @@ static void fd_wakes(int rounds, uint64_t seed) {
   ticker_close(&ticker);
 }
 
+// FD1, FD2
 TEST("a submission wakes a loop that sleeps on its poller") { fd_wakes(times(20000), seed()); }
 
 static void check_not_early(probe *probe) { CHECK(probe->ran_at >= *(csched_time *)probe->context); }
@@ -237,4 +241,5 @@ static void fd_timers(int timers, uint64_t seed) {
   ticker_close(&ticker);
 }
 
+// FD2
 TEST("timers of a loop with sources are never early") { fd_timers(times(1000), seed()); }

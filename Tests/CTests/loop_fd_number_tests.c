@@ -149,7 +149,7 @@ static void end_of_number(int kind, int way, bool has_copy, bool is_shared) {
   close(others[1]);
 }
 
-TEST("a source whose number is another file's is removed") {
+TEST("a source whose number is another file's is removed") { // FD3, FD6
   for (int kind = 0; kind < FILES; kind++)
     for (int way = 0; way < WAYS; way++)
       for (int each = 0; each < 4; each++) end_of_number(kind, way, each & 1, each & 2);
@@ -276,6 +276,7 @@ static void sources_share(void) {
   close(ends[1]);
 }
 
+// FD3, FD6
 TEST("sources share a descriptor until each is removed") { sources_share(); }
 
 static void shared_by_another_loop(void) {

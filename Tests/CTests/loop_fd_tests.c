@@ -88,6 +88,7 @@ static void fd_ready(void) {
   close(ends[1]);
 }
 
+// FD3
 TEST("a source reports that it can be read, and written") { fd_ready(); }
 
 static void fd_level_and_edge(void) {
@@ -111,6 +112,7 @@ static void fd_level_and_edge(void) {
   csched_loop_destroy(loop);
 }
 
+// FD4
 TEST("a level is reported again, an edge once") { fd_level_and_edge(); }
 
 static void remove_it(ear *it) {
@@ -152,6 +154,7 @@ static void fd_removed(void) {
   csched_loop_destroy(loop);
 }
 
+// FD3
 TEST("a source removed in a handler is not called again") { fd_removed(); }
 
 // Closes the other source's descriptor, and reuses its number for a descriptor without input.
@@ -200,6 +203,7 @@ static void fd_number_used_again(void) {
   }
 }
 
+// FD3
 TEST("a descriptor's number used again brings no stale event") { fd_number_used_again(); }
 
 // The old one's file stays open by a copy, so the system goes on reporting what happens there, under the number that is the new one's.
@@ -270,6 +274,7 @@ static void fd_silenced(void) {
   csched_loop_destroy(loop);
 }
 
+// FD6
 TEST("a source that another thread silences leaves the poller at once") { fd_silenced(); }
 
 static csched_time used_here(void) {
@@ -302,7 +307,7 @@ static void fd_closed_with_copy(bool is_silent) {
   csched_loop_destroy(loop);
 }
 
-TEST("a descriptor closed before its source, with a copy, does not keep the loop busy") {
+TEST("a descriptor closed before its source, with a copy, does not keep the loop busy") { // FD6, FD7
   fd_closed_with_copy(false);
   fd_closed_with_copy(true);
 }
@@ -378,6 +383,7 @@ static void fd_nested(void) {
   csched_loop_destroy(loop);
 }
 
+// FD4
 TEST("a source that one run has found ready is reported by the next or a nested run") { fd_nested(); }
 
 TEST_STOPS("a source added from another thread stops the process", "csched_loop_add_fd:", "belongs to another thread") {

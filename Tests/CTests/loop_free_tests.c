@@ -75,6 +75,7 @@ static void loop_free(void) {
   csched_loop_destroy(loop);
 }
 
+// LP11
 TEST("work runs at once beside a loop only when nothing waits or runs there") { loop_free(); }
 
 // Cancelled jobs do not keep the loop busy. Due timers run before jobs that are submitted after the check.
@@ -101,7 +102,7 @@ static void loop_free_cancelled(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("what was cancelled keeps nothing from running at once, and what is due keeps its place") {
+TEST("what was cancelled keeps nothing from running at once, and what is due keeps its place") { // LP11
   loop_free_cancelled();
 }
 
@@ -151,6 +152,7 @@ static void loop_run_through(void) {
   CHECK_PROBE(&probes[5], 0, 1);
 }
 
+// LP1, LP10
 TEST("a run goes as far as a job, and no further") { loop_run_through(); }
 
 // MARK: a host that goes on elsewhere while the loop's thread ends
@@ -187,4 +189,5 @@ static void loop_taken_over(void) {
   CHECK_PROBE(&probe, 1, 0);
 }
 
+// LP7
 TEST("a loop goes on elsewhere while its thread ends") { loop_taken_over(); }

@@ -77,6 +77,7 @@ static void loop_until_done(void) {
   close(ends[1]);
 }
 
+// LP1, LP5
 TEST("a run until done ends when nothing but background work is left") { loop_until_done(); }
 
 // MARK: statistics
@@ -115,6 +116,7 @@ static void loop_statistics(void) {
   csched_loop_destroy(loop);
 }
 
+// LP12
 TEST("a loop counts what it runs, its sleeps and its idle time") { loop_statistics(); }
 
 // MARK: hooks

@@ -86,6 +86,7 @@ static void host_readable(void) {
   csched_loop_destroy(loop);
 }
 
+// LP1
 TEST("a loop in a host is readable when there is something to do, and not otherwise") { host_readable(); }
 
 static void read_byte(csched_fd_source *source, unsigned events) {
@@ -178,7 +179,7 @@ static void host_misses_nothing(int submitters, int jobs, uint64_t seed) {
   free(many.probes);
 }
 
-TEST("a host that polls the loop misses nothing") {
+TEST("a host that polls the loop misses nothing") { // LP1, LP2
   host_misses_nothing(1, times(30000), seed());
   host_misses_nothing(3, times(30000), seed());
 }

@@ -42,7 +42,7 @@ static void loop_order(int submitters, int jobs) {
   free(test.probes);
 }
 
-TEST("jobs of one thread run in order") {
+TEST("jobs of one thread run in order") { // LP6
   loop_order(1, times(10000));
   loop_order(4, times(10000));
 }
@@ -61,6 +61,7 @@ static void loop_wakes(int rounds, uint64_t seed) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// LP1, LP2
 TEST("a submission wakes a sleeping loop") { loop_wakes(times(10000), seed()); }
 
 static void loop_idle(int milliseconds) {

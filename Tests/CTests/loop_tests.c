@@ -74,6 +74,7 @@ static void loop_stop_innermost(void) {
   csched_loop_destroy(test.loop);
 }
 
+// LP5
 TEST("stop ends the innermost run") { loop_stop_innermost(); }
 
 static void stop_outer(probe *probe) {
@@ -119,6 +120,7 @@ static void loop_activations(void) {
   csched_loop_destroy(test.loop);
 }
 
+// LP5
 TEST("an activation ends by its own stop only") { loop_activations(); }
 
 typedef struct stopping {
@@ -155,6 +157,7 @@ static void loop_activation_stop_races(int rounds, uint64_t seed) {
   csched_loop_destroy(test.loop);
 }
 
+// LP1, LP5
 TEST("an activation's stop is never missed") { loop_activation_stop_races(times(10000), seed()); }
 
 // MARK: runs with an end of their own
@@ -209,6 +212,7 @@ static void loop_run_once_with_stop_pending(void) {
   csched_loop_destroy(loop);
 }
 
+// LP5
 TEST("run_once does not burn the processor while a stop is pending") { loop_run_once_with_stop_pending(); }
 
 static void post_again(probe *probe) {

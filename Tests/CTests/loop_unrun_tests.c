@@ -80,6 +80,6 @@ static void loop_counts_unrun(void) {
 }
 
 TEST_UNLESS(QEMU, "qemu's process does not read its own memory by a system call",
-            "a loop counts what no run has come to, unless it is run, was stopped or has a host") {
+            "a loop counts what no run has come to, unless it is run, was stopped or has a host") { // LP13
   loop_counts_unrun();
 }

@@ -109,7 +109,7 @@ static void memory_creations(void) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND, "the tool stands where allocations are counted",
-            "whichever allocation fails, what creates says so and leaves nothing behind") {
+            "whichever allocation fails, what creates says so and leaves nothing behind") { // X4
   if (ctest_counts_allocations()) memory_creations();
 }
 
@@ -139,7 +139,7 @@ static void have_no_threads(void *context) {
 static void memory_no_threads(void) { CHECK_CHILD(have_no_threads, NULL); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "without threads to be had, what starts one says so, and a later attempt succeeds") {
+            "without threads to be had, what starts one says so, and a later attempt succeeds") { // X4
   memory_no_threads();
 }
 
@@ -190,7 +190,7 @@ static void come_back_soon(void *context) {
 
 static void memory_pool_comes_back(void) { CHECK_CHILD(come_back_soon, NULL); }
 
-TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "a pool comes back when there are threads again") {
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "a pool comes back when there are threads again") { // MN1
   memory_pool_comes_back();
 }
 

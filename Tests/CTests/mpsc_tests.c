@@ -85,7 +85,7 @@ static void mpsc_order(int producers, int jobs) {
   free(test.items);
 }
 
-TEST("every job once, each producer in order") {
+TEST("every job once, each producer in order") { // Q1
   mpsc_order(1, times(200000));
   mpsc_order(4, times(200000));
 }
@@ -143,7 +143,7 @@ static void mpsc_one_wake_for_a_park(int producers, int jobs, uint64_t seed) {
   free(test.items);
 }
 
-TEST("exactly one wake for a park") {
+TEST("exactly one wake for a park") { // Q3, Q4
   mpsc_one_wake_for_a_park(1, times(50000), seed());
   mpsc_one_wake_for_a_park(4, times(50000), seed());
 }
@@ -190,6 +190,7 @@ static void mpsc_notify_is_seen(int rounds, uint64_t seed) {
   sem_destroy(&test.wake);
 }
 
+// Q5
 TEST("a notify is seen after a park") { mpsc_notify_is_seen(times(200000), seed()); }
 
 // MARK: close
@@ -247,6 +248,7 @@ static void mpsc_close_races_push(int producers, int rounds, uint64_t seed) {
   }
 }
 
+// Q1, Q3, Q6
 TEST("a push after close is refused") { mpsc_close_races_push(3, times(400), seed()); }
 
 // MARK: one thread, each state
@@ -286,4 +288,5 @@ static void mpsc_states(void) {
   free(items);
 }
 
+// Q3, Q4, Q6
 TEST("each state answers as it should, and parked is empty") { mpsc_states(); }

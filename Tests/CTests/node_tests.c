@@ -101,7 +101,7 @@ static void node_virtual(int rounds) {
   csched_virtual_destroy(timeline);
 }
 
-TEST("a node runs or is dropped, once") {
+TEST("a node runs or is dropped, once") { // J10
   node_once(times(200));
   node_dropped(times(200));
   node_virtual(times(200));

@@ -116,7 +116,7 @@ static void statistics_drops(void) {
   csched_statistics_end();
 }
 
-TEST("statistics count what was submitted, ran, was cancelled and dropped") {
+TEST("statistics count what was submitted, ran, was cancelled and dropped") { // OB1, OB4, OB5, ST1
   statistics();
   statistics_drops();
 }
@@ -213,6 +213,7 @@ static void statistics_beside_changes(int rounds) {
   csched_statistics_end();
 }
 
+// OB4, OB5
 TEST("statistics beside changes") { statistics_beside_changes(few(times(1000))); }
 
 static csched_time observed_deadline(const csched_timer *timer) {
@@ -351,6 +352,7 @@ static void watch(void) {
   stop_and_join(thread, CSCHED_STOP_DROP);
 }
 
+// WD1, WD2
 TEST_UNLESS(QEMU, no_peek, "the watchdog reports a long run, a long wait in a queue, and a wait that blocks") {
   watch();
 }
@@ -376,6 +378,7 @@ static void watch_ends_itself(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// WD2
 TEST("a watchdog can be ended by its report") { watch_ends_itself(times(10)); }
 
 // Each of three threads has one thing, and waits for that of the next one.
@@ -456,7 +459,7 @@ static void deadlock_in_child(void *has_queue) {
   csched_watch_end();
 }
 
-TEST_UNLESS(QEMU, no_peek, "the watchdog reports a deadlock once") {
+TEST_UNLESS(QEMU, no_peek, "the watchdog reports a deadlock once") { // WD1, WD4
   static circle any;
   CHECK_CHILD(deadlock_in_child, NULL);
   CHECK_CHILD(deadlock_in_child, &any);
@@ -476,7 +479,7 @@ static void hold_or_wait(int index, void *context) {
   csched_lock_unlock(&held->lock);
 }
 
-TEST_UNLESS(QEMU, no_peek, "threads that wait for a busy one are in no deadlock") {
+TEST_UNLESS(QEMU, no_peek, "threads that wait for a busy one are in no deadlock") { // WD4
   held held = {.lock = CSCHED_LOCK_INIT};
   deadlocks found = {0};
   CHECK_EQUAL(csched_watch_begin(10 * MS, note_deadlock, &found), 0);
@@ -520,7 +523,7 @@ static void note_stack(void *context, const csched_watch_report *report) {
 }
 
 // Under ThreadSanitizer a thread in a system call answers only after it.
-TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there", "a report has the calls of its thread") {
+TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there", "a report has the calls of its thread") { // SK1
   stacks stacks = {0};
   spinning spinning = {0};
   csched_thread *thread = start_thread("spins");
@@ -548,6 +551,34 @@ TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there", "a report has the
   CHECK_EQUAL(csched_watch_stacks(SIGRTMAX - 3), 0); // its handler is still there
   CHECK_EQUAL(csched_watch_stacks(0), 0);
   csched_watch_end();
+  stop_and_join(thread, CSCHED_STOP_RUN);
+}
+
+static void spin_deaf(void *context) { // with the signal blocked; it arrives at the end
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGRTMAX - 3);
+  CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &signals, NULL), 0);
+  observe_test_spins(context);
+  errno = 77;
+  CHECK_EQUAL(pthread_sigmask(SIG_UNBLOCK, &signals, NULL), 0);
+  CHECK_EQUAL(errno, 77);
+}
+
+TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there",
+            "a signal for a stack that a thread had blocked arrives late, and changes nothing") { // SK2, SK3
+  stacks stacks = {0};
+  spinning spinning = {0};
+  csched_thread *thread = start_thread("deaf");
+  if (csched_watch_stacks(SIGRTMAX - 3) != ENOTSUP) { // musl: its C library cannot walk a stack
+    CHECK_EQUAL(csched_watch_begin(20 * MS, note_stack, &stacks), 0);
+    csched_target_async(csched_thread_target(thread), spin_deaf, &spinning);
+    CHECK_SOON(atomic_load(&stacks.runs) == 1);
+    CHECK(!stacks.names_run);
+    csched_watch_end();
+    CHECK_EQUAL(csched_watch_stacks(0), 0); // the handler stays: without it the signal would end the process
+    atomic_store(&spinning.is_over, 1);
+  }
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
@@ -620,6 +651,7 @@ static void trace(int jobs) {
   remove_path(&path);
 }
 
+// TR1, TR3
 TEST("each run in a trace has one submission") { trace(few(times(2000))); }
 
 typedef struct submitting {
@@ -656,7 +688,7 @@ static void trace_overload(int jobs) {
   remove_path(&path);
 }
 
-TEST("a trace beside changes loses nothing that it does not count") {
+TEST("a trace beside changes loses nothing that it does not count") { // TR1, TR2
   trace_overload(few(times(is_under(SANITIZERS | VALGRIND | QEMU) ? 2000 : 20000)));
 }
 
@@ -747,7 +779,7 @@ static void observe_fork(int forks) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
-            "a trace goes on in the parent of a fork alone") {
+            "a trace goes on in the parent of a fork alone") { // OB5, TR3, TR4, WD3
   observe_fork(times(5));
 }
 
@@ -866,7 +898,7 @@ static const char *next_event(const char *after, const char *what) {
   return found;
 }
 
-TEST_UNLESS(QEMU, no_peek, "the record has the events of all threads in their order") {
+TEST_UNLESS(QEMU, no_peek, "the record has the events of all threads in their order") { // RE1
   output output = output_open();
   csched_thread *thread = start_thread("recorded");
   csched_target *target = csched_thread_target(thread);

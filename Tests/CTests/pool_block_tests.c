@@ -85,6 +85,7 @@ static void pool_says_it_blocks(int rounds) {
   CHECK(least <= 2);
 }
 
+// F3, MN3
 TEST("a worker that says that it blocks is replaced") { pool_says_it_blocks(times(20)); }
 
 // A worker that does not say so. The best of several rounds is within the limit: the others may have had no processor.
@@ -100,7 +101,7 @@ static void pool_stall(int workers, int rounds, int limit_ms) {
   if (best > (csched_time)limit_ms * MS) CHECK_EQUAL(best / US, limit_ms * 1000);
 }
 
-TEST("blocked workers are found out without a word") {
+TEST("blocked workers are found out without a word") { // MN1, MN2
   int limit = is_under(SANITIZERS | VALGRIND | QEMU) ? 100 : 15;
   for (int workers = 1; workers <= 4; workers *= 2) pool_stall(workers, 5, limit);
 }
@@ -159,13 +160,13 @@ static void pool_keeps(submitter kind, bool is_follow_up, int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("what a worker keeps for its next job runs though the one that it has goes on") {
+TEST("what a worker keeps for its next job runs though the one that it has goes on") { // WK2, WK8, WK9
   pool_keeps(SUBMITTER_RETURNS, false, times(200));
   for (int kind = SUBMITTER_COMPUTES; kind <= SUBMITTER_ENDS_ITS_THREAD; kind++)
     pool_keeps((submitter)kind, false, times(20));
 }
 
-TEST("a follow-up runs though its job does not return") {
+TEST("a follow-up runs though its job does not return") { // WK4, WK10
   pool_keeps(SUBMITTER_RETURNS, true, times(200));
   pool_keeps(SUBMITTER_SAYS_IT_BLOCKS, true, times(20));
   pool_keeps(SUBMITTER_ENDS_ITS_THREAD, true, times(20));
@@ -221,7 +222,7 @@ static void pool_follows_up(csched_pool *pool, csched_target *queue) {
   CHECK_EQUAL(test.at_second, 3);
 }
 
-TEST("a follow-up runs on its worker behind its job, outside of its queue") {
+TEST("a follow-up runs on its worker behind its job, outside of its queue") { // WK10
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
   csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
   csched_serial *queue, *inner, *limited;
@@ -248,7 +249,7 @@ static void stop_before_follow_up(probe *probe) {
   csched_pool_stop(test->pool, CSCHED_STOP_DROP);
 }
 
-TEST("a follow-up is dropped by a stop that drops") {
+TEST("a follow-up is dropped by a stop that drops") { // WK8, WK10
   for (int i = 0; i < times(50); i++) {
     following test = {.pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1})};
     probe_init(&test.first, stop_before_follow_up, &test);
@@ -277,6 +278,7 @@ static void pool_cap(void) {
   for (int i = 0; i < 8; i++) CHECK_PROBE(&blockers[i], 1, 0);
 }
 
+// F3
 TEST("there are never more threads than the cap") { pool_cap(); }
 
 // Returns: how often a pool says that its most threads are too few, whether or not its jobs say that they block.
@@ -348,7 +350,9 @@ static void wait_for_later_jobs(bool stops) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// MN9
 TEST("a pool of jobs that wait for jobs behind them goes on") { wait_for_later_jobs(false); }
+// MN9, MN10
 TEST("a stopped pool of jobs that wait for jobs behind them ends") { wait_for_later_jobs(true); }
 
 // Jobs that each wait in the system for a byte, which a job behind them writes, when it runs or is dropped.
@@ -455,7 +459,7 @@ static void stop_beside_suspended_queues(void) {
   csched_pool_destroy(pool);
 }
 
-TEST("a stopped pool finds out blocked workers") {
+TEST("a stopped pool finds out blocked workers") { // MN2, MN10
   for (int round = 0; round < times(10); round++) {
     stop_beside_readers(CSCHED_STOP_RUN, false);
     stop_beside_readers(CSCHED_STOP_RUN, true);
@@ -536,6 +540,7 @@ static void pool_idle(int milliseconds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// MN1, MN2
 TEST("an idle pool does not wake up") { pool_idle(300); }
 
 static void pool_idle_exit(void) {
@@ -575,7 +580,7 @@ static void pool_idle_exit_races(int rounds, uint64_t seed) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("idle workers leave, all but one") {
+TEST("idle workers leave, all but one") { // F1, F4, F6, WK3
   pool_idle_exit();
   pool_idle_exit_races(times(1000), seed());
 }
@@ -635,6 +640,7 @@ static void pool_fork_beside_queued(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// F1, F2, FJ2
 TEST("a forked job finds a worker though another takes a queued one") { pool_fork_beside_queued(times(400)); }
 
 // Each pointer lets a lower folder of the core call a higher one. Without them, blocked workers are found late, and observers see nothing.

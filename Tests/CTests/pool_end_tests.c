@@ -50,6 +50,7 @@ static void pool_ends(void) {
   }
 }
 
+// F5, F7, X1, X2, X3
 TEST("a pool ends by stop from outside, from inside, twice") { pool_ends(); }
 
 // `first`, and then the other policy: to drop wins, whichever comes first.
@@ -70,12 +71,12 @@ static void pool_stopped_twice(csched_stop_policy first) {
   csched_pool_destroy(pool);
 }
 
-TEST("a pool that is stopped by both policies drops what it has") {
+TEST("a pool that is stopped by both policies drops what it has") { // X1, X2
   pool_stopped_twice(CSCHED_STOP_RUN);
   pool_stopped_twice(CSCHED_STOP_DROP);
 }
 
-TEST("join on a pool's own thread is refused") {
+TEST("join on a pool's own thread is refused") { // X2, X3
   csched_pool *pool = make_pool(NULL);
   probe stopper;
   probe_init(&stopper, stop_inside, pool);
@@ -128,7 +129,7 @@ static void pool_stop_races(int rounds, csched_stop_policy policy) {
   free(test);
 }
 
-TEST("nothing submitted is lost across a pool's stop") {
+TEST("nothing submitted is lost across a pool's stop") { // F5, F7, MN4, X1, X2
   pool_stop_races(times(300), CSCHED_STOP_RUN);
   pool_stop_races(times(300), CSCHED_STOP_DROP);
 }
@@ -164,6 +165,7 @@ static void pool_exits_inside(int rounds) {
   for (size_t most = 2; most <= 4; most += 2) exit_inside(rounds, most);
 }
 
+// WK3, WK4
 TEST("pthread_exit inside a job does not cost the pool a worker") { pool_exits_inside(100); }
 
 // MARK: creation
@@ -263,7 +265,7 @@ static void pool_fib(int n, int jobs, int workers) {
   for (int i = 0; i < jobs; i++) CHECK_PROBE(&probes[i], 1, 0);
 }
 
-TEST("forks nested in forks do not deadlock") {
+TEST("forks nested in forks do not deadlock") { // DQ1, DQ2, FJ3, FJ4
   static const int workers[] = {1, 2, 6};
   for (int i = 0; i < 3; i++) pool_fib(14, 16, workers[i]);
 }
@@ -275,6 +277,7 @@ static void fib_here(void *unused) {
 
 static void pool_fib_on_one_processor(void) { ctest_on_one_processor(fib_here, NULL); }
 
+// FJ3, FJ4
 TEST("one processor runs everything, forked jobs, too") { pool_fib_on_one_processor(); }
 
 typedef struct long_fork {
@@ -318,6 +321,7 @@ static void pool_wait_sleeps(void) {
   CHECK_PROBE(&test.outer, 1, 0);
 }
 
+// FJ3, FJ4
 TEST_UNLESS(DRD, "it bounds processor time, most of which is the tool's", "a wait sleeps until the thief has done") {
   pool_wait_sleeps();
 }
@@ -396,6 +400,7 @@ static void pool_wait_runs_no_stranger(void) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// FJ4, FJ6
 TEST("a wait for a forked job runs no fork of another job") { pool_wait_runs_no_stranger(); }
 
 static void fork_and_leave_to_the_waiter(csched_job *job) {
@@ -428,6 +433,7 @@ static void pool_wait_helps(void) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// DQ4, FJ4, FJ6
 TEST("a wait for a stolen job runs what that job has forked") { pool_wait_helps(); }
 
 static void fork_many(probe *probe) { // more than a deque holds
@@ -456,7 +462,7 @@ static void pool_fork_many(void) {
   CHECK_PROBE(&probe, 1, 0);
 }
 
-TEST("forked jobs compute what plain calls do") {
+TEST("forked jobs compute what plain calls do") { // DQ1, DQ2, DQ3, FJ1, FJ3
   pool_fib(16, 4, 0);
   pool_fib(12, 4, 2);
   pool_fork_many();
@@ -501,6 +507,6 @@ static void pool_without_threads(void) {
 }
 
 TEST_UNLESS(HELGRIND | ADDRESS_SANITIZER, "they stop at a thread that cannot be made, as their own",
-            "a pool that cannot have a thread is an error") {
+            "a pool that cannot have a thread is an error") { // X4
   pool_without_threads();
 }

@@ -70,8 +70,8 @@ static void pool_once(int submitters, int jobs, int workers) {
   free(test.probes);
 }
 
-TEST("every job runs once, from any submitter") {
-  static const int workers[] = {0, 1, 5}; // 0: as many as there are processors
+TEST("every job runs once, from any submitter") { // F4, F5, WK1
+  static const int workers[] = {0, 1, 5};         // 0: as many as there are processors
   for (int i = 0; i < 3; i++) pool_once(4, times(10000), workers[i]);
 }
 
@@ -88,6 +88,7 @@ static void pool_wakes(int rounds, uint64_t seed) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// F1, F2
 TEST("a submission wakes a sleeping worker") { pool_wakes(times(10000), seed()); }
 
 static void run_all(void *jobs) { pool_once(3, *(int *)jobs, 0); }
@@ -140,6 +141,7 @@ static void pool_priorities(void) {
   CHECK_JOURNAL(&journal, "1,0,3,2,5,4,7,6");
 }
 
+// WK1
 TEST("a higher priority runs first") { pool_priorities(); }
 
 typedef struct flood {
@@ -184,6 +186,7 @@ static void pool_aging(void) {
   CHECK(test.passed[2] > test.passed[1] && test.passed[2] <= 80);
 }
 
+// WK1
 TEST("a lower priority is not starved") { pool_aging(); }
 
 // One worker, a flood of middle work that is there already, and behind it a queue of low priority, for which a thread waits.
@@ -277,7 +280,7 @@ static void pool_lends_at_request(csched_priority waiter, bool lends) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a thread that waits in another way donates its priority by request") {
+TEST("a thread that waits in another way donates its priority by request") { // WK1, WK7
   pool_lends_at_request(CSCHED_PRIORITY_DEFAULT, true);
   pool_lends_at_request(CSCHED_PRIORITY_LOW, false);
 }
@@ -380,4 +383,5 @@ static void pool_timers(int count, uint64_t seed) {
   free(probes);
 }
 
+// MN6
 TEST("delayed jobs of a pool run, never early") { pool_timers(400, seed()); }

@@ -63,7 +63,7 @@ static void rwlock_excludes(int threads, int rounds, bool timed, uint64_t seed) 
   csched_rwlock_destroy(&library.lock);
 }
 
-TEST("writers exclude all, readers writers only") {
+TEST("writers exclude all, readers writers only") { // RW1, RW2, RW4, RW5
   rwlock_excludes(2, times(2000), false, seed());
   rwlock_excludes(8, times(2000), false, seed());
   rwlock_excludes(8, times(2000), true, seed());
@@ -116,7 +116,7 @@ static void rwlock_side_by_side(int readers) {
   crew_join(&crew);
 }
 
-TEST("readers read side by side") {
+TEST("readers read side by side") { // RW1
   rwlock_side_by_side(8);
   rwlock_side_by_side(16);
 }
@@ -154,7 +154,7 @@ static void rwlock_writer_not_starved(int readers, int writes) {
   crew_join(&crew);
 }
 
-TEST("a writer is not starved by readers") {
+TEST("a writer is not starved by readers") { // RW2, RW3
   rwlock_writer_not_starved(4, times(50));
   rwlock_writer_not_starved(8, times(50));
 }
@@ -195,6 +195,7 @@ static void rwlock_timed(void) {
   csched_rwlock_destroy(&lock);
 }
 
+// RW5
 TEST("a timed wait for a read-write lock gives up and leaves nothing behind") { rwlock_timed(); }
 
 static void write_and_free(int index, void *context) {
@@ -220,6 +221,7 @@ static void rwlock_freed_by_writer(int rounds) {
   }
 }
 
+// RW6
 TEST("a read-write lock may be freed by the last writer") { rwlock_freed_by_writer(times(500)); }
 
 TEST("a read-write lock is eight bytes") { CHECK_EQUAL(sizeof(csched_rwlock), 8); }
@@ -273,7 +275,7 @@ static void fork_rwlock(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a read-write lock is as it was") {
+            "after fork a read-write lock is as it was") { // RW8
   fork_rwlock();
 }
 
@@ -285,7 +287,7 @@ static void have_for_writing(void) {
 }
 
 TEST_STOPS("a read-write lock locked twice for writing stops the process",
-           "csched_rwlock_lock_write:", "for writing already") {
+           "csched_rwlock_lock_write:", "for writing already") { // RW7
   have_for_writing();
   csched_rwlock_lock_write(&shelf.own);
 }

@@ -46,7 +46,7 @@ static void semaphore_shares(int threads, int units, int rounds, bool timed, uin
   csched_semaphore_destroy(&test.semaphore);
 }
 
-TEST("a semaphore's units are taken once each") {
+TEST("a semaphore's units are taken once each") { // SM1, SM2, SM5
   semaphore_shares(2, 1, times(2000), false, seed());
   semaphore_shares(8, 1, times(2000), false, seed());
   semaphore_shares(8, 3, times(2000), false, seed());
@@ -106,7 +106,7 @@ static void semaphore_order(int waiters) {
   CHECK_EQUAL(csched_semaphore_units(&line.semaphore), 3);
 }
 
-TEST("a semaphore serves in the order of arrival") {
+TEST("a semaphore serves in the order of arrival") { // SM2, SM3
   semaphore_order(8);
   semaphore_order(16);
 }
@@ -126,7 +126,7 @@ static void semaphore_timed(void) {
   CHECK_EQUAL(csched_semaphore_units(&semaphore), CSCHED_SEMAPHORE_MOST - 2);
 }
 
-TEST("a timed wait for a semaphore gives up and loses no unit") {
+TEST("a timed wait for a semaphore gives up and loses no unit") { // SM1, SM4
   semaphore_timed();
   semaphore_shares(2, 1, times(2000), true, seed());
   semaphore_shares(8, 1, times(2000), true, seed());
@@ -151,6 +151,7 @@ static void semaphore_freed_by_taker(int rounds) {
   }
 }
 
+// SM6
 TEST("a semaphore may be freed by the thread that gets the last unit") { semaphore_freed_by_taker(times(1000)); }
 
 // MARK: latches
@@ -185,7 +186,7 @@ static void latch_opens(int counters, int waiters, int rounds) {
   }
 }
 
-TEST("a latch opens once, and all pass") {
+TEST("a latch opens once, and all pass") { // LT1, LT2, LT3
   latch_opens(4, 4, times(100));
   latch_opens(1, 8, times(100));
 }
@@ -236,6 +237,7 @@ static void latch_timed(void) {
   CHECK_EQUAL(csched_latch_count(&latch), 0);
 }
 
+// LT1, LT4
 TEST("a timed wait for a latch gives up") { latch_timed(); }
 
 static void pass_and_free(int index, void *context) {
@@ -257,6 +259,7 @@ static void latch_freed_by_passer(int rounds) {
   }
 }
 
+// LT5
 TEST("a latch may be freed by the first to pass") { latch_freed_by_passer(times(1000)); }
 
 // MARK: workers
@@ -356,7 +359,7 @@ static void fork_waits(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork no thread waits, and units and counts are there") {
+            "after fork no thread waits, and units and counts are there") { // CV8, LT7, SM8
   fork_waits();
 }
 
@@ -403,12 +406,12 @@ static void wait_for_others(void) {
 }
 
 TEST_STOPS("a wait without the lock stops the process", "csched_cond_wait:", "does not own lock",
-           "and then wait with it") {
+           "and then wait with it") { // CV7
   csched_lock other = CSCHED_LOCK_INIT;
   csched_cond_wait(&all.cond, &other);
 }
 
-TEST_STOPS("a wait with another lock stops the process", "csched_cond_wait:", "Use one lock with it") {
+TEST_STOPS("a wait with another lock stops the process", "csched_cond_wait:", "Use one lock with it") { // CV7
   csched_lock other = CSCHED_LOCK_INIT;
   wait_for_others();
   csched_lock_lock(&other);
@@ -416,25 +419,25 @@ TEST_STOPS("a wait with another lock stops the process", "csched_cond_wait:", "U
 }
 
 TEST_STOPS("a condition that is destroyed with waiters stops the process",
-           "csched_cond_destroy:", "(waiter) waits for condition", "Destroy it when") {
+           "csched_cond_destroy:", "(waiter) waits for condition", "Destroy it when") { // CV7
   wait_for_others();
   csched_cond_destroy(&all.cond);
 }
 
 TEST_STOPS("a semaphore that is destroyed with waiters stops the process",
-           "csched_semaphore_destroy:", "(waiter) waits for semaphore", "Destroy it when") {
+           "csched_semaphore_destroy:", "(waiter) waits for semaphore", "Destroy it when") { // SM7
   wait_for_others();
   csched_semaphore_destroy(&all.semaphore);
 }
 
 TEST_STOPS("a latch that is destroyed with waiters stops the process",
-           "csched_latch_destroy:", "(waiter) waits for latch", "Destroy it when") {
+           "csched_latch_destroy:", "(waiter) waits for latch", "Destroy it when") { // LT6
   wait_for_others();
   csched_latch_destroy(&all.latch);
 }
 
 TEST_STOPS("too many units stop the process", "csched_semaphore_signal:", "cannot have 1 more",
-           "Signal once for each wait") {
+           "Signal once for each wait") { // SM7
   csched_semaphore_init(&all.semaphore, CSCHED_SEMAPHORE_MOST);
   csched_semaphore_signal(&all.semaphore, 1);
 }
@@ -444,6 +447,7 @@ TEST_STOPS("too many units at the beginning stop the process",
   csched_semaphore_init(&all.semaphore, UINT32_MAX);
 }
 
+// LT6
 TEST_STOPS("a latch that is counted below zero stops the process", "csched_latch_count_down:", "has 1 left", "by 2") {
   csched_latch_init(&all.latch, 1);
   csched_latch_count_down(&all.latch, 2);

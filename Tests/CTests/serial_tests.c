@@ -111,6 +111,7 @@ static void serial_order(int submitters, int jobs) {
   }
 }
 
+// SQ1, SQ2
 TEST("a serial queue runs one at a time, in order") { serial_order(4, times(2000)); }
 
 static void serial_timers(int count) {
@@ -136,6 +137,7 @@ static void serial_timers(int count) {
   }
 }
 
+// SQ1
 TEST("a serial queue on a serial queue keeps the order of equal deadlines") { serial_timers(200); }
 
 // MARK: fairness
@@ -168,6 +170,7 @@ static void serial_fair(int jobs) {
   free(probes);
 }
 
+// SQ4
 TEST("a long queue lets others in between") { serial_fair(1000); }
 
 // MARK: suspension
@@ -225,7 +228,7 @@ static void serial_suspend_races(int jobs) {
   }
 }
 
-TEST("a suspended queue begins nothing") {
+TEST("a suspended queue begins nothing") { // SQ2, SQ3
   serial_suspend(times(50));
   serial_suspend_races(times(2000));
 }
@@ -302,7 +305,7 @@ static void serial_sync_excludes(int threads, int rounds) {
   }
 }
 
-TEST("sync runs inline when the queue is idle") {
+TEST("sync runs inline when the queue is idle") { // SQ1
   serial_sync_inline();
   serial_sync_excludes(4, times(2000));
 }
@@ -337,6 +340,7 @@ static void serial_sync_deadlocks(void) {
   }
 }
 
+// SQ7
 TEST("sync that cannot end is reported") { serial_sync_deadlocks(); }
 
 // MARK: destroy, and a base that ends
@@ -380,6 +384,7 @@ static void serial_base_gone(int jobs) {
   free(probes);
 }
 
+// SQ6, SQ7
 TEST("a serial queue whose base is gone drops everything") { serial_base_gone(100); }
 
 static void serial_let_go(int rounds) {
@@ -400,6 +405,7 @@ static void serial_let_go(int rounds) {
   base_end(&base);
 }
 
+// SQ5
 TEST("a released queue runs what it has") { serial_let_go(times(500)); }
 
 TEST_STOPS("resume without suspend stops the process", "csched_serial_resume:", "is not suspended",

@@ -49,6 +49,7 @@ static void counts_add_up(int threads, int rounds) {
   csched_count_(CSCHED_COUNTED_CLOSURES_, threads * rounds);
 }
 
+// DG1
 TEST("counts of objects that many threads make and release add up") { counts_add_up(few(100), times(1000)); }
 
 static probe queued, late; // they outlive a thread that is not the main one
@@ -133,6 +134,7 @@ static void shutdown_clocks(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// CL4, CL5
 TEST("after a shutdown the clocks start anew") { shutdown_clocks(); }
 
 #define REPORTED_INSIDE "csched_shutdown: called inside a job, which it would have to wait for"

@@ -312,7 +312,7 @@ static void hear_blocked_signals(void *unused) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a signal with a source arrives although all other threads block it") {
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a signal with a source arrives although all other threads block it") { // SG5
   CHECK_CHILD(hear_blocked_signals, NULL);
 }
 

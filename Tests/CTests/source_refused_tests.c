@@ -137,7 +137,7 @@ static void source_refused_at_each_step(void) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND | QEMU | NO_PIDFD, "they keep descriptors of their own, or know no pidfd_open",
-            "a source that is refused a descriptor, whichever, leaves nothing and can be added later") {
+            "a source that is refused a descriptor, whichever, leaves nothing and can be added later") { // SG2
   source_refused_at_each_step();
 }
 

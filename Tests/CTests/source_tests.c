@@ -88,6 +88,7 @@ static void source_signal(void) {
   CHECK(has_default(SIGUSR1));
 }
 
+// SG1, SG3
 TEST("a signal is reported to its loop, and its action put back") { source_signal(); }
 
 static void source_signal_anew(void) {
@@ -109,6 +110,7 @@ static void source_signal_anew(void) {
   csched_loop_destroy(loop);
 }
 
+// SG3
 TEST("signals for one source are not reported to the next one") { source_signal_anew(); }
 
 typedef struct passing {
@@ -144,6 +146,7 @@ static void source_signal_passes(void) {
   csched_loop_destroy(test.from);
 }
 
+// SG3
 TEST("a signal that another thread gives up can be taken by another loop at once") { source_signal_passes(); }
 
 static void handle(int signal) { (void)signal; }
@@ -175,6 +178,7 @@ static void source_signal_refused(void) {
   csched_loop_destroy(loop);
 }
 
+// SG3
 TEST("a signal that has a handler already is refused") { source_signal_refused(); }
 
 enum { SENDERS = 3 };
@@ -198,6 +202,7 @@ static void source_signals_beside(int rounds) {
   csched_loop_destroy(loop);
 }
 
+// SG1
 TEST("signals during the loop's check are all reported") { source_signals_beside(times(10000)); }
 
 static void in_child_of_signal(void *context) {
@@ -254,6 +259,7 @@ static void source_signal_forks(void) {
   CHECK(has_default(SIGUSR1));
 }
 
+// SG3, SG4
 TEST_UNLESS(VALGRIND | QEMU, NO_CHILD_WHY, "a signal in a child of fork is the child's") { source_signal_forks(); }
 
 // MARK: children
@@ -803,6 +809,7 @@ static void event_merges(int threads, int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// EV1, EV2, EV3
 TEST("merged values are reported once, and in sum") { event_merges(3, times(100000)); }
 
 static void merge_until_cancelled(int index, void *context) {
@@ -839,4 +846,5 @@ static void event_cancelled(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// EV4, EV5
 TEST("an event that is cancelled tells nothing more") { event_cancelled(few(times(1000))); }

@@ -85,7 +85,7 @@ static void task_exactly_once(int cancellers, int tasks, int rounds, uint64_t se
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("a task runs or is dropped, once") {
+TEST("a task runs or is dropped, once") { // TK1, TK4, TK5
   task_exactly_once(1, few(256), times(400), seed());
   task_exactly_once(4, few(256), times(400), seed());
 }
@@ -114,6 +114,7 @@ static void task_cancelled_late(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// TK1, TK2
 TEST("a task is cancelled late, and nothing happens") { task_cancelled_late(times(200)); }
 
 // MARK: inside
@@ -157,6 +158,7 @@ static void task_inside(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// TK4
 TEST("a task's own run and drop do not wait for it") { task_inside(); }
 
 static void cancel_it(int index, void *context) {
@@ -191,6 +193,7 @@ static void task_waits_for_drop(int rounds) {
   csched_loop_destroy(loop);
 }
 
+// TK2, TK4
 TEST("to cancel a task and wait returns after the drop of another thread") { task_waits_for_drop(times(20)); }
 
 // MARK: drops inside of drops
@@ -237,7 +240,7 @@ static void task_drop_nested(csched_drop_reason reason) {
   csched_loop_destroy(loop);
 }
 
-TEST("a drop that has cancelled another task is still the drop of its own") {
+TEST("a drop that has cancelled another task is still the drop of its own") { // TK4, TK5
   task_drop_nested(CSCHED_DROP_CANCELLED);
   task_drop_nested(CSCHED_DROP_STOPPED);
 }
@@ -262,6 +265,7 @@ static void task_drop_reasons(void) {
   csched_thread_destroy(thread);
 }
 
+// TK5
 TEST("a drop of a task says why") { task_drop_reasons(); }
 
 // A target of one's own that accepts no more work, but submits another task on the way, to a loop that accepts no more work either.
@@ -304,6 +308,7 @@ static void task_refused_in_submission(void) {
   csched_loop_destroy(loop);
 }
 
+// TK5
 TEST("a task whose submission has another one refused is refused itself") { task_refused_in_submission(); }
 
 // A target that runs its task at once, and meanwhile makes another task, which may reuse the memory of the first.
@@ -331,7 +336,7 @@ static void task_dropped_in_submission(void) {
   CHECK(atomic_load(&reusing.later.drops) == 1 && atomic_load(&reusing.later.reason) == CSCHED_DROP_STOPPED);
 }
 
-TEST("a task that is dropped in another one's submission, in its memory, was not refused") {
+TEST("a task that is dropped in another one's submission, in its memory, was not refused") { // TK5
   task_dropped_in_submission();
 }
 
@@ -400,7 +405,7 @@ static void burst(void *context) {
 
 static void task_burst(int count) { CHECK_CHILD(burst, &count); }
 
-TEST_UNLESS(NO_MEMORY, own_memory, "a burst of tasks is given back, and late cancels touch nothing") {
+TEST_UNLESS(NO_MEMORY, own_memory, "a burst of tasks is given back, and late cancels touch nothing") { // TM1, TM2
   task_burst(1000000);
 }
 
@@ -427,7 +432,7 @@ static void begin_and_end_threads(void *context) {
 
 static void task_thread_ends(int threads) { CHECK_CHILD(begin_and_end_threads, &threads); }
 
-TEST_UNLESS(NO_MEMORY, own_memory, "what a thread leaves at its end is used by others") {
+TEST_UNLESS(NO_MEMORY, own_memory, "what a thread leaves at its end is used by others") { // TM3
   task_thread_ends(times(2000));
 }
 
@@ -473,7 +478,7 @@ static void task_fork_in_drop(bool passes) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a drop of the parent stops the process") {
+TEST_UNLESS(NO_FORK, no_child, "after fork a wait for a drop of the parent stops the process") { // TM4
   task_fork_in_drop(false);
   task_fork_in_drop(true);
 }
@@ -498,6 +503,7 @@ static void task_drop_forks(void) {
   CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
+// TM4
 TEST_UNLESS(NO_FORK, no_child, "a drop that forks ends in the child, too") { task_drop_forks(); }
 
 static void use_until_told(int index, void *context) {
@@ -517,4 +523,5 @@ static void task_fork(int forks) {
   crew_join(&crew);
 }
 
+// TM4
 TEST_UNLESS(NO_FORK, no_child, "after fork tasks can be made") { task_fork(times(50)); }

@@ -80,7 +80,7 @@ static void task_delayed_dropped(void) {
   end_places(&made, CSCHED_STOP_DROP);
 }
 
-TEST("a delayed task is cancelled at once, wherever it waits") {
+TEST("a delayed task is cancelled at once, wherever it waits") { // TK2, TK5
   task_delayed(times(8));
   task_delayed_dropped();
 }
@@ -265,7 +265,7 @@ static void task_repeating_stopped(void) {
   }
 }
 
-TEST("a repeating task is not called after its cancel, and dropped once") {
+TEST("a repeating task is not called after its cancel, and dropped once") { // TK5, TK6
   task_repeating_cancelled(few(times(200)));
   task_repeating_stopped();
 }

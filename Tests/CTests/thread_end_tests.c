@@ -133,7 +133,7 @@ static void end_in_fork(void) {
   CHECK_PROBE(&ending, 1, 0);
 }
 
-TEST("a job that ends its thread has ended") {
+TEST("a job that ends its thread has ended") { // J7, TH3, WK4
   end_waited_for(times(20));
   end_nested();
   end_on_trampoline();
@@ -189,6 +189,7 @@ static void end_on_loop(void) {
   csched_loop_destroy(loop);
 }
 
+// J7, LP6, LP7
 TEST("a job that ends its thread on a loop has ended") { end_on_loop(); }
 
 // MARK: serial queues
@@ -271,6 +272,7 @@ static void end_queue_goes_on(int rounds) {
   csched_thread_destroy(thread);
 }
 
+// SQ8
 TEST("a serial queue goes on when a job ends its thread") { end_queue_goes_on(times(50)); }
 
 // MARK: forked jobs
@@ -296,6 +298,7 @@ static void end_forked(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
+// FJ5, WK4
 TEST("a forked job that ends its thread is waited for no longer") { end_forked(times(50)); }
 
 // MARK: many frames

@@ -22,6 +22,7 @@ static void thread_ready(int rounds) {
   stop_and_join(plain, CSCHED_STOP_DROP);
 }
 
+// TH1
 TEST("start returns a thread that is ready") { thread_ready(times(50)); }
 
 static void read_name(probe *probe) { pthread_getname_np(pthread_self(), probe->context, 16); }
@@ -112,6 +113,7 @@ static void thread_ends(void) {
   CHECK_SOON(ctest_threads_named("ends") == 0);
 }
 
+// TH3
 TEST("a thread ends by stop from outside, from inside, twice") { thread_ends(); }
 
 static void stop_with_others(int index, void *context) {
@@ -205,7 +207,7 @@ static void thread_joined_again(int joiners) {
   csched_thread_destroy(thread);
 }
 
-TEST("join may be called by several threads") {
+TEST("join may be called by several threads") { // TH4
   thread_joined_by_many(8);
   thread_joined_again(8);
 }
@@ -243,6 +245,7 @@ static void thread_destroys_itself(int rounds) {
   CHECK_SOON(ctest_threads_named("suicidal") == 0);
 }
 
+// TH2, TH4
 TEST("a thread that destroys itself frees itself") { thread_destroys_itself(times(100)); }
 
 static void exit_thread(probe *probe) {
@@ -272,6 +275,7 @@ static void thread_exits_inside(void) {
   CHECK_SOON(ctest_threads_named("exits") == 0);
 }
 
+// TH3
 TEST("pthread_exit inside a job ends the thread cleanly") { thread_exits_inside(); }
 
 // MARK: signals
@@ -400,6 +404,6 @@ static void thread_policies(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "a thread keeps to its processors and its priority, or is refused") {
+            "a thread keeps to its processors and its priority, or is refused") { // TH1
   thread_policies();
 }

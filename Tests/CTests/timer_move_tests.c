@@ -25,6 +25,7 @@ static void timer_moved(void) {
   CHECK_EQUAL(atomic_load(&probe.drops), 1);
 }
 
+// LP1, LP4
 TEST("a timer can be moved, from any thread") { timer_moved(); }
 
 static void remember_thread(probe *probe) { *(atomic_uint *)probe->context = probe->thread; }
@@ -95,6 +96,7 @@ static void timer_move_races(int rounds, uint64_t seed) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// W1, W5
 TEST("a timer moved while it comes due runs once") { timer_move_races(times(500), seed()); }
 
 // MARK: owners
@@ -119,6 +121,7 @@ static void timer_changes_loops(int rounds) {
   for (int i = 0; i < 2; i++) stop_and_join(threads[i], CSCHED_STOP_RUN);
 }
 
+// W6
 TEST("a timer that changes its loop can be cancelled") { timer_changes_loops(times(1000)); }
 
 // MARK: leeway
@@ -148,6 +151,7 @@ static void timer_leeway_wakes(int timers, int seconds, uint64_t seed) {
   free(probes);
 }
 
+// W1, W4
 TEST("timers with leeway wake a loop a hundred times a second at the most") { timer_leeway_wakes(10000, 2, seed()); }
 
 static void timer_leeway_rides_along(void) {

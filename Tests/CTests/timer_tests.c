@@ -53,8 +53,8 @@ static void timer_order(int timers, bool busy, uint64_t seed) {
   free(probes);
 }
 
-TEST("delayed jobs run in the order of their deadlines, never early") {
-  int timers = is_under(VALGRIND | QEMU) ? 100 : 400; // all are submitted before the first comes due
+TEST("delayed jobs run in the order of their deadlines, never early") { // LP1, LP9
+  int timers = is_under(VALGRIND | QEMU) ? 100 : 400;                   // all are submitted before the first comes due
   timer_order(timers, false, seed());
   timer_order(timers, true, seed());
 }
@@ -112,7 +112,7 @@ static void timer_overdue_keeps_its_place(void) {
   csched_loop_destroy(test.loop);
 }
 
-TEST("equal deadlines keep the order of submission") {
+TEST("equal deadlines keep the order of submission") { // LP3, LP9
   timer_equal_deadlines();
   timer_overdue_keeps_its_place();
 }
@@ -167,6 +167,7 @@ static void timer_cancel_on_its_way(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
+// W8
 TEST("a timer cancelled before it waits is released at once") { timer_cancel_on_its_way(); }
 
 static void cancel_other(probe *probe) {
@@ -187,7 +188,7 @@ static void timer_cancel_inside(void) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("a timer cancelled while it waits is released at once") {
+TEST("a timer cancelled while it waits is released at once") { // LP4
   timer_cancel_outside();
   timer_cancel_inside();
 }

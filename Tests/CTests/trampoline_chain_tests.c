@@ -30,7 +30,7 @@ static void run_chain(int64_t hops) {
 
 static int ten_million_hops(void) { return times_least(10000000, 1000000); }
 
-TEST("a chain of ten million hops") {
+TEST("a chain of ten million hops") { // TP3
   int64_t before = ctest_thread_processor_time(ctest_thread_id());
   run_chain(ten_million_hops());
   bool is_slowed = is_under(VALGRIND | QEMU);

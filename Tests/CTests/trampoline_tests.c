@@ -52,6 +52,7 @@ static void trampoline_order(void) {
   }
 }
 
+// TP1, TP3
 TEST("first runs at once, the rest in order") { trampoline_order(); }
 
 static void cancel_second(probe *probe) {
@@ -134,7 +135,7 @@ static void trampoline_thread_exit(bool inside_action) {
   CHECK(csched_trampoline_is_required()); // this thread's own is untouched
 }
 
-TEST("the key's destructor drops the remaining work") {
+TEST("the key's destructor drops the remaining work") { // TP4
   trampoline_thread_exit(true);
   trampoline_thread_exit(false);
 }
@@ -169,6 +170,7 @@ static void trampoline_nested(void) {
   CHECK(csched_trampoline_is_required());
 }
 
+// TP1, TP2
 TEST("a nested frame leaves the outer jobs alone") { trampoline_nested(); }
 
 static void wait_beside(probe *probe) {
@@ -199,6 +201,7 @@ static void trampoline_aside(void) {
   }
 }
 
+// TP2
 TEST("work beside a trampoline set aside runs at once, and the outer jobs wait") { trampoline_aside(); }
 
 static void go_deeper(probe *probe) {
@@ -289,7 +292,7 @@ static void trampoline_unwound(int first_depth, int then_depth) {
   crew_run(1, unwind, &unwound); // a thread of its own: what goes wrong ends with it
 }
 
-TEST("an unwound action leaves the trampoline usable") {
+TEST("an unwound action leaves the trampoline usable") { // TP5
   trampoline_unwound(8, 0);
   trampoline_unwound(1, 0);
   trampoline_unwound(0, 0);

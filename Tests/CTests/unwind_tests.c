@@ -125,7 +125,7 @@ TEST_STOPS("a sync that drives virtual time, and is left by what it runs there, 
   csched_target_current(); // checks for unwound frames
 }
 
-TEST("a loop goes on after a longjmp out of a run") {
+TEST("a loop goes on after a longjmp out of a run") { // LP7
   unwind_loop();
   unwind_nested_run();
 }
@@ -213,7 +213,7 @@ static void unwind_waited_for(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("a job that is left by longjmp has ended") {
+TEST("a job that is left by longjmp has ended") { // J7
   unwind_timer();
   unwind_many_levels();
   unwind_waited_for();
@@ -356,7 +356,7 @@ static void unwind_queue_on_loop(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("a queue goes on after a longjmp out of a sync") {
+TEST("a queue goes on after a longjmp out of a sync") { // SQ8
   unwind_sync(false);
   unwind_sync(true);
   unwind_queue_on_loop();

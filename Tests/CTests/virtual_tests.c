@@ -142,6 +142,7 @@ static void virtual_million(int count, uint64_t seed) {
   free(timers);
 }
 
+// VT2, VT3
 TEST("a million timers over two hundred virtual years") { virtual_million(times(1000000), seed()); }
 
 // MARK: what drives
@@ -198,6 +199,7 @@ static void virtual_widened(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT1, VT3, VT4
 TEST("moving virtual time during a move extends that move") { virtual_widened(); }
 
 static void submit_inside(probe *probe) {
@@ -222,7 +224,7 @@ static void virtual_inside(void) {
   csched_virtual_destroy(timeline);
 }
 
-TEST("virtual time runs in the order of ticks and of submission") {
+TEST("virtual time runs in the order of ticks and of submission") { // VT2, VT3
   static const int bits[] = {30, 60, 62};
   virtual_order(times(2000), 10, seed());
   virtual_order(times(2000), 300, seed());
@@ -263,6 +265,7 @@ static void virtual_run_ends(void) {
   CHECK_PROBE(&many[3], 0, 1);
 }
 
+// VT6
 TEST("a virtual run ends") { virtual_run_ends(); }
 
 static void virtual_steps(void) {
@@ -288,6 +291,7 @@ static void virtual_steps(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT8
 TEST("steps of virtual time count what runs") { virtual_steps(); }
 
 static void virtual_end_of_time(void) {
@@ -316,6 +320,7 @@ static void virtual_end_of_time(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT2, VT6
 TEST("the end of virtual time") { virtual_end_of_time(); }
 
 // MARK: queues
@@ -483,6 +488,7 @@ static void virtual_sync_drives(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT9
 TEST("a thread that waits in virtual time drives when no other does") { virtual_sync_drives(); }
 
 // No other thread moves time when a sync finds the queue busy, or another thread in it.
@@ -498,7 +504,7 @@ static void virtual_sync_races(int rounds) {
   csched_virtual_destroy(timeline);
 }
 
-TEST("virtual time runs serial queues") {
+TEST("virtual time runs serial queues") { // VT1, VT2, VT9
   virtual_serial();
   virtual_serial_in_its_place();
   virtual_sync_beside_another();
@@ -527,6 +533,7 @@ static void virtual_closed(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT5
 TEST("virtual time that is closed drops what waits, and refuses the rest") { virtual_closed(); }
 
 // MARK: cancelling
@@ -564,6 +571,7 @@ static void virtual_cancelled_go(int count) {
   csched_virtual_destroy(timeline);
 }
 
+// VT7
 TEST("cancelled jobs in virtual time leave nothing behind") { virtual_cancelled_go(times(20000)); }
 
 static struct {
@@ -606,6 +614,7 @@ static void virtual_cancel_races(int rounds) {
   csched_virtual_destroy(timeline);
 }
 
+// VT5
 TEST("virtual time against cancellation") { virtual_cancel_races(few(times(1000))); }
 
 // MARK: threads
@@ -658,6 +667,7 @@ static void virtual_threads(int threads, int jobs) {
   free(load.probes);
 }
 
+// VT1, VT2
 TEST("virtual time from many threads") { virtual_threads(4, times(500)); }
 
 // MARK: what leaves a job
@@ -692,6 +702,7 @@ static void virtual_left(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT1, VT2
 TEST("what leaves a job in virtual time ends the drive") { virtual_left(); }
 
 static void drive_in_child(void *unused) {
@@ -740,7 +751,7 @@ static void virtual_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork virtual time goes on") {
+            "after fork virtual time goes on") { // VT1
   virtual_fork();
 }
 
@@ -766,6 +777,7 @@ static void virtual_handed_on(void) {
   csched_virtual_destroy(timeline);
 }
 
+// VT8
 TEST("timers that are handed on to a suspended queue are no jobs of the drive") { virtual_handed_on(); }
 
 static void begin_endless(void) {

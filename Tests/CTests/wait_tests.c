@@ -87,7 +87,7 @@ static void waits_threads(int count, int rounds) {
   end_ring(&ring);
 }
 
-TEST("a circle of waits over threads is reported") {
+TEST("a circle of waits over threads is reported") { // SQ7
   for (int count = 2; count <= MOST; count++) waits_threads(count, times(200));
 }
 
@@ -232,7 +232,7 @@ static void waits_stopped(csched_stop_policy policy) {
   csched_loop_destroy(loop);
 }
 
-TEST("sync on a queue whose base was stopped is refused, idle or not") {
+TEST("sync on a queue whose base was stopped is refused, idle or not") { // SQ7
   waits_stopped(CSCHED_STOP_RUN);
   waits_stopped(CSCHED_STOP_DROP);
 }

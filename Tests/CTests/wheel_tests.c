@@ -169,10 +169,12 @@ static void compare(int64_t operations, bool is_set_back, uint64_t seed) {
 
 static void wheel_agrees(int64_t operations, uint64_t seed) { compare(operations, false, seed); }
 
+// W1, W2, W3, W4
 TEST("the wheel and a sorted list agree") { wheel_agrees(times(2000000), seed()); }
 
 static void wheel_set_back(int64_t operations, uint64_t seed) { compare(operations, true, seed); }
 
+// W1, W2, W3, W4
 TEST("the wheel keeps to a clock that is set back") { wheel_set_back(times(2000000), seed()); }
 
 // MARK: edges
@@ -194,6 +196,7 @@ static void wheel_equal_deadlines(void) {
   free(timers);
 }
 
+// W2, W3
 TEST("equal deadlines fire in the order of submission from any level") { wheel_equal_deadlines(); }
 
 static void wheel_ends_of_time(void) {
@@ -227,6 +230,7 @@ static void wheel_ends_of_time(void) {
   free(timers);
 }
 
+// W1, W2, W4, W7
 TEST("time ends at both ends") { wheel_ends_of_time(); }
 
 // MARK: costs, in steps
@@ -255,7 +259,7 @@ static void wheel_costs(int count, uint64_t seed) {
   free(timers);
 }
 
-TEST("adding and leaving look at nothing else, whatever the number") {
+TEST("adding and leaving look at nothing else, whatever the number") { // W3, W4
   wheel_costs(times(1000), seed());
   wheel_costs(times(1000000), seed());
 }
@@ -280,6 +284,7 @@ static void wheel_gaps(void) {
   free(timers);
 }
 
+// W3, W4
 TEST("long gaps are not walked") { wheel_gaps(); }
 
 // MARK: leeway
@@ -320,6 +325,6 @@ static void wheel_wakes(int count, int leeway_ms, bool mixed, uint64_t seed) {
   free(timers);
 }
 
-TEST("one wake serves all that is due") {
+TEST("one wake serves all that is due") { // W1, W4
   for (int mixed = 0; mixed < 2; mixed++) wheel_wakes(10000, 10, mixed, seed());
 }

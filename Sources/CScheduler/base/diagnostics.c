@@ -7,7 +7,6 @@
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs an exact sum has waited for the work that changes the counts.
 // Source: striped counters, as in kernel statistics: threads on different cache lines do not contend.
-// Checked by: "counts of objects that many threads make and release add up".
 // Models: none. Not modelled: DG1.
 
 #include <CScheduler/diagnostics.h>

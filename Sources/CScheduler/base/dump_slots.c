@@ -9,7 +9,6 @@
 //   thread: release, pairs with the handler's acquire, carries `top` and `recorder`
 // Assumes: the table may show a thread or loop that has just ended, or miss one that has just started.
 // Source: own design.
-// Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: checks/dump.c.
 
 #include "dump_slots.h"

@@ -29,10 +29,6 @@
 // Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
 //   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
 // Source: one thread for the wall clock's timers: Dispatch's manager, Go's network poller. Kernel timers that follow a clock: timerfd_create(2).
-// Checked by: "a timer of another clock runs, never early by its clock", "a wall timer follows a clock that is set", "a timer of another clock is
-//   cancelled at once", "a timer of another clock is cancelled or run, once", "timers of a clock keep their order", "instants that have passed, and
-//   the ends of time", "a clock that cannot be waited for is an error", "clocks do not wake up for nothing", "the wheel keeps to a clock that is
-//   set back", "after a shutdown the clocks start anew", "after fork other clocks are waited for anew".
 // Models: checks/clock.c. Not modelled: CL3, CL7.
 
 #include <CScheduler/clock.h>

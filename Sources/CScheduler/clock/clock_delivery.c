@@ -14,9 +14,7 @@
 //   undelivered: here relaxed, because no other thread uses it at that time; see delivery.c
 // Assumes: only the clock thread uses these functions (clock.c); it has ended before csched_clock_end_workers_.
 // Source: the pool's monitor thread uses its delivery workers in the same way (pool_monitor.c).
-// Checked by: "no code of the user's runs on a thread that keeps the time", "a target that blocks holds up no other's timers",
-//   "after fork other clocks are waited for anew".
-// Models: checks/clock.c. Not modelled: CC3.
+// Models: checks/clock.c. Not modelled: CC3. Not tested: CC3.
 
 #include <CScheduler/pool.h>
 #include <CScheduler/lock.h>

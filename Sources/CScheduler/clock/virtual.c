@@ -27,11 +27,6 @@
 // Orderings: the lock's; for the futex word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
 // Assumes: callers keep the structure valid during the call.
 // Source: a manually moved clock is Rx's virtual time scheduler. A second caller extends the drive in progress as in trampoline.c.
-// Checked by: "virtual time runs in the order of ticks and of submission", "a million timers over two hundred virtual years", "moving virtual time
-//   during a move extends that move", "virtual time runs serial queues", "a virtual run ends", "a thread that waits in virtual time drives when no
-//   other does", "steps of virtual time count what runs", "virtual time against cancellation", "virtual time from many threads", "cancelled jobs in
-//   virtual time leave nothing behind", "the end of virtual time", "what leaves a job in virtual time ends the drive", "timers that are handed on to
-//   a suspended queue are no jobs of the drive", "after fork virtual time goes on", "a virtual run without an end stops the process".
 // Models: checks/virtual.c. Not modelled: VT7.
 
 #include <CScheduler/virtual.h>

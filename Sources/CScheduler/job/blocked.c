@@ -5,7 +5,6 @@
 // Orderings: relaxed; the record publishes no other memory.
 // Assumes: the reader accepts a stale record.
 // Source: own design.
-// Checked by: "a dump names waiting threads, and what they wait for".
 // Models: none. Not modelled: BW1.
 
 #include "frames_internal.h"

@@ -24,7 +24,6 @@
 // Source: Chase and Lev, "Dynamic circular work-stealing deque", with the fences of Lê, Pop, Cohen and Zappa Nardelli, "Correct and efficient
 //   work-stealing for weak memory models". This deque is bounded. Its compare-and-exchanges are not sequentially consistent: a full fence also orders
 //   the reads before it (in C++20 and on all processors, but not in C11). Why full fences: Documentation/Internals/Targets.md.
-// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock".
 // Models: checks/deque.c; checks/pool.c.
 
 #include "deque_internal.h"

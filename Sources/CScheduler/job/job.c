@@ -41,12 +41,6 @@
 //   RUNNING→QUEUED: as →IDLE, carries the writes of that run · ends: release, pairs with the waiter's acquire, carries the change of the word
 // Assumes: the memory stays valid during a cancel (job.h).
 // Source: the one-word state: every task system; the release callback: RCU's deferred free; wait slots that are never freed: lock.c, LK8.
-// Checked by: "a job is run or dropped exactly once", "cancel drops before it returns", "a job may submit itself again", "cancel and wait returns
-//   after the run", "submitting a queued job stops the process", "release waits for the end of drop", "cancel and wait returns when the job submits
-//   itself again", "a job that ends its thread has ended", "a job that ends its thread on a loop has ended", "a job that is left by longjmp has
-//   ended", "after fork a wait for a job of the parent stops the process", "a job is freed after cancel and wait", "a job is freed when it is idle",
-//   "a waiter is not kept by a job that runs again and again", "a job that is initialised while it is in use stops the process", "a node runs or is
-//   dropped, once", "drops that cause drops have a constant stack".
 // Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11; J11 concerns one thread only.
 
 #include "job_internal.h"

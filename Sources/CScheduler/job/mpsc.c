@@ -23,8 +23,6 @@
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
 // Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the word that a push must read
 //   anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
-// Checked by: "every job once, each producer in order", "exactly one wake for a park", "a notify is seen after a park", "a push after close is
-//   refused", "each state answers as it should, and parked is empty".
 // Models: checks/queue.c.
 
 #include <CScheduler/atomic.h>

@@ -21,8 +21,6 @@
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: epoch-based reclamation, with one reader: a thread that frees memory first waits until the reader that may still use it, here the
 //   delivery in progress, has ended. Later readers cannot reach that memory.
-// Checked by: "a thread that ends with its last timer is freed after the delivery", "no code of the user's runs on a thread that keeps the
-//   time", "a target that blocks holds up no other's timers", "after a fork during a delivery, loops and virtual time end".
 // Models: checks/clock.c, checks/pool.c. Not modelled: DV5.
 
 #include "delivery_internal.h"

@@ -43,18 +43,6 @@
 //   csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed, ordered against parking by csched_mpsc_notify
 // Assumes: the caller keeps the loop valid during the call.
 // Source: the batch with a budget comes from libuv and Netty; nested activations, each with a word `ended`, are this project's.
-// Checked by: "jobs of one thread run in order", "a submission wakes a sleeping loop", "an idle loop does not wake up", "stop ends the innermost
-//   run", "an activation ends by its own stop only", "nothing submitted is lost across close", "delayed jobs run in the order of their deadlines,
-//   never early", "a timer cancelled while it waits is released at once", "equal deadlines keep the order of submission", "an activation's stop is
-//   never missed", "a timer can be moved, from any thread", "run_once does not burn the processor while a stop is pending", "run_ready and run_once
-//   keep to the policy of a close", "a host that polls the loop misses nothing", "a loop in a host is readable when there is something to do, and not
-//   otherwise", "no kind of work starves another on a loop", "a batch takes few of each kind", "what is due at a close runs, however much it is",
-//   "equal deadlines keep their order, those that come late, too", "a run goes as far as a job, and no further", "work runs at once beside a loop
-//   only when nothing waits or runs there", "what was cancelled keeps nothing from running at once, and what is due keeps its place", "a loop goes on
-//   elsewhere while its thread ends", "a run until done ends when nothing but background work is left", "a loop counts what it runs, its sleeps and
-//   its idle time", "a loop counts what no run has come to, unless it is run, was stopped or has a host", "a job that ends its thread on a loop has
-//   ended", "a loop goes on after a longjmp out of a run", "after fork the thread's own loops go on", "after fork a thread of the parent stops the
-//   process", "a stop to run runs what queues and limits have accepted before it", "a due timer of a queue or limit runs after a stop to run".
 // Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order nothing.
 
 #include "loop_state.h"

@@ -32,12 +32,6 @@
 //   removes the descriptor from the poller, unless a copy is open (FD7), and the source leaves the table when its number is added again.)
 // Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
 //   here). The table with serial numbers, against stale events, is epoll(7)'s advice.
-// Checked by: "a source reports that it can be read, and written", "a level is reported again, an edge once", "a source removed in a handler is not
-//   called again", "a descriptor's number used again brings no stale event", "a thousand sources", "a source that another thread silences leaves the
-//   poller at once", "a descriptor closed before its source, with a copy, does not keep the loop busy", "a source whose number is another file's is
-//   removed", "sources share a descriptor until each is removed", "jobs, timers and sources do not starve each
-//   other", "a loop with sources does not wake up while idle", "a submission wakes a loop that sleeps on its poller", "timers of a loop with sources
-//   are never early".
 // Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's descriptors.
 
 #include "loop_fd_internal.h"

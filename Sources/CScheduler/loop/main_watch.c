@@ -9,7 +9,6 @@
 // Orderings: relaxed; the words publish nothing
 // Assumes: a report at the moment in which a run begins does no harm, nor one that comes late.
 // Source: the reports of stall detectors; a main thread that sleeps while its queue has work is a program's mistake in nearly every case.
-// Checked by: "work that waits for a main loop which nothing runs is reported, once", "a main loop that is run, hosted, ended or busy is not reported".
 // Models: none. Not modelled: MW1.
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"

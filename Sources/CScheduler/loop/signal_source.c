@@ -19,10 +19,6 @@
 //   the source. The system call that sets the handler orders `bell`
 // Assumes: eventfd and write(2) may be used in a signal handler (signal-safety(7)).
 // Source: Bernstein's self-pipe, with a count, as in libuv and tokio. A signalfd was rejected: see source.h.
-// Checked by: "a signal is reported to its loop, and its action put back", "a signal that has a handler already is refused", "signals during the
-//   loop's check are all reported", "a signal that another thread gives up can be taken by another loop at once", "a signal in a child of fork is the
-//   child's", "signals for one source are not reported to the next one",
-//   "a signal with a source arrives although all other threads block it".
 // Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4, SG5.
 
 #include <CScheduler/source.h>

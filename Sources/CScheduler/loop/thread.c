@@ -14,9 +14,6 @@
 // Orderings: phase: release and acquire; the thread no longer reads the options · owners: acquire and release; the last owner sees all writes.
 // Assumes: the invariants of loop.c.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
-// Checked by: "start returns a thread that is ready", "a thread ends by stop from outside, from inside, twice", "join may be called by several
-//   threads", "a thread that destroys itself frees itself", "pthread_exit inside a job ends the thread cleanly", "after fork a thread of the parent
-//   stops the process", "a job that ends its thread has ended", "a thread keeps to its processors and its priority, or is refused".
 // Models: checks/thread.c. Not modelled: TH5.
 
 #include <CScheduler/thread.h>

@@ -20,10 +20,7 @@
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
 // Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a helper that
 //   starts after all parts are claimed returns at once.
-// Checked by: "each number of a loop is in one part, on whichever thread", "the iterations of a loop run side by side", "a loop without helpers is
-//   run by its caller", "a loop inside of a loop, and inside of a queue, ends", "a loop under a lock runs no part of another loop", "helpers that come late find nothing", "without memory a loop is run
-//   by its caller", "after fork a loop of the parent stops the process".
-// Models: checks/apply.c. Not modelled: AP6; AP7, see FJ4 and FJ6.
+// Models: checks/apply.c. Not modelled: AP6; AP7, see FJ4 and FJ6. Not tested: AP6.
 
 #include <CScheduler/apply.h>
 #include "../base/panic.h"

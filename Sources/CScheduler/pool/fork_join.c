@@ -24,9 +24,6 @@
 // Assumes: the forker waits for its forks before its stack frame ends (pool.h).
 // Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest. For waits leapfrogging (Wagner and Calder, "Leapfrogging: a
 //   portable technique for implementing efficient futures"): the victim of a theft steals from the thief only.
-// Checked by: "forked jobs compute what plain calls do", "forks nested in forks do not deadlock", "a wait sleeps until the thief has done", "a wait for
-//   a forked job runs no fork of another job", "a wait for a stolen job runs what that job has forked", "one processor runs everything", "a forked job
-//   that ends its thread is waited for no longer".
 // Models: checks/pool.c. Not modelled: FJ5.
 
 #include "pool_internal.h"

@@ -22,9 +22,6 @@
 //   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
-// Checked by: "a pool ends by stop from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a pool that is stopped by
-//   both policies drops what it has", "a pool that cannot have a thread is an error", "join on a pool's own thread is refused", "after fork a pool of
-//   the parent stops the process", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
 // Models: checks/pool.c. Not modelled: X5.
 
 #include "pool_internal.h"

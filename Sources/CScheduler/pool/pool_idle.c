@@ -27,9 +27,6 @@
 // Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
 // Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread parking/unparking"). Rejected: light and
 //   heavy fences, because a worker that leaves SEARCHING would need the heavy one for each job that it finds by spinning.
-// Checked by: "every job runs once, from any submitter", "an idle pool does not wake up", "idle workers leave, all but one", "a pool ends by stop
-//   from outside, from inside, twice", "nothing submitted is lost across a pool's stop", "a forked job finds a worker though another takes a queued
-//   one".
 // Models: checks/pool.c.
 
 #include "pool_internal.h"

@@ -38,10 +38,6 @@
 // Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
 // Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's thread pool, which adds threads
 //   slowly while it is starved; Dispatch's pool stands still at its limit. `following`: queues that are sharded by key.
-// Checked by: "blocked workers are found out without a word", "a worker that says that it blocks is replaced", "a pool comes back when there are
-//   threads again", "a pool of jobs that wait for jobs behind them goes on", "a stopped pool finds out blocked workers", "a stopped pool of
-//   jobs that wait for jobs behind them ends", "an idle pool does not wake up", "delayed jobs of a pool run, never early", "no code of the user's runs
-//   on a thread that keeps the time", "a target that blocks holds up no other's timers", "timers of a target of one's own keep their order".
 // Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as long as it likes.
 
 #include "pool_internal.h"

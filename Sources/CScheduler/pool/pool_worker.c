@@ -35,12 +35,6 @@
 //   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
-// Checked by: "a higher priority runs first", "a lower priority is not starved", "a thread that waits for a queue runs it at its own priority", "a
-//   thread that waits in another way donates its priority by request", "every job runs once, from any submitter", "what a worker keeps for its next job runs
-//   though the one that it has goes on", "a follow-up runs on its worker behind its job, outside of its queue", "a follow-up runs though its job does
-//   not return", "a follow-up is dropped by a stop that drops", "idle workers leave, all but one", "pthread_exit inside a job does not cost the pool
-//   a worker", "a job that ends its thread has ended", "a forked job that ends its thread is waited for no longer", "after fork a pool of the parent
-//   stops the process", "a worker's job that forks cannot return in the child", "a pool made as root keeps its nice values when root is given up".
 // Models: checks/pool.c. Not modelled: WK5, WK6.
 
 #include "pool_internal.h"

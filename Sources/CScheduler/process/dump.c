@@ -12,9 +12,7 @@
 // Orderings: relaxed; see blocked.c, BW1.
 // Assumes: the reader accepts that a line may be out of date.
 // Source: the thread dumps of the Java and Go runtimes.
-// Checked by: "a dump lists threads, loops, pools, queues and virtual times", "a dump names waiting threads, and what they wait for", "a dump names
-//   the owner of a lock, and its sleepers", "a scheduler is described", "a dump of many queues", "a dump is written while schedulers come and go".
-// Models: none. Not modelled: DP1, DP2, DP3.
+// Models: none. Not modelled: DP1, DP2, DP3. Not tested: DP2.
 
 #include <CScheduler/dump.h>
 #include <CScheduler/lock.h>

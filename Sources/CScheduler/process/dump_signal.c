@@ -10,7 +10,6 @@
 //   asked: relaxed; only its value matters
 // Assumes: write, a futex wake and csched_os_copy_if_mapped_ are safe in a signal handler.
 // Source: the Java and Go runtimes at SIGQUIT: the handler wakes a thread, which may allocate and lock.
-// Checked by: "a signal writes a table at once, and a whole dump soon", "after fork a signal writes the table".
 // Models: none. Not modelled: DS1, DS2, DS3.
 
 #include <CScheduler/dump.h>

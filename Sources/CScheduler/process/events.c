@@ -9,7 +9,6 @@
 //   ring: release, pairs with the reader's acquire, carries zeroed memory
 // Assumes: a signal handler that interrupts csched_events_add_ may cost one event.
 // Source: flight recorders of Java's and Go's runtimes.
-// Checked by: "the record has the events of all threads in their order".
 // Models: none. Not modelled: RE1, RE2.
 
 #include "events_internal.h"

@@ -20,8 +20,6 @@
 //   `all`: release, pairs with acquire, carries zeroed tables · `id` of a run: release, pairs with the reader's acquire, carries the run's fields
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
 // Source: own design. The histogram has the steps of HdrHistogram, but fewer.
-// Checked by: "statistics count what was submitted, ran, was cancelled and dropped", "statistics beside changes", "a trace goes on in the parent of a
-//   fork alone".
 // Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
 
 #include "observe_internal.h"

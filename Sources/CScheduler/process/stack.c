@@ -14,7 +14,6 @@
 // Assumes: the unwinder takes no lock that the interrupted thread may own. With gcc 12 and glibc 2.35 or later it takes
 //   none; older unwinders take the loader's recursive lock. Rejected: _Unwind_Backtrace, which links each program with libgcc_s.
 // Source: the stack dumps of Java's and Go's runtimes.
-// Checked by: "a report has the calls of its thread".
 // Models: none. Not modelled: SK1, SK2, SK3.
 
 #include <CScheduler/lock.h>

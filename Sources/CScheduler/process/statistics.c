@@ -5,7 +5,6 @@
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs consistent figures has waited for the work.
 // Source: own design.
-// Checked by: "statistics count what was submitted, ran, was cancelled and dropped".
 // Models: none. Not modelled: ST1.
 
 #include <CScheduler/statistics.h>

@@ -15,8 +15,6 @@
 //   taken: release, pairs with the owner's acquire: the writer has read the event before the owner overwrites its slot
 // Assumes: a signal handler that interrupts `add_event` may cost one event.
 // Source: a ring for each thread, and one reader, as in kernel tracers; the file format is Chrome's trace events.
-// Checked by: "each run in a trace has one submission", "a trace beside changes loses nothing that it does not count", "a trace refuses links and
-//   others' files", "a trace goes on in the parent of a fork alone".
 // Models: checks/observe.c. Not modelled: TR3, TR4.
 
 #include <CScheduler/trace.h>

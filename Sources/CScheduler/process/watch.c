@@ -12,8 +12,6 @@
 //   ending: relaxed; only its value matters
 // Assumes: a report of a run that has just ended is still useful: the run was too long.
 // Source: watchdogs of main threads, and stall detectors of runtimes. Deadlocks are circles in a wait-for graph.
-// Checked by: "the watchdog reports a long run, a long wait in a queue, and a wait that blocks", "a watchdog can be ended by its report", "the
-//   watchdog reports a deadlock once".
 // Models: none. Not modelled: WD1, WD2, WD3, WD4.
 
 #include <CScheduler/watch.h>

@@ -16,8 +16,6 @@
 //   acquire of the thread that submits next, or finds the event idle
 // Assumes: a job's `release` is called once for each submission, after its run or drop (job.c, J3).
 // Source: data-add and data-or of Dispatch's sources; the word is this project's.
-// Checked by: "merged values are reported once, and in sum", "an event that is cancelled tells nothing more", "an event on a target
-//   that runs jobs at once needs no stack of the number of its merges".
 // Models: checks/event.c.
 
 #include <CScheduler/event.h>

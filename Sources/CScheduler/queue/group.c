@@ -21,9 +21,6 @@
 //   signal's release carries the writes that the final leave has acquired
 // Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch (latch.c) that can count up again. Dispatch's groups use a generation; here the final leave unlinks the sleepers.
-// Checked by: "a group is waited for until all have left", "a timed wait for a group gives up", "a group tells all once, in order, when it is empty",
-//   "a notice that is taken back is not called", "a group may be freed by its waiter", "a group that is left too often stops the process", "a group
-//   that is destroyed in use stops the process", "after fork a group has its count and its notices".
 // Models: checks/group.c. Not modelled: GR7.
 
 #include <CScheduler/group.h>

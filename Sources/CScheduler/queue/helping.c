@@ -15,9 +15,6 @@
 //   needed: a plain look at the word may see an OFFER that the helper has cleared
 // Assumes: the lock of the queue or limit guards its list of helpers, so that a woken helper is valid.
 // Source: Dispatch hands a queue to a thread that waits in a sync; work before that sync runs elsewhere there.
-// Checked by: "jobs of a pool that sync with one queue need no further thread", "a sync needs no thread of a pool whose threads are blocked", "a job
-//   that a helper runs is not inside of what the helper is inside of, and cannot wait for it", "a job that ends the thread of a helper stops the
-//   process", "a helper's thread that is cancelled ends after its sync".
 // Models: checks/serial.c, checks/limit.c. Not modelled: HL3.
 
 #include "helping_internal.h"

@@ -42,19 +42,6 @@
 // Orderings: the lock's. job_to_run: acquire and release, carries the user job to the run that takes it.
 // Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
 // Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
-// Checked by: "a limited target runs so many at a time, and no more", "a limited target keeps the order of its base", "a limited target whose base is
-//   gone drops everything", "a released limited target runs what it has", "a limit below one is an error", "a limited target goes on when a job ends
-//   its thread", "a wait inside of a limited target is refused at a limit of one only", "after fork a limited target goes on, or stops the process",
-//   "a barrier runs alone, after what was before it", "a barrier that was cancelled holds nothing up", "barriers of many threads are each alone", "a
-//   barrier is dropped with its target", "a wait that a barrier keeps from its end is refused", "waits inside of all permits of a limit, for a queue on
-//   the limit, end", "jobs of a pool that sync with one queue need no further thread", "jobs on a target that runs them at once are in order, and need
-//   no stack of their number", "jobs on a target that runs them at once go on after a longjmp out of one", "jobs on a target that runs them at once go
-//   on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit", "a
-//   limited target with a bound refuses a job if too many wait", "a submission to a full limited target waits for room", "a job of a pool that waits
-//   for room in a limited target needs no further thread", "a submission that waits for room where that never comes is refused", "a wait for room ends
-//   when the base is stopped", "a drop that submits to its own full limited target does not wait", "a job does not wait for room in a limited target on
-//   its own one", "in virtual time a submission to a full limited target does not wait", "events, notices and timers are accepted by a full limited
-//   target".
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>

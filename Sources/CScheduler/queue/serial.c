@@ -44,16 +44,6 @@
 // Assumes: a job may be submitted again only from its `release` on (job.h). So the drain job releases the queue there (drain_ended).
 // Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the inbox's PARKED mark. Dispatch hands a queue to a waiting sync, too;
 //   here the sync also runs what is before it.
-// Checked by: "a serial queue runs one at a time, in order", "a serial queue on a serial queue keeps the order of equal deadlines", "a suspended
-//   queue begins nothing", "sync runs inline when the queue is idle", "sync that cannot end is reported", "a circle of waits over threads is
-//   reported", "sync on a queue whose base was stopped is refused, idle or not", "a queue goes on after a longjmp out of a sync", "a long queue lets
-//   others in between", "a batch takes few of each kind", "a serial queue whose base is gone drops everything", "a released queue runs what it has",
-//   "a serial queue goes on when a job ends its thread", "after fork a queue of the parent stops the process", "after fork the thread's own loops go
-//   on", "after fork a queue goes on that a thread of the parent was about to wake", "after fork a lock that its thread holds can be unlocked and
-//   taken, with sleepers of the parent or without", "jobs of a pool that sync with one queue need no further thread", "a sync needs no thread of a
-//   pool whose threads are blocked", "syncs beside a stop of the pool end, or are refused", "syncs beside suspensions end", "jobs on a target
-//   that runs them at once are in order, and need no stack of their number", "jobs on a target that runs them at once go on after a longjmp out of
-//   one", "jobs on a target that runs them at once go on in both processes after a fork in one", "a stop to run runs what queues and limits have accepted before it", "a stop to run ends, whatever the jobs submit".
 // Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9, SQ12, SQ14.
 
 #include <CScheduler/serial.h>

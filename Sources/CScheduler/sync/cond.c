@@ -24,10 +24,6 @@
 // Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
 // Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next, because sleepers of a lock check
 //   that its owner lives (LK10), and a moved waiter would not check.
-// Checked by: "a condition loses no wake", "a signal wakes one, in the order of arrival", "a broadcast wakes all that wait, a few at once",
-//   "a timed wait for a condition gives up and leaves nothing behind", "a condition may be freed by the woken thread",
-//   "a wait without the lock stops the process", "a wait with another lock stops the process",
-//   "a condition that is destroyed with waiters stops the process", "after fork no thread waits, and units and counts are there".
 // Models: checks/waiting.c. Not modelled: CV8.
 
 #include <CScheduler/cond.h>

@@ -21,9 +21,6 @@
 //   gets the same through the release of its signal: the opening thread has acquired all counts
 // Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
-// Checked by: "a latch opens once, and all pass", "a timed wait for a latch gives up", "a latch may be freed by the first to pass",
-//   "a latch that is counted below zero stops the process", "a latch that is destroyed with waiters stops the process",
-//   "after fork no thread waits, and units and counts are there".
 // Models: checks/waiting.c. Not modelled: LT7.
 
 #include <CScheduler/latch.h>

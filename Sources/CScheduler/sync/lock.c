@@ -42,11 +42,6 @@
 //   path, where the light fence is a full fence.
 // Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of Dice, Huang and Yang,
 //   "Asymmetric Dekker Synchronization". An occasional hand-off as in WebKit's lock; the trigger by a count is our own idea.
-// Checked by: "the lock excludes", "no wake is lost", "a timed lock gives up and leaves nothing behind", "relock stops the process",
-//   "a stranger's unlock stops the process", "a lock may be freed by the owner after the last unlock", "a thread that waits long is handed the lock",
-//   "locks that share a bucket do not take each other's wakes", "a waiter that has slept for 2 ms is passed by a thread 128 times at the most",
-//   "a waiter that gives up passes its wake on", "after fork a lock keeps its owner", "after fork a lock of an orphaned thread stops the process",
-//   "a fork beside threads that sleep for locks leaves locks that can be unlocked", "a lock whose owner has ended stops its waiters".
 // Models: checks/lock.c. Not modelled: LK9.
 
 #include <CScheduler/lock.h>

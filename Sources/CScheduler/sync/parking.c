@@ -14,7 +14,6 @@
 //   what the waker did before (such as a hand-off of a lock)
 // Assumes: code that holds a bucket's lock calls no user code and allocates nothing.
 // Source: the three-state lock of Drepper's "Futexes are tricky"; buckets by address as in WebKit's ParkingLot.
-// Checked by: every contended lock test; "locks that share a bucket do not take each other's wakes".
 // Models: checks/lock.c.
 
 #include "parking.h"

@@ -26,10 +26,6 @@
 // Assumes: PK1, PK3 of parking.c; LK1, LK2, LK6 to LK10 of lock.c.
 // Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers take a mutex, as in Go's
 //   sync.RWMutex. Our own idea: readers that must wait also wait for this mutex, so that they know its owner and share its queue.
-// Checked by: "writers exclude all, readers writers only", "readers read side by side", "a writer is not starved by readers",
-//   "a timed wait for a read-write lock gives up and leaves nothing behind", "a read-write lock may be freed by the last writer",
-//   "a read-write lock locked twice for writing stops the process", "after fork a read-write lock is as it was",
-//   "after fork a lock that its thread holds can be unlocked and taken, with sleepers of the parent or without".
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>

@@ -18,9 +18,6 @@
 //   word: acquire, pairs with signal's release, carries what preceded the signal · a unit that is handed over: the release of the sleeper's signal
 // Assumes: PK1, PK3 of parking.c.
 // Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
-// Checked by: "a semaphore's units are taken once each", "a semaphore serves in the order of arrival", "too many units stop the process",
-//   "a timed wait for a semaphore gives up and loses no unit", "a semaphore may be freed by the thread that gets the last unit",
-//   "a semaphore that is destroyed with waiters stops the process", "after fork no thread waits, and units and counts are there".
 // Models: checks/waiting.c. Not modelled: SM8.
 
 #include <CScheduler/semaphore.h>

@@ -21,9 +21,6 @@
 //   flags: release by the cancel, pairs with flags_of's acquire, carries the writes before the cancel · all other fields: by the lock
 // Assumes: CV1 and CV3 of cond.c; descendants are in the same tree, and so under the same lock.
 // Source: a context tree as in Go, where each node has a lock. Here a tree has one lock, which needs no lock order, and no recheck.
-// Checked by: "a cancelled tree calls its handlers in order, once", "a handler that is taken back is not called, and its call is waited for", "a
-//   cancellation has gone when it and all below it have ended", "a tree of any depth is cancelled, and goes, without a stack of that depth", "a
-//   cancellation that a handler ends is gone before the cancel comes to it", "after fork a cancellation is cancelled, and no handler runs".
 // Models: checks/cancellation.c. Not modelled: CN7.
 
 #include <CScheduler/cancellation.h>

@@ -18,11 +18,6 @@
 //   the handle after the first submission, and need not acquire that submission. After its cas, a cancel acquires the resubmissions by the run
 // Assumes: the word stays mapped, and its generation only rises (task_memory.c, TM1) and does not wrap: 2^56 uses of 16 ns each are 36 years.
 // Source: a handle with a generation, as in slot maps. A generation of 31 bits, beside a 32-bit state, wraps after 20 s of a busy loop.
-// Checked by: "a task runs or is dropped, once", "a task is cancelled late, and nothing happens", "a drop of a task says why", "a drop that has
-//   cancelled another task is still the drop of its own", "a task whose submission has another one refused is refused itself", "a task that is
-//   dropped in another one's submission, in its memory, was not refused", "to cancel a task and wait returns after the drop of another thread", "a
-//   task's own run and drop do not wait for it", "a delayed task is cancelled at once, wherever it waits", "a repeating task is not called after its
-//   cancel, and dropped once".
 // Models: checks/task.c.
 
 #include "task_internal.h"

@@ -18,8 +18,6 @@
 // Assumes: a thread whose exit handler cannot be registered (no memory for that) has no cache.
 // Source: nodes with a generation, whose memory is never reused for another type, as for lock-free stacks; thread caches with a central cache of full
 //   batches are Bonwick and Adams's magazines (2001).
-// Checked by: "a burst of tasks is given back, and late cancels touch nothing", "what a thread leaves at its end is used by others", "after fork
-//   tasks can be made", "after fork a wait for a drop of the parent stops the process", "a drop that forks ends in the child, too".
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"

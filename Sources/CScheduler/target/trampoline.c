@@ -15,9 +15,6 @@
 //        queued jobs run with the next outermost job.
 // No atomics: only its thread uses the list. (Other threads cancel a job through the job's word.)
 // Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is this project's.
-// Checked by: "first runs at once, the rest in order", "a nested frame leaves the outer jobs alone", "work beside a trampoline set aside runs at
-//   once, and the outer jobs wait", "a chain of ten million hops", "the key's destructor drops the remaining work", "an unwound action leaves the
-//   trampoline usable", "a trampoline keeps its order across stacks".
 
 #include <CScheduler/trampoline.h>
 #include "../base/panic.h"

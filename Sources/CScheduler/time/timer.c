@@ -40,11 +40,6 @@
 // Assumes: the caller of add or move notifies the sleeping thread when `wake` has become earlier (loop.c, LP1).
 // Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
 //   timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard expiry.
-// Checked by: "the wheel and a sorted list agree", "equal deadlines fire in the order of submission from any level", "time ends at both ends",
-//   "adding and leaving look at nothing else, whatever the number", "long gaps are not walked", "one wake serves all that is due", "timers with
-//   leeway wake a loop a hundred times a second at the most", "a timer moved while it comes due runs once", "a timer that changes its loop can be
-//   cancelled", "a timer cancelled before it waits is released at once", "equal deadlines keep their order, those that come late, too", "the wheel
-//   keeps to a clock that is set back", "a timer outlives its loop and is cancelled on another", "a timer is freed after cancel and wait".
 // Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"

@@ -10,10 +10,6 @@
 //   AX4  `disposeAndWait` finds each action that runs, or whose captures another thread releases: `scheduled` is set until the captures are gone. An
 //        action may run before its submission has returned, and so before `scheduled` is set: a wait first awaits the submission, unless the
 //        waiting thread submits or runs the action.
-// Checked by: "a running action sees its disposal, and its handlers are called in order before that returns", "what is scheduled through a context is
-//   cancelled with it, also when that has ended, down the tree", "a context that is kept cancels what is scheduled through it, and holds nothing
-//   that has ended", "an action may dispose itself, and a handler its action and others",
-//   "a wait returns after the action and what it scheduled, also after another disposal".
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler

@@ -5,7 +5,6 @@
 //   DR1  An observer is notified of each action that is dropped after the observer was added.
 // Orderings
 //   present: relaxed; if other synchronisation orders the addition before the drop, the dropping thread also sees `present` set
-// Checked by: "each drop is reported once, with its scheduler and the reason", "a stop that races submissions tells of each that does not run, once".
 // Models: swift/actions/actions.swift. Not modelled: DR1.
 
 internal import CScheduler

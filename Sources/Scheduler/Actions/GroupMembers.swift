@@ -12,12 +12,6 @@
 //        member from its end on (`ListedMembers`), and asks when the action has been released.
 //   GM6  After cancelAll has returned, the context of each member that ran at its call is disposed: the member's context is set before its action
 //        begins, and cancelAll finds it, or the action finds the member cancelled.
-// Checked by: "a group is empty when all of its actions have run, on whichever scheduler", "what the actions of a group hold has gone when it is
-//   empty", "an action's captures are released before its end is reported, also when it never begins",
-//   "a cancel of a group beside another one returns after the group is cancelled",
-//   "all that has not begun is cancelled, and leaves the group", "a cancel of a group is no drop", "a cancel of a group beside submissions is no drop",
-//   "what a task awaits of a cancelled group throws a CancellationError", "a cancel of a group reaches the contexts of running members",
-//   "a cancel of a group reaches the context of a tick, and ends the ticks".
 // Models: swift/groups/groups.swift.
 
 internal import CScheduler

@@ -10,9 +10,6 @@
 //   PA3  While the action is suspended, the scheduler retains nothing of it. The release of a series by a suspension does not end the action.
 //   PA4  Any other drop or end of the series by the scheduler ends the action.
 // Orderings: the lock's.
-// Checked by: "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
-//   "a periodic action may suspend itself", "a periodic action is suspended, resumed and disposed by several threads",
-//   "a suspended periodic action leaves nothing with the scheduler", "a periodic action that is dropped is over, and one that is suspended is not".
 // Models: swift/virtual/virtual.swift.
 
 /// A periodic action that can be suspended. `schedulePeriodic(_:action:)` returns it, and passes it to a closure that takes one.

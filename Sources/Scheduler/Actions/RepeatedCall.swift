@@ -9,9 +9,6 @@
 //   RC2  Once the call is over, the closure is released outside the lock: by the thread inside if there is one, else by `finish` before it returns.
 //   RC3  A waiter returns when no other thread is inside.
 // Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
-// Checked by: "ticks thread their state, and never overlap", "disposing releases the closure, and no tick begins after it",
-//   "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
-//   "a periodic action is suspended, resumed and disposed by several threads".
 // Models: swift/virtual/virtual.swift.
 
 internal import CScheduler

@@ -11,10 +11,6 @@
 //   Y5  If an action is disposed while its body runs, a waiter that called beginWait before the disposal gets the disposable that the body returns.
 // Orderings: the task's and the lock's · `disposed`: release in `detach`, pairs with the acquire in `isDisposed`. Assumes: no thread holds the locks
 //   of two actions at once.
-// Checked by: "a chain over two threads that return each other's disposables stays flat, and one dispose ends it",
-//   "a chain of actions that return each other's disposables stays flat, and its head disposes the last",
-//   "disposeAndWait waits for what the running action returns",
-//   "of several threads that wait for a running action, each waits for what it returns".
 // Models: swift/actions/actions.swift.
 
 internal import CScheduler

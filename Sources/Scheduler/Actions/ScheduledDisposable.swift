@@ -2,7 +2,6 @@
 //
 // States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with the inner disposable in place of the closure. The thread
 // that sets `disposed` owns the inner disposable, and moves it into the action that it schedules.
-// Checked by: "a scheduled disposable disposed by many threads schedules once, and disposes there".
 // Models: swift/disposables/once.swift, which models the same flag.
 
 internal import Synchronization

@@ -7,8 +7,6 @@
 //   O3  The source is disposed once, before the wait ends.
 //   O4  The waiter sees everything that the source did before the outcome.
 // Orderings: the lock's.
-// Checked by: "a late event against the timeout: one of them wins, and the source is disposed once",
-//   "nothing of the source, the elements or the predicate stays, also when the handler does".
 // Models: swift/blocking/blocking_sink.swift.
 
 /// Receives a source's elements and its end for a waiting thread. When it has enough elements, or at the end, it disposes the source and wakes that

@@ -5,7 +5,6 @@
 //   RT1  A thread that reads `isOver` as true sees everything before the disposal, or everything that the run did.
 // Orderings: isOver: release when it is set, acquire when it is read.
 // Assumes: `follow` is called before another thread has the token.
-// Checked by: "what is cancelled gives a cancellation, what is dropped says so, and what runs its result".
 // Models: swift/groups/groups.swift.
 
 internal import Synchronization

@@ -11,8 +11,6 @@
 //   RL5  The timeout is never early. If stop() is called before the timeout, run() does not report a timeout.
 //   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
 // Orderings: the lock's, the loop's.
-// Checked by: "a stop before, during and after the run, and many of them, end it once and nothing else",
-//   "every dispatch that was taken runs, however it meets the end", "a late stop, again and again, never ends another wait".
 // Models: swift/blocking/run_loop_lock.swift.
 
 internal import CScheduler

@@ -6,7 +6,6 @@
 // Invariants
 //   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one frees its own table.
 // Orderings: entries: the release in `makeTable`, which publishes the table, pairs with the acquire in `nodeType`
-// Checked by: "jobs of many threads come to a scheduler that has had none".
 // Models: swift/executors/late_jobs.swift.
 
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI

@@ -3,8 +3,7 @@
 // Invariants
 //   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child the first caller makes a new pool.
 // Orderings: currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
-// Checked by: the runs of Tests/Integration/AllTasks; one of them forks.
-// Models: none. Not modelled: GJ1.
+// Models: none. Not modelled: GJ1. Not tested: GJ1, but by the run "fork" of Tests/Integration/AllTasks.
 
 internal import CScheduler
 internal import Synchronization

@@ -8,10 +8,6 @@
 //   LJ4  The target of a job is not freed until the submission of the job has returned.
 // Orderings: the lock's, and those of the queues. Assumes: `endExclusion` is called once when a closed queue has dropped all jobs (serial.c, SQ6),
 //   and once at a thread's end (thread.c, TH3).
-// Checked by: "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
-//   "late jobs of one submitter keep their order, those that were taken before the stop, too",
-//   "the last reference to a scheduler goes in its own job, while others resume it",
-//   "the pool and the main thread are shut down, before, under and after tasks of each kind".
 // Models: swift/executors/late_jobs.swift, with test jobs, and a pool that the test drives. Not covered: the main loop's end.
 
 /// The late jobs of one stopped target: jobs of Swift tasks that it refused or dropped. They must run, or their tasks would never end.

@@ -8,7 +8,6 @@
 //   A3  A thread that reads `isDisposed` as true sees everything that happened before that dispose.
 // Orderings: the exchange releases, pairs with `isDisposed`, carries earlier writes. No acquire: `action` is written before the reference is shared.
 // Assumes: the reference was passed between threads with the ordering that Sendable requires.
-// Checked by: "a closure disposed by 8 threads at once runs once", "a closure and its captures are gone when dispose returns".
 // Models: swift/disposables/once.swift.
 
 internal import Synchronization

@@ -1,6 +1,5 @@
 // Wraps a cancel closure or a disposable of any type.
 // States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with a closure or a disposable.
-// Checked by: "a cancel closure runs once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
 
 internal import Synchronization

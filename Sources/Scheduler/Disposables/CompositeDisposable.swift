@@ -6,7 +6,6 @@
 //   CD3  Before a disposal returns, it releases the children that it removed.
 //   CD4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
-// Checked by: "each child that races the disposal is disposed exactly once or handed back".
 // Models: swift/disposables/composite.swift.
 
 internal import Synchronization

@@ -7,8 +7,6 @@
 //   SD3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 //   SD4  If a swap or replace begins while a replace runs, the disposable of the later call stays, whichever call returns first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
-// Checked by: "each of the disposables that 4 threads set while one disposes is disposed exactly once",
-//   "readers that race setters see a disposable that is alive", "what is set inside of a replace wins".
 // Models: swift/slots/serial.swift.
 
 internal import Synchronization

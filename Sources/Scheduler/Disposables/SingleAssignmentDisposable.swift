@@ -16,8 +16,6 @@
 //   endHold: release, pairs with the final endHold, carries the end of the read; acquire, for the final endHold
 // Assumes: fewer than 2^60 readers at a time.
 // Source: own design; the count of readers beside the flags is that of split reference counts.
-// Checked by: "a second set stops the process", "a set that races a disposal disposes the child exactly once",
-//   "readers that race a disposal see the child or nothing".
 // Models: swift/slots/single.swift.
 
 internal import Synchronization

@@ -12,8 +12,6 @@
 //        `onDrop` and their captures, and has unregistered the source. The caller sees the effects of all.
 //   LS5  A source ends once: one end or disposal releases the handler, `onDrop` and the use of the scheduler. `onDrop` reports an end at most
 //        once, and never after a disposal.
-// Checked by: "once a source is disposed on another thread, no handler begins, and its captures are gone", "a handler runs with the scheduler as the
-//   current one, and may dispose its own source, whose captures are then gone".
 // Models: swift/executors/loop_source.swift.
 
 internal import CScheduler

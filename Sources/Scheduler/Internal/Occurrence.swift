@@ -5,8 +5,6 @@
 //        increments the count, then wakes. So a waiter with an old mark finds another count and does not sleep, or it is woken.
 // Orderings: those of the owner's lock, under which the waiter checks its condition again.
 // Assumes: fewer than 2^32 events between the check and the sleep.
-// Checked by: "disposeAndWait returns after the running action has ended, whichever thread drives virtual time",
-//   "disposeAndWait waits for the step of a recursion".
 // Models: swift/virtual/virtual.swift.
 
 internal import CScheduler

@@ -6,7 +6,6 @@
 //   ND1  Exactly one call of dispose or detachChildren gets the children, and it gets both.
 //   ND2  A thread that reads `isDisposed` as true sees all writes made before that dispose.
 // Orderings, Assumes: as in AnonymousDisposable.
-// Checked by: "two disposables are disposed in order, once, by 8 threads at once".
 // Models: swift/disposables/once.swift.
 
 internal import Scheduler

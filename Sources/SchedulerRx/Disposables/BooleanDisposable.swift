@@ -1,7 +1,6 @@
 // A flag that a disposal sets.
 // States of `disposed`: false; true, which is final.
 // Invariants: A3 of AnonymousDisposable: a thread that reads true sees all writes made before the disposal.
-// Checked by: "what was written before dispose is seen after isDisposed".
 // Models: swift/disposables/once.swift.
 
 public import Scheduler

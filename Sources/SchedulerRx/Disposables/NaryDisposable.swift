@@ -1,6 +1,5 @@
 // Disposes a fixed list of disposables, in order, once.
 // States of `disposed`, invariants, orderings: as in BinaryDisposable (ND1, ND2), with a list instead of two children.
-// Checked by: "any number of disposables is disposed in order, once".
 // Models: swift/disposables/once.swift.
 
 internal import Scheduler

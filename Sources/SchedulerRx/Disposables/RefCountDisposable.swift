@@ -11,8 +11,6 @@
 // Orderings
 //   disposePrimary, removeDependent: release, pairs with the acquire of the call that makes the word final, carries earlier writes
 // Assumes: fewer than 2^62 dependents at a time.
-// Checked by: "the underlying is disposed once, by the last of primary and dependents",
-//   "dependents that race the primary never lose the underlying nor dispose it early".
 // Models: swift/slots/ref_count.swift.
 
 public import Scheduler

@@ -1,7 +1,6 @@
 // Disposes its inner disposable at the first disposal, or when it is itself released.
 // States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure. A disposal does
 // not release the inner disposable. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
-// Checked by: "a scoped disposable that races its own release disposes once".
 // Models: swift/disposables/once.swift.
 
 public import Scheduler

@@ -19,6 +19,7 @@ import Testing
     #expect(runs.value == 1 && calls.value == 0)
   }
 
+  // AX1
   @Test("a running action sees its disposal, and its handlers are called in order before that returns") func seen() {
     let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), ended = Gate(), log = Log<String>()
     let token = workers.schedule { context in
@@ -181,6 +182,7 @@ import Testing
     #expect(log.entries.count == 4)
   }
 
+  // AX4
   @Test("a wait returns after the action and what it scheduled, also after another disposal") func late() {
     let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(),
       waited = Gate()
@@ -262,6 +264,7 @@ import Testing
     #expect(second.read()!.isDisposed && calls.value == 0)
   }
 
+  // AX1, AX4
   @Test("an action may dispose itself, and a handler its action and others") func inside() {
     let queue = SerialScheduler(), log = Log<String>(), box = Protected<(any Disposable)?>(nil)
     queue.suspend()
@@ -283,6 +286,7 @@ import Testing
     box.write(nil)
   }
 
+  // AX2, AX3
   @Test("what is scheduled through a context is cancelled with it, also when that has ended, down the tree") func tree()
   {
     let workers = ConcurrentScheduler(), queue = SerialScheduler(), runs = Counter(), begun = ActionGroup(entered: 1),
@@ -323,6 +327,7 @@ import Testing
     context.write(nil)
   }
 
+  // AX1, AX2
   @Test("a context that is kept cancels what is scheduled through it, and holds nothing that has ended") func kept() {
     let workers = ConcurrentScheduler(), kept = Protected<ActionContext?>(nil), ends = Counter(), runs = Counter(),
       done = Gate()

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct ActionGroupTests {
+  // GM1, GM3
   @Test("a group is empty when all of its actions have run, on whichever scheduler", arguments: SchedulerUnderTest.all)
   func all(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), runs = Counter()
@@ -14,7 +15,7 @@ import Testing
     #expect(group.isIdle)
   }
 
-  @Test("what the actions of a group hold has gone when it is empty", arguments: SchedulerUnderTest.all)
+  @Test("what the actions of a group hold has gone when it is empty", arguments: SchedulerUnderTest.all)  // GM3
   func captures(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), ends = Counter()
     let grouped = group.scheduler(on: scheduler)
@@ -34,6 +35,7 @@ import Testing
     }
   }
 
+  // GM2
   @Test("a cancel of a group beside another one returns after the group is cancelled") func cancelledByMany() {
     for _ in 0..<Scale.count(50) {
       let group = ActionGroup(), queue = SerialScheduler(), runs = Counter()
@@ -71,6 +73,7 @@ import Testing
     #expect(log.entries == [-1, 0, 1, 2])
   }
 
+  // GM1, GM2, GM3
   @Test("all that has not begun is cancelled, and leaves the group") func cancelled() {
     let group = ActionGroup(), queue = SerialScheduler(), runs = Counter(), ends = Counter()
     queue.suspend()
@@ -113,6 +116,7 @@ import Testing
     #expect(runs.value == 20 && group.isIdle)
   }
 
+  // GM3
   @Test(
     "an action's captures are released before its end is reported, also when it never begins",
     arguments: Ending.allCases)

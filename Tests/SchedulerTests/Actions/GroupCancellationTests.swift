@@ -6,6 +6,7 @@ import Testing
 @Suite(.nothingIsLeft) struct GroupCancellationTests {
   static let delaying = SchedulerUnderTest.all.filter { !$0.delaysItsCaller && !$0.isVirtual }
 
+  // GM5
   @Test("a cancel of a group is no drop", arguments: delaying) func noDrop(_ kind: SchedulerUnderTest) throws {
     let group = ActionGroup(), scheduler = group.scheduler(on: try kind.make()), drops = Log<SchedulerError>()
     let token = scheduler.schedule(after: .seconds(3_600)) {
@@ -18,6 +19,7 @@ import Testing
     #expect(drops.entries == [])
   }
 
+  // GM1, GM5
   @Test("a cancel of a group beside submissions is no drop") func besideSubmissions() {
     let group = ActionGroup(), other = ActionGroup(), queue = SerialScheduler(), drops = Counter(), runs = Counter()
     let isOver = Protected(false), scheduler = other.scheduler(on: group.scheduler(on: queue))
@@ -81,7 +83,7 @@ import Testing
     #expect(drops.entries == [.stopped, .refused])
   }
 
-  @Test("what a task awaits of a cancelled group throws a CancellationError", arguments: Awaited.allCases)
+  @Test("what a task awaits of a cancelled group throws a CancellationError", arguments: Awaited.allCases)  // GM5
   func awaited(_ awaited: Awaited) async throws {
     let queue = SerialScheduler(), group = ActionGroup(), scheduler = group.scheduler(on: queue)
     queue.suspend()
@@ -109,7 +111,7 @@ import Testing
 
   enum Awaited: CaseIterable { case sleep, clock, perform, performBefore, ticks }
 
-  @Test("a cancel of a group reaches the contexts of running members", arguments: SchedulerUnderTest.queued)
+  @Test("a cancel of a group reaches the contexts of running members", arguments: SchedulerUnderTest.queued)  // GM6
   func contexts(_ kind: SchedulerUnderTest) throws {
     let group = ActionGroup(), scheduler = group.scheduler(on: try kind.make()), queue = SerialScheduler()
     let begun = Gate(), cancelled = Gate(), log = Log<String>(), children = Counter()
@@ -135,6 +137,7 @@ import Testing
     #expect(log.entries.last == "new")
   }
 
+  // GM6
   @Test("a cancel of a group reaches the context of a tick, and ends the ticks", arguments: SchedulerUnderTest.queued)
   func tick(_ kind: SchedulerUnderTest) throws {
     let group = ActionGroup(), outer = ActionGroup(), queue = SerialScheduler()

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .nothingIsLeft) struct PeriodicActionTests {
+  // PA1, PA3
   @Test(
     "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
     arguments: SchedulerUnderTest.queued)
@@ -32,7 +33,7 @@ import Testing
     #expect(action.isDisposed)
   }
 
-  @Test("a periodic action may suspend itself", arguments: SchedulerUnderTest.queued)
+  @Test("a periodic action may suspend itself", arguments: SchedulerUnderTest.queued)  // PA1, PA3
   func inside(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter(), ends = Counter()
     func start() -> PeriodicAction {
@@ -105,7 +106,7 @@ import Testing
     #expect(action.isDisposed && inside.entries == [0] && ticks.value == 3)
   }
 
-  @Test("a suspended periodic action leaves nothing with the scheduler", arguments: [0, 1, 2, 3, 4])
+  @Test("a suspended periodic action leaves nothing with the scheduler", arguments: [0, 1, 2, 3, 4])  // PA2, PA3
   func nothingWaits(kind: Int) {
     let clock = TestScheduler(), ticks = Counter(), group = ActionGroup()
     let scheduler: any SchedulerType =
@@ -253,7 +254,7 @@ import Testing
     action.dispose()
   }
 
-  @Test("a periodic action that is dropped is over, and one that is suspended is not")
+  @Test("a periodic action that is dropped is over, and one that is suspended is not")  // PA3, PA4
   func dropped() throws {
     let thread = try ThreadScheduler(name: "dropping"), ends = Counter()
     func start() -> PeriodicAction {
@@ -284,6 +285,7 @@ import Testing
     #expect(ticks.value == 2 && action.isDisposed)
   }
 
+  // PA2, PA3, RC1, RC2, RC3
   @Test(
     "a periodic action is suspended, resumed and disposed by several threads", arguments: SchedulerUnderTest.queued)
   func threads(_ test: SchedulerUnderTest) throws {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct BlockingLockTests {
+  // RL1
   @Test("a stop before, during and after the run, and many of them, end it once and nothing else") func stops() {
     #expect(
       onBareThread {
@@ -57,6 +58,7 @@ import Testing
     #expect(ends.value == 1)
   }
 
+  // RL2, RL3
   @Test("every dispatch that was taken runs, however it meets the end") func dispatchAgainstEnd() {
     for round in 0..<Scale.count(200) {
       let lock = RunLoopLock(timeout: .microseconds(round * 5)), taken = Counter(), ran = Counter(), over = Gate()
@@ -92,6 +94,7 @@ import Testing
     #expect(outcome(RunLoopLock(timeout: Duration(secondsComponent: .min, attosecondsComponent: .min))) == "timeout")
   }
 
+  // RL5
   @Test("a timeout is never early") func neverEarly() {
     let begin = ContinuousClock.now
     #expect(outcome(RunLoopLock(timeout: .milliseconds(20))) == "timeout")
@@ -116,6 +119,7 @@ import Testing
     expectMessage(body, "Scheduler: RunLoopLock.run: called a second time", "for each wait")
   }
 
+  // RL1, RL3
   @Test("a late stop, again and again, never ends another wait") func lateStops() {
     let early = Counter(), old = Protected<[RunLoopLock]>([]), isOver = Protected(false)
     Thread.detachNewThread {

@@ -117,6 +117,7 @@ import Testing
     }
   }
 
+  // O2, O3
   @Test("nothing of the source, the elements or the predicate stays, also when the handler does") func leaks() {
     let handlers = Log<Source<Token>.Handler>(), ends = Counter()
     weak var element: Token?
@@ -143,6 +144,7 @@ import Testing
     #expect(handlers.entries.count == 2)
   }
 
+  // O1, O3, O4
   @Test("a late event against the timeout: one of them wins, and the source is disposed once") func lateEvent() {
     var random = SeededGenerator(for: "a late event against the timeout")
     for _ in 0..<Scale.count(500) {

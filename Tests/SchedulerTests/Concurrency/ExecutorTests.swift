@@ -331,7 +331,7 @@ actor Pinned {
     }
   }
 
-  @Test("jobs of many threads come to a scheduler that has had none")
+  @Test("jobs of many threads come to a scheduler that has had none")  // JW1
   func firstJobs() async throws {
     let ran = Counter(), rounds = Scale.count(200)
     for _ in 0..<rounds {
@@ -345,7 +345,7 @@ actor Pinned {
     #expect(ran.value == 4 * rounds)
   }
 
-  @Test("the last reference to a scheduler goes in its own job, while others resume it")
+  @Test("the last reference to a scheduler goes in its own job, while others resume it")  // LJ4
   func lastReference() async throws {
     let ran = Counter()
     for _ in 0..<Scale.count(200) {

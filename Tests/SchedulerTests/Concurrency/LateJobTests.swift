@@ -8,6 +8,7 @@ import Testing
 @Suite(.serialized, .nothingIsLeft) struct LateJobTests {
   enum Time: CaseIterable { case before, during, after }
 
+  // LJ1, LJ2
   @Test(
     "a task ends, isolated and in order, whenever its scheduler is stopped, by either policy",
     arguments: ExecutorUnderTest.withThread, [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
@@ -66,6 +67,7 @@ import Testing
     for pinned in actors { #expect(await pinned.isRight()) }
   }
 
+  // SQ14
   @Test(
     "what a suspended queue has accepted is exclusive with late jobs of the queue below, when it is resumed after the stop",
     arguments: [false, true])
@@ -115,6 +117,7 @@ import Testing
     #expect(eventually { ends.value == 51 })
   }
 
+  // LJ1, LJ3
   @Test(
     "late jobs of one submitter keep their order, those that were taken before the stop, too",
     arguments: ExecutorUnderTest.withThread)
@@ -295,6 +298,7 @@ import Testing
     }
   }
 
+  // LJ1, LJ2
   @Test(
     "the pool and the main thread are shut down, before, under and after tasks of each kind", arguments: [true, false])
   func shutdown(drops: Bool) async {

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("equal deadlines keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
+  @Test("equal deadlines keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)  // LP3, LP9
   func equalDeadlines(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), log = Log<Int>(), instant = MonotonicTime.now.advanced(by: .milliseconds(20))
     for n in 0..<200 { scheduler.schedule(.at(instant)) { log.add(n) } }

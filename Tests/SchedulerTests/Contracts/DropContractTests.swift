@@ -52,7 +52,7 @@ import Testing
     return 6
   }
 
-  @Test("each drop is reported once, with its scheduler and the reason", arguments: [false, true])
+  @Test("each drop is reported once, with its scheduler and the reason", arguments: [false, true])  // DR1
   func each(isQueue: Bool) throws {
     let thread = try ThreadScheduler(name: "drops"), ran = Counter()
     let scheduler: any SchedulerType & AnyObject = isQueue ? SerialScheduler(target: thread) : thread
@@ -337,6 +337,7 @@ import Testing
     #expect(eventually { ends.value == 1 })
   }
 
+  // DR1
   @Test("a stop that races submissions tells of each that does not run, once") func race() throws {
     for _ in 0..<Scale.count(30) {
       let thread = try ThreadScheduler(), reports = Reports(of: thread), ran = Counter(), own = Counter()

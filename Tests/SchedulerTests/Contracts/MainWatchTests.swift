@@ -142,7 +142,7 @@ import Testing
       .filter { $0.contains("which nothing runs") }
   }
 
-  @Test("work that waits for a main loop which nothing runs is reported, once", arguments: waiting.indices)
+  @Test("work that waits for a main loop which nothing runs is reported, once", arguments: waiting.indices)  // MW1
   func reported(index: Int) async {
     let result = await withExitArgument(index) {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test("a main loop that is run, hosted, ended or busy is not reported", arguments: served.indices)
+  @Test("a main loop that is run, hosted, ended or busy is not reported", arguments: served.indices)  // MW1
   func silent(index: Int) async {
     let result = await withExitArgument(index) {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

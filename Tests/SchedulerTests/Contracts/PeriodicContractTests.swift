@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.serialized, .nothingIsLeft) struct PeriodicContractTests {
-  @Test("ticks thread their state, and never overlap", arguments: SchedulerUnderTest.queued)
+  @Test("ticks thread their state, and never overlap", arguments: SchedulerUnderTest.queued)  // RC1
   func state(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), seen = Log<Int>()
     let token = scheduler.schedulePeriodic(0, startAfter: .zero, period: .milliseconds(1)) { n in
@@ -18,6 +18,7 @@ import Testing
     #expect(Array(seen.entries.prefix(5)) == [0, 1, 2, 3, 4])
   }
 
+  // RC1, RC2
   @Test("disposing releases the closure, and no tick begins after it", arguments: SchedulerUnderTest.queued)
   func disposal(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ends = Counter(), ticks = Counter()

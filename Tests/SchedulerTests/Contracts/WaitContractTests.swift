@@ -179,7 +179,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     #expect(plain.value == last)
   }
 
-  @Test("disposeAndWait waits for the step of a recursion", arguments: SchedulerUnderTest.queued)
+  @Test("disposeAndWait waits for the step of a recursion", arguments: SchedulerUnderTest.queued)  // OC1
   func recursion(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), plain = Plain(), entered = Gate(), ends = Counter()
     func make() -> any Disposable {
@@ -201,7 +201,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     expectNoneFollows(plain, atLeast: 6, ends)
   }
 
-  @Test("disposeAndWait waits for what the running action returns", arguments: SchedulerUnderTest.queued)
+  @Test("disposeAndWait waits for what the running action returns", arguments: SchedulerUnderTest.queued)  // Y1, Y5
   func returned(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), other = try ThreadScheduler()
     for hasEnded in [true, false] {
@@ -231,6 +231,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     }
   }
 
+  // Y5
   @Test(
     "of several threads that wait for a running action, each waits for what it returns",
     arguments: SchedulerUnderTest.queued)
@@ -323,6 +324,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     }
   }
 
+  // OC1, RC2, RC3
   @Test(
     "disposeAndWait returns after the running action has ended, whichever thread drives virtual time", arguments: 0..<4)
   func virtual(kind: Int) {

@@ -16,7 +16,7 @@ struct BooleanDisposableTests {
     #expect(flag.isDisposed)
   }
 
-  @Test("what was written before dispose is seen after isDisposed")
+  @Test("what was written before dispose is seen after isDisposed")  // A3
   func publishes() {
     for round in 0..<50 {
       let flag = BooleanDisposable()

@@ -122,7 +122,7 @@ struct CompositeDisposableTests {
     #expect(child.value == 1)
   }
 
-  @Test("each child that races the disposal is disposed exactly once or handed back")
+  @Test("each child that races the disposal is disposed exactly once or handed back")  // CD1, CD2
   func race() {
     for _ in 0..<100 {
       let all = CompositeDisposable()
@@ -145,7 +145,7 @@ struct CompositeDisposableTests {
     }
   }
 
-  @Test("children are gone when dispose returns, each before the next is disposed")
+  @Test("children are gone when dispose returns, each before the next is disposed")  // CD3
   func captures() {
     let all = CompositeDisposable()
     let log = DisposalLog()

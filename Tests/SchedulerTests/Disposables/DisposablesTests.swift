@@ -23,7 +23,7 @@ struct DisposablesTests {
     #expect(token.isDisposed)
   }
 
-  @Test("a closure disposed by 8 threads at once runs once")
+  @Test("a closure disposed by 8 threads at once runs once")  // A1
   func race() {
     for _ in 0..<100 {
       let runs = DisposalCounter()
@@ -33,7 +33,7 @@ struct DisposablesTests {
     }
   }
 
-  @Test("a closure and its captures are gone when dispose returns")
+  @Test("a closure and its captures are gone when dispose returns")  // A2
   func captures() {
     weak var weakly: Capture?
     let token: any Disposable
@@ -94,7 +94,7 @@ struct DisposablesTests {
     #expect(runs.value == 0)
   }
 
-  @Test("two disposables are disposed in order, once, by 8 threads at once")
+  @Test("two disposables are disposed in order, once, by 8 threads at once")  // ND1
   func two() {
     for _ in 0..<50 {
       let log = DisposalLog()
@@ -105,7 +105,7 @@ struct DisposablesTests {
     }
   }
 
-  @Test("any number of disposables is disposed in order, once", arguments: [0, 1, 2, 3, 4, 100])
+  @Test("any number of disposables is disposed in order, once", arguments: [0, 1, 2, 3, 4, 100])  // ND1
   func any(count: Int) {
     let log = DisposalLog()
     let names = (0..<count).map(String.init)

@@ -108,7 +108,7 @@ struct LifetimeTests {
     #expect(log.all == ["late", "first", "other"])
   }
 
-  @Test("an observer that is revoked while the lifetime ends is called or revoked")
+  @Test("an observer that is revoked while the lifetime ends is called or revoked")  // CD1
   func race() {
     let seed = SeededGenerator.freshSeed(for: "LifetimeTests.race")
     for round in 0..<Scale.count(200) {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("RefCountDisposable", .nothingIsLeft)
 struct RefCountDisposableTests {
-  @Test("the underlying is disposed once, by the last of primary and dependents", arguments: 0..<4)
+  @Test("the underlying is disposed once, by the last of primary and dependents", arguments: 0..<4)  // RF1, RF3
   func last(primaryAt: Int) {
     let underlying = DisposalCounter()
     let shared = RefCountDisposable(disposable: underlying)
@@ -85,7 +85,7 @@ struct RefCountDisposableTests {
     #expect(runs.value == 1)
   }
 
-  @Test("dependents that race the primary never lose the underlying nor dispose it early")
+  @Test("dependents that race the primary never lose the underlying nor dispose it early")  // RF1, RF2
   func race() {
     let seed = SeededGenerator.freshSeed(for: "RefCountDisposableTests.race")
     for round in 0..<Scale.count(300) {

@@ -22,7 +22,7 @@ struct ScheduledDisposableTests {
     #expect(inner.isDisposed)
   }
 
-  @Test("the disposal waits for the scheduler, and the inner one is released after it")
+  @Test("the disposal waits for the scheduler, and the inner one is released after it")  // A2
   func waits() {
     let scheduler = TestScheduler()
     weak var weakly: DisposalCounter?
@@ -105,7 +105,7 @@ struct ScheduledDisposableTests {
     #expect(log.all == ["now", "later"])
   }
 
-  @Test("a scheduled disposable disposed by many threads schedules once, and disposes there")
+  @Test("a scheduled disposable disposed by many threads schedules once, and disposes there")  // A1
   func race() throws {
     let seed = SeededGenerator.freshSeed(for: "ScheduledDisposableTests.race")
     let scheduler = try ThreadScheduler(name: "race")

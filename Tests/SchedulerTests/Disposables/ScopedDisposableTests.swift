@@ -56,7 +56,7 @@ struct ScopedDisposableTests {
     #expect(log.all == ["1", "2", "capture", "3"] || log.all == ["1", "2", "3", "capture"])
   }
 
-  @Test("a scoped disposable that races its own release disposes once")
+  @Test("a scoped disposable that races its own release disposes once")  // A1
   func race() {
     let seed = SeededGenerator.freshSeed(for: "ScopedDisposableTests.race")
     for round in 0..<Scale.count(300) {
@@ -77,7 +77,7 @@ struct ScopedDisposableTests {
     }
   }
 
-  @Test("a cancel closure runs once, by 8 threads at once")
+  @Test("a cancel closure runs once, by 8 threads at once")  // A1
   func cancelClosure() {
     for _ in 0..<50 {
       let runs = DisposalCounter()
@@ -89,6 +89,7 @@ struct ScopedDisposableTests {
     }
   }
 
+  // A2
   @Test(
     "a cancel closure and its captures are gone when dispose returns, or when it is released, and then it has not run")
   func cancelClosureReleased() {

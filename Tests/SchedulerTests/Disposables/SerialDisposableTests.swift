@@ -48,7 +48,7 @@ struct SerialDisposableTests {
     #expect(holder.disposable == nil)
   }
 
-  @Test("what is set inside of a replace wins")
+  @Test("what is set inside of a replace wins")  // SD1, SD4
   func replace() {
     let holder = SerialDisposable(), old = DisposalCounter(), outer = DisposalCounter(), inner = DisposalCounter()
     holder.disposable = old
@@ -167,7 +167,7 @@ struct SerialDisposableTests {
     #expect(weakly == nil)
   }
 
-  @Test("each of the disposables that 4 threads set while one disposes is disposed exactly once")
+  @Test("each of the disposables that 4 threads set while one disposes is disposed exactly once")  // SD1
   func race() {
     for _ in 0..<100 {
       let holder = SerialDisposable()
@@ -187,7 +187,7 @@ struct SerialDisposableTests {
     }
   }
 
-  @Test("readers that race setters see a disposable that is alive")
+  @Test("readers that race setters see a disposable that is alive")  // SD2
   func raceGet() {
     let holder = SerialDisposable()
     raceDisposal(threads: 4) { index in

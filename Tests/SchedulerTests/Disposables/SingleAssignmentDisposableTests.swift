@@ -49,7 +49,7 @@ struct SingleAssignmentDisposableTests {
     #expect(weakly == nil)
   }
 
-  @Test("a second set stops the process")
+  @Test("a second set stops the process")  // SA1
   func secondSet() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let holder = SingleAssignmentDisposable()
@@ -72,7 +72,7 @@ struct SingleAssignmentDisposableTests {
     expectMessage(result, "SingleAssignmentDisposable.setDisposable(_:) was called a second time")
   }
 
-  @Test("a set that races a disposal disposes the child exactly once")
+  @Test("a set that races a disposal disposes the child exactly once")  // SA2, SA3
   func raceSet() {
     for _ in 0..<300 {
       let holder = SingleAssignmentDisposable()
@@ -85,7 +85,7 @@ struct SingleAssignmentDisposableTests {
     }
   }
 
-  @Test("readers that race a disposal see the child or nothing")
+  @Test("readers that race a disposal see the child or nothing")  // SA2, SA3
   func raceGet() {
     for _ in 0..<200 {
       let holder = SingleAssignmentDisposable()

@@ -49,6 +49,7 @@ enum SourceKind: CaseIterable, Sendable {
 
 /// The same for each kind of source, on each scheduler that has them.
 extension SourceTests {
+  // LS1, LS5
   @Test(
     "a handler runs with the scheduler as the current one, and may dispose its own source, whose captures are then gone",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)
@@ -80,6 +81,7 @@ extension SourceTests {
     stage.leave()
   }
 
+  // LS1, LS4
   @Test(
     "once a source is disposed on another thread, no handler begins, and its captures are gone",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)

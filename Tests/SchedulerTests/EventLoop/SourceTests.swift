@@ -274,7 +274,7 @@ import Testing
 // MARK: - what a source has had
 
 extension SourceTests {
-  @Test("a signal can be taken by another loop as soon as it was disposed, however busy the first one is")
+  @Test("a signal can be taken by another loop as soon as it was disposed, however busy the first one is")  // LS2
   func signalPasses() throws {
     let first = try ThreadScheduler(name: "first"), second = try ThreadScheduler(name: "second")
     let came = Counter(), dropped = Counter()
@@ -341,7 +341,7 @@ extension SourceTests {
     return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } != nil
   }
 
-  @Test("a descriptor is the system's no more once its source was disposed, though a copy of it is open")
+  @Test("a descriptor is the system's no more once its source was disposed, though a copy of it is open")  // LS2
   func descriptorWithCopy() throws {
     let thread = try ThreadScheduler(name: "copies"), told = Counter()
     var ends: [Int32] = [0, 0]

@@ -317,7 +317,7 @@ import Testing
     #expect(turns.value == seen)
   }
 
-  @Test("a chain over two threads that return each other's disposables stays flat, and one dispose ends it")
+  @Test("a chain over two threads that return each other's disposables stays flat, and one dispose ends it")  // Y2
   func chainOverTwoThreads() async {
     await #expect(processExitsWith: .success) {
       let chain = try Chain()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct UnfairLockTests {
-  @Test("the lock excludes")
+  @Test("the lock excludes")  // LK1
   func excludes() {
     let lock = UnfairLock()
     nonisolated(unsafe) var count = 0

@@ -92,6 +92,7 @@ private struct ClockInstant: Sendable {
     }
   }
 
+  // CL6, CL8
   @Test("equal instants of a clock keep the order of submission", arguments: SchedulerUnderTest.queuedAndSerial)
   func equal(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make()

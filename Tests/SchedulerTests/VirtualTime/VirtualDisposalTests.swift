@@ -142,7 +142,7 @@ import Testing
     #expect(log.entries == [1] + (2...5_000).filter { (5_000 - $0) % 8 == 0 })
   }
 
-  @Test("a chain of actions that return each other's disposables stays flat, and its head disposes the last")
+  @Test("a chain of actions that return each other's disposables stays flat, and its head disposes the last")  // Y1, Y2
   func chain() async {
     await #expect(processExitsWith: .success) {
       let before = residentKilobytes(), scheduler = TestScheduler(), left = Counter()
@@ -171,7 +171,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("a chain retains nothing once its later action is over, however that ends", arguments: Ending.allCases)
+  @Test("a chain retains nothing once its later action is over, however that ends", arguments: Ending.allCases)  // Y3
   func chainLetsGo(ending: Ending) {
     var scheduler: TestScheduler? = TestScheduler()
     weak var first: AnyObject?
