@@ -462,8 +462,8 @@ TEST("a limited target whose base is gone drops everything") { // LM4
   limit_base_gone(100);
 }
 
-static void count_up(void *owner) { atomic_fetch_add((atomic_int *)owner, 1); }
-static void count_back(void *owner) { atomic_fetch_sub((atomic_int *)owner, 1); }
+static void count_up(void *keeper) { atomic_fetch_add((atomic_int *)keeper, 1); }
+static void count_back(void *keeper) { atomic_fetch_sub((atomic_int *)keeper, 1); }
 
 static void limit_let_go(int rounds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});

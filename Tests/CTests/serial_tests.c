@@ -345,14 +345,14 @@ TEST("sync that cannot end is reported") { serial_sync_deadlocks(); }
 
 // MARK: destroy, and a base that ends
 
-// The record of a queue's call to its owner when it closes.
+// The record of a queue's call to its keeper when it closes.
 typedef struct closing {
   probe *probes;
   int jobs, calls, dropped;
 } closing;
 
-static void count_closing(void *owner) {
-  closing *closing = owner;
+static void count_closing(void *keeper) {
+  closing *closing = keeper;
   closing->calls++;
   for (int i = 0; i < closing->jobs; i++) closing->dropped += atomic_load(&closing->probes[i].drops);
 }

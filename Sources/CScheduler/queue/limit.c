@@ -78,8 +78,8 @@ struct csched_limit {
   bool is_alone, is_released;        // a barrier has the only permit that is OUT; csched_limit_destroy was called
   bool is_ending;                    // LM12: the base was closed: the limit refuses new jobs
   bool blocks;                       // LM14: a submission to a FULL limit waits for room
-  void (*retain)(void *), (*release)(void *); // of `owner`: one retain for each permit that is OUT; or NULL
-  void *owner;                                // the user's object that contains the limit: csched_limit_own
+  void (*retain)(void *), (*release)(void *); // of `keeper`: one retain for each permit that is OUT; or NULL
+  void *keeper;                               // the user's object that the limit belongs to: csched_limit_own
   csched_helper_list helpers;                 // LM10: the waiting syncs that may help; guarded by the lock
   csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
   permit permits[];
@@ -215,11 +215,11 @@ static void continue_with(csched_limit *limit, csched_job *permits) {
   else csched_frame_continue_(submit_again, permits); // LM11
 }
 
-// Does: retains `owner` for each of the list `permits`, but for one if `is_kept`: the caller's retain serves one.
+// Does: retains `keeper` for each of the list `permits`, but for one if `is_kept`: the caller's retain serves one.
 static void retain_for(csched_limit *limit, const csched_job *permits, bool is_kept) {
   if (limit->retain == NULL) return;
   for (const csched_job *each = is_kept ? permits->next : permits; each != NULL; each = each->next)
-    limit->retain(limit->owner);
+    limit->retain(limit->keeper);
 }
 
 // Returns: the user job of `permit`, which the caller must run or drop; NULL: another thread has taken it.
@@ -241,10 +241,10 @@ static bool end_permit_locked(csched_limit *limit, permit *permit) {
 }
 
 // Does: unlocks, after the end of a user job or of a run: submits `permits`, the waiting jobs' permits, and `again`, a permit whose next run is due, or
-// NULL. `is_freed`: a permit has become FREE: its retain of `owner` serves one of `permits`, or ends.
+// NULL. `is_freed`: a permit has become FREE: its retain of `keeper` serves one of `permits`, or ends.
 static void unlock_and_continue(csched_limit *limit, csched_job *permits, csched_job *again, bool is_freed) {
   void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
-  void *owner = limit->owner;
+  void *keeper = limit->keeper;
   bool is_last = limit->out + limit->stale == 0 && limit->is_released; // LM5: the final permit frees the structure
   if (permits != NULL && !limit->is_ending) limit->is_ending = csched_target_is_closed_(limit->base); // LM12
   csched_lock_unlock(&limit->lock);
@@ -258,7 +258,7 @@ static void unlock_and_continue(csched_limit *limit, csched_job *permits, csched
   }
   if (permits != NULL || !is_freed) return;
   if (is_last) free_limit(limit);
-  if (release != NULL) release(owner);
+  if (release != NULL) release(keeper);
 }
 
 // The next three are the `run`, `drop` and `release` of a permit's job.
@@ -663,7 +663,8 @@ static permit *find_lost(csched_limit *limit) {
   return NULL;
 }
 
-// Does: submits each lost permit, or returns it if its job has started. May retain `owner` once too often. User code may run in the submission.
+// Does: submits each lost permit, or returns it if its job has started. If the parent's thread had already retained `keeper`, the child leaks that
+// reference. User code may run in the submission.
 static void restore_permits(csched_limit *limit) { // LM8
   permit *next;
   for (permit *each = find_lost(limit); each != NULL; each = next) {
@@ -672,7 +673,7 @@ static void restore_permits(csched_limit *limit) { // LM8
     each->is_linked = true;
     csched_lock_unlock(&limit->lock);
     next = find_lost(limit); // LM5: a lost permit keeps the structure; after the final one it may be freed
-    if (limit->retain != NULL) limit->retain(limit->owner);
+    if (limit->retain != NULL) limit->retain(limit->keeper);
     if (each->has_taken) return_permit(&each->job);
     else submit_to_base(limit, &each->job, true);
   }
@@ -778,10 +779,10 @@ void csched_limit_bound(csched_limit *limit, size_t waiting, csched_full_policy 
   limit->blocks = policy == CSCHED_FULL_BLOCK;
 }
 
-void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*release)(void *), void *owner) {
+void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*release)(void *), void *keeper) {
   limit->retain = retain;
   limit->release = release;
-  limit->owner = limit->target.owner = owner;
+  limit->keeper = limit->target.owner = keeper;
 }
 
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }

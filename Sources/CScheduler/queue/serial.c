@@ -37,7 +37,7 @@
 //       has found the base closed are dropped, so that the queue's work ends. The closed queue accepts what continues with accepted work of queues and
 //       limits on it: the owner runs it, or, if the queue is over, the submitter becomes the owner.
 //   SQ14  After `closed` was called, no job of a queue or limit on this one runs on the queue: `continued_on` gets those that were accepted, in which
-//       the owner runs its own other work, one job at a time. A queue on this one may be resumed then.
+//       the keeper runs its own other work, one job at a time. A queue on this one may be resumed then.
 // Orderings
 //   hold: acquire and release, so that a resume sees what the owner did · use: acquire and release: the next owner sees what the previous one did,
 //   and the freeing thread all uses
@@ -79,13 +79,14 @@ struct csched_serial {
   csched_job *rest;   // SQ13: while `is_ending`: the last job that runs; NULL: it has run; the owner's
   uint32_t hold;      // SQ3: SUSPENSION times the number of suspensions, plus STALLED
   uint32_t use;       // SQ2, SQ5: REFERENCE times the reference count, plus OFFERED, LINKED, AWAITED
-  csched_lock helpers_lock;                   // guards `helpers` and `is_over`
-  bool is_over;                               // SQ13: the inbox is closed, without jobs and without an owner
-  csched_helper_list helpers;                 // SQ10: the waiting syncs that may help
-  void (*retain)(void *), (*release)(void *); // called with `owner`: when the queue gets busy, when idle again; or NULL
-  void (*closed)(void *); // called with `owner` when the base accepts no more, and no job is left (SQ6); may be NULL
-  csched_target *(*continued_on)(void *); // called with `owner`, after `closed` (SQ14); may be NULL
-  void *owner;                            // the object that contains the queue: csched_serial_own
+  csched_lock helpers_lock;   // guards `helpers` and `is_over`
+  bool is_over;               // SQ13: the inbox is closed, without jobs and without an owner
+  csched_helper_list helpers; // SQ10: the waiting syncs that may help
+  void (*retain)(void *),
+      (*release)(void *); // called with `keeper`: when the queue gets busy, when idle again; or NULL
+  void (*closed)(void *); // called with `keeper` when the base accepts no more, and no job is left (SQ6); may be NULL
+  csched_target *(*continued_on)(void *); // called with `keeper`, after `closed` (SQ14); may be NULL
+  void *keeper;                           // the user's object that the queue belongs to: csched_serial_own
   csched_atfork atfork;                   // calls serial_at_fork; also the queue's entry for dumps
   uint32_t has_name;                      // 1: `name` is set
   char name[32];
@@ -99,20 +100,20 @@ static void free_serial(csched_serial *serial) { // SQ5: called by the thread th
   free(serial);
 }
 
-// Does: acquires a reference to the structure, and retains the user's object `serial->owner`, until release_reference.
+// Does: takes a reference, for STALLED or for the run of a timer, and retains `keeper`, until release_reference.
 static void acquire_reference(csched_serial *serial) {
   csched_fetch_add_relaxed(&serial->use, (uint32_t)REFERENCE); // SQ5: the caller keeps the queue valid meanwhile
-  if (serial->retain != NULL) serial->retain(serial->owner);
+  if (serial->retain != NULL) serial->retain(serial->keeper);
 }
 
 // Does: adds `change`, which subtracts a reference and maybe flags, to `use`, if `use` is still `*seen`; and frees the queue if that was the final
 // reference, and calls `release`. Returns: false: `use` has changed; `*seen` is its value now.
 static bool try_release(csched_serial *serial, uint32_t *seen, uint32_t change) {
   void (*release)(void *) = serial->release; // loaded first: another thread may free `serial` after the change
-  void *owner = serial->owner;
+  void *keeper = serial->keeper;
   if (!csched_cas_acq_rel(&serial->use, seen, *seen + change)) return false; // SQ5, SQ11: sees all other uses
   if (*seen + change < REFERENCE) free_serial(serial);                       // SQ5: no reference remains
-  if (release != NULL) release(owner);
+  if (release != NULL) release(keeper);
   return true;
 }
 
@@ -181,7 +182,7 @@ static inline int offer(csched_serial *serial, bool to_base, bool continues) {
   } while (!csched_cas_acq_rel(&serial->use, &use, after)); // SQ1, SQ2, SQ10: pairs with claim_offer and add_helper
   if (is_awaited) wake_helper(serial, next);                // SQ10: the helper claims the queue
   if (!submits) return 0;                                   // SQ11: LINKED: the drain job will find the offer
-  if (serial->retain != NULL) serial->retain(serial->owner);
+  if (serial->retain != NULL) serial->retain(serial->keeper);
   return continues ? submit_drain_again(serial) : submit_drain(serial);
 }
 
@@ -238,12 +239,12 @@ static uint32_t *follow_up_of(const csched_serial *serial) {
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
 }
 
-// Does: after `closed` was called, submits `job`, which a queue or limit on this one has accepted before, to the target that the owner names. Drops
-// the job if the pool drops its work. Returns: false, and does nothing, if `closed` was not called, or the owner names no target.
+// Does: after `closed` was called, submits `job`, which a queue or limit on this one has accepted before, to the target that `continued_on` returns.
+// Drops the job if the pool drops its work. Returns: false, and does nothing, if `closed` was not called, or `continued_on` returns none.
 static bool continue_elsewhere(csched_serial *serial, csched_job *job) { // SQ14
   bool was_told = csched_load_relaxed(&serial->has_told) != 0;           // SQ14: exact for the owner
   if (!was_told || serial->continued_on == NULL) return false;
-  csched_target *next = serial->continued_on(serial->owner);
+  csched_target *next = serial->continued_on(serial->keeper);
   if (next == NULL) return false;
   if (serial->root->type->may_help_ != NULL && !serial->root->type->may_help_(serial->root)) csched_job_discard_(job);
   else next->type->deliver(next, job);
@@ -338,7 +339,7 @@ static CSCHED_NOINLINE void tell_if_ended(csched_serial *serial) {
   bool was_told = csched_load_relaxed(&serial->has_told) != 0; // SQ6: only the owner changes it
   if (was_told || serial->rest != NULL || !csched_mpsc_is_empty(&serial->inbox)) return;
   csched_store_relaxed(&serial->has_told, 1u); // SQ14: before `closed` begins other work
-  if (serial->closed != NULL) serial->closed(serial->owner);
+  if (serial->closed != NULL) serial->closed(serial->keeper);
 }
 
 // Does: ends the closed queue, if it has no job. Returns: false: it has. Requires: the caller owns the queue.
@@ -750,7 +751,7 @@ static bool offer_in_child(csched_serial *serial) {
 }
 
 static void continue_in_child(csched_serial *serial) { // SQ9: unlocked, because a user's base may run the drain job
-  if (serial->retain != NULL) serial->retain(serial->owner);
+  if (serial->retain != NULL) serial->retain(serial->keeper);
   submit_drain_again(serial);
 }
 
@@ -814,10 +815,10 @@ void csched_serial_set_name(csched_serial *serial, const char *name) {
   csched_store_release(&serial->has_name, 1u); // SQ1: pairs with describe_serial; publishes the name
 }
 
-void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *owner) {
+void csched_serial_own(csched_serial *serial, void (*retain)(void *), void (*release)(void *), void *keeper) {
   serial->retain = retain;
   serial->release = release;
-  serial->owner = serial->target.owner = owner;
+  serial->keeper = serial->target.owner = keeper;
 }
 
 void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *), csched_target *(*continued_on)(void *)) {

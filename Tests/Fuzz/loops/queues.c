@@ -7,10 +7,10 @@
 
 // MARK: create and destroy
 
-static void keep_owner(void *owner) { ((place *)owner)->kept++; }
-static void let_owner_go(void *owner) {
-  place *place = owner;
-  REQUIRE(place->kept > 0, "a queue lets go of an owner that it does not keep");
+static void retain_keeper(void *keeper) { ((place *)keeper)->kept++; }
+static void release_keeper(void *keeper) {
+  place *place = keeper;
+  REQUIRE(place->kept > 0, "a queue releases a keeper that it has not retained");
   place->kept--;
 }
 
@@ -18,7 +18,7 @@ int queue_create(int base) {
   int at = place_new(places[base].loop, base);
   place *place = &places[at];
   if (csched_serial_create(&place->queue, places[base].target) != 0) abort();
-  csched_serial_own(place->queue, keep_owner, let_owner_go, place);
+  csched_serial_own(place->queue, retain_keeper, release_keeper, place);
   place->target = csched_serial_target(place->queue);
   TRACE("queue %d on %d", at, base);
   return at;

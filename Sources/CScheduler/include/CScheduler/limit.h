@@ -45,10 +45,10 @@ typedef enum csched_full_policy {
 /// csched_full_policy. Thread: any, before anything is submitted.
 void csched_limit_bound(csched_limit *limit, size_t waiting, csched_full_policy policy);
 
-/// Does: makes the target retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more.
-/// So the owner may destroy the target when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release`
-/// are called on any thread, and must not use the target.
-void csched_limit_own(csched_limit *limit, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
+/// Does: makes the target retain `keeper`, the object that the target belongs to, while the target has work: it calls `retain(keeper)` when it gets
+/// work, and `release(keeper)` when it has no more. So the keeper may destroy the target when the keeper's own reference count is 0. Thread: any,
+/// before anything is submitted. `retain` and `release` are called on any thread, and must not use the target.
+void csched_limit_own(csched_limit *limit, void (*retain)(void *keeper), void (*release)(void *keeper), void *keeper);
 
 /// Does: releases the handle. Submitted jobs still run. Requires: each timer that was submitted to the target has been released (check with
 /// csched_job_is_idle). No thread, and no job of the target, is in a call on the handle or makes one later. Thread: any.

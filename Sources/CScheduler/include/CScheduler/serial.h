@@ -20,17 +20,18 @@ typedef struct csched_serial csched_serial;
 /// Does: creates a queue on `base`. Returns: 0 or ENOMEM. Requires: `base` outlives the queue and the work that is submitted to it. Thread: any.
 int csched_serial_create(csched_serial **serial, csched_target *base);
 
-/// Does: makes the queue retain its owner while it has work: it calls `retain(owner)` when it gets work, and `release(owner)` when it has no more. So
-/// the owner may destroy the queue when the owner's own reference count is 0. Thread: any, before anything is submitted. `retain` and `release` are
-/// called on any thread, and must not use the queue.
-void csched_serial_own(csched_serial *serial, void (*retain)(void *owner), void (*release)(void *owner), void *owner);
+/// Does: makes the queue retain `keeper`, the object that the queue belongs to, while the queue has work: it calls `retain(keeper)` when it gets
+/// work, and `release(keeper)` when it has no more. So the keeper may destroy the queue when the keeper's own reference count is 0. Thread: any,
+/// before anything is submitted. `retain` and `release` are called on any thread, and must not use the queue.
+void csched_serial_own(csched_serial *serial, void (*retain)(void *keeper), void (*release)(void *keeper),
+                       void *keeper);
 
-/// Does: registers `closed`. The queue calls it once, with the owner of csched_serial_own, when the queue's base accepts no more work. By then all
+/// Does: registers `closed`. The queue calls it once, with the keeper of csched_serial_own, when the queue's base accepts no more work. By then all
 /// its jobs have run or were dropped; later submissions are refused. Work of queues and limits on the queue that they have accepted before the stop
-/// is submitted to the target that `continued_on(owner)` returns then; NULL: it runs on the queue. Thread: any, before submissions; both functions are
+/// is submitted to the target that `continued_on(keeper)` returns then; NULL: it runs on the queue. Thread: any, before submissions; both functions are
 /// called on any thread. Private.
-void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *owner),
-                              csched_target *(*continued_on)(void *owner));
+void csched_serial_on_closed_(csched_serial *serial, void (*closed)(void *keeper),
+                              csched_target *(*continued_on)(void *keeper));
 
 /// Does: releases the handle. Submitted jobs still run; a suspended queue is resumed for them. Requires: each timer that was submitted to the queue
 /// has been released, even a cancelled one, whose delivery may be in progress (check with csched_job_is_idle). No thread, and no job of the queue, is
