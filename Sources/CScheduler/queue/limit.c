@@ -1,18 +1,20 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   permit     one of `most` jobs that the limit itself submits to the base. A permit runs one user job at a time. OUT: from acquire_permit_locked until
-//              its user job has ended. LINKED: submitted to the base, until that run has ended. STALE: LINKED, but not OUT, because a helper (LM10)
-//              has run its user job. FREE: neither; it is in the list `free`, or was never initialised
+//   permit     one of `most` jobs that the limit itself submits to the base. A permit runs one user job at a time. IN USE: from acquire_permit_locked
+//              until its user job has ended. LINKED: submitted to the base, until that run has ended. STALE: LINKED, but not IN USE, because a
+//              helper (LM10) has run its user job. FREE: neither; it is in the list `free`, or was never initialised
 //   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
 //   waiting    the number of jobs in `first`. FULL: it is not below `bound`, and the next job would not get a permit
-//   out, stale the numbers of permits that are OUT, and STALE. The structure is freed when all are FREE and the handle has been released
-//   is_alone   of the limit: the only permit that is OUT has a barrier to run. Of a permit: its user job is that barrier
+//   in_use     the number of permits that are IN USE
+//   stale      the number of permits that are STALE. The structure is freed when all are FREE and the handle has been released
+//   has_barrier     of a permit: its user job is a barrier
+//   runs_barrier    of the limit: the only permit that is IN USE has a barrier
 //
 // Invariants
 //   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job. One exchange of `job_to_run` decides which thread
 //        runs it. A job that waits for a queue on the limit does not run meanwhile: a plain job may run in its place, on its thread (LM10).
-//   LM2  No job waits for ever: a job waits in `first` only while all permits are OUT, or because of a barrier (LM9). Each submission, and each
+//   LM2  No job waits for ever: a job waits in `first` only while all permits are IN USE, or because of a barrier (LM9). Each submission, and each
 //        returned permit, assigns the other permits to the oldest jobs, under the lock.
 //   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
 //   LM4  If the base refuses the permit of a new job, that job is dropped. If it refuses the permit of a job that was accepted before, that job and
@@ -24,9 +26,9 @@
 //        any job of the target: a wait for a barrier. Other waits are allowed, because other permits may continue.
 //   LM8  In a child of fork no permit is lost. Permits that threads of the parent were about to submit are submitted. Permits in which such threads
 //        ran jobs are returned. A target with an orphaned base stops the process when work is submitted.
-//   LM9  A barrier starts when no permit is OUT. No other job starts until the barrier has ended, and no later job starts before the barrier, but what
-//        a job of the limit waits for (LM10), which the barrier waits for. A cancelled barrier counts as a plain job: it delays no job after the next
-//        submission, or the next returned permit.
+//   LM9  A barrier starts when no permit is IN USE. No other job starts until the barrier has ended, and no later job starts before the barrier, but
+//        what a job of the limit waits for (LM10), which the barrier waits for. A cancelled barrier counts as a plain job: it delays no job after the
+//        next submission, or the next returned permit.
 //   LM10  As SQ10 of serial.c: a thread that waits for a queue on the limit runs jobs of the limit, if the base is a pool. It takes the user job of a
 //        LINKED permit. A thread inside of a job of the limit also takes the oldest waiting job or, if that is a barrier, the work of the queue that it
 //        waits for. Each assigned or waiting job wakes all helpers. If the pool was stopped to drop its work, the thread drops what it takes, as all
@@ -59,10 +61,10 @@
 #include <stdlib.h>
 
 typedef struct permit {
-  csched_job job;            // submitted to the base
-  csched_job *job_to_run;    // the user job; NULL: it has started, or was dropped, or there is none
-  bool is_out, is_alone;     // OUT (States); `job_to_run` is a barrier; guarded by the lock
-  bool is_linked, has_taken; // LINKED; guarded by the lock. The run of `job` has taken `job_to_run`; that run's only
+  csched_job job;              // submitted to the base
+  csched_job *job_to_run;      // the user job; NULL: it has started, or was dropped, or there is none
+  bool is_in_use, has_barrier; // IN USE (States); its user job is a barrier; guarded by the lock
+  bool is_linked, has_taken;   // LINKED; guarded by the lock. The run of `job` has taken `job_to_run`; that run's only
   bool is_lost; // LM8: in a child of fork: a thread of the parent had the permit; restore_permits continues
 } permit;
 
@@ -73,12 +75,13 @@ struct csched_limit {
   csched_job *first, *last;       // list of the user jobs that wait for a permit, oldest first
   size_t waiting, bound;          // LM13: how many wait; how many may
   size_t unpaid;                  // LM13: how many jobs the next scan for cancelled ones looks at before it is paid for
-  csched_job *free;               // list of the FREE permits that were OUT before
-  int most, initialised, out, stale; // numbers of permits: the limit; initialised so far; OUT now; STALE now
-  bool is_alone, is_released;        // a barrier has the only permit that is OUT; csched_limit_destroy was called
-  bool is_ending;                    // LM12: the base was closed: the limit refuses new jobs
-  bool blocks;                       // LM14: a submission to a FULL limit waits for room
-  void (*retain)(void *), (*release)(void *); // of `keeper`: one retain for each permit that is OUT; or NULL
+  csched_job *free;               // list of the FREE permits that were IN USE before
+  int most, initialised, in_use, stale; // numbers of permits: the limit; initialised so far; IN USE now; STALE now
+  bool runs_barrier;                    // LM9: the only permit that is IN USE has a barrier
+  bool handle_is_released;              // csched_limit_destroy was called
+  bool is_ending;                       // LM12: the base was closed: the limit refuses new jobs
+  bool blocks;                          // LM14: a submission to a FULL limit waits for room
+  void (*retain)(void *), (*release)(void *); // of `keeper`: one retain for each permit IN USE; or NULL
   void *keeper;                               // the user's object that the limit belongs to: csched_limit_own
   csched_helper_list helpers;                 // LM10: the waiting syncs that may help; guarded by the lock
   csched_atfork atfork;                       // calls limit_at_fork; also the limit's entry for dumps
@@ -131,12 +134,12 @@ static void remove_after_locked(csched_limit *limit, csched_job *before, csched_
 
 static const csched_own_job_type permit_type, continuing_permit_type; // defined below
 
-// Returns: a permit that is not OUT; NULL: all are.
+// Returns: a permit that is not IN USE; NULL: all are.
 static permit *find_permit_locked(csched_limit *limit) {
-  if (limit->out == limit->most) return NULL; // LM1
+  if (limit->in_use == limit->most) return NULL; // LM1
   if (CSCHED_UNLIKELY(limit->stale > 0)) {
     for (permit *each = limit->permits;; each++) {
-      if (!each->is_linked || each->is_out) continue;
+      if (!each->is_linked || each->is_in_use) continue;
       limit->stale--;
       return each;
     }
@@ -147,19 +150,19 @@ static permit *find_permit_locked(csched_limit *limit) {
     return (permit *)job;
   }
   permit *next = &limit->permits[limit->initialised++]; // no permit was returned: initialises the next one
-  *next = (permit){.is_out = false};
+  *next = (permit){.is_in_use = false};
   csched_job_init(&next->job, &permit_type.type, limit);
   return next;
 }
 
-// Does: makes a permit OUT; `alone`: for a barrier. Returns: the permit; NULL: all are OUT, or (LM9) one that is OUT must end first.
-static permit *acquire_permit_locked(csched_limit *limit, bool alone) {
-  if (limit->is_alone || (alone && limit->out != 0)) return NULL; // LM9: a barrier runs alone
+// Does: puts a permit IN USE. Returns: the permit; NULL: all are IN USE, or (LM9) one that is IN USE must end first.
+static permit *acquire_permit_locked(csched_limit *limit, bool for_barrier) {
+  if (limit->runs_barrier || (for_barrier && limit->in_use != 0)) return NULL; // LM9: a barrier runs alone
   permit *permit = find_permit_locked(limit);
   if (permit == NULL) return NULL;
-  permit->is_out = true;
-  permit->is_alone = limit->is_alone = alone;
-  limit->out++;
+  permit->is_in_use = true;
+  permit->has_barrier = limit->runs_barrier = for_barrier;
+  limit->in_use++;
   return permit;
 }
 
@@ -169,7 +172,7 @@ static csched_job *assign_permits_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first;
   permit *acquired;
   while ((first = limit->first) != NULL) { // LM2: uses all permits; LM3: in the jobs' order
-    acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9: `alone`
+    acquired = acquire_permit_locked(limit, is_barrier(first) && !csched_job_is_cancelled_(first)); // LM9
     if (acquired == NULL) break;
     take_first_locked(limit);
     csched_store_release(&acquired->job_to_run, first); // LM1: pairs with take_job: of a LINKED permit at once
@@ -229,8 +232,8 @@ static csched_job *take_job(permit *permit) {
 
 // Does: ends the use of `permit` by its user job. Returns: whether the permit is FREE now.
 static bool end_permit_locked(csched_limit *limit, permit *permit) {
-  permit->is_out = permit->is_alone = limit->is_alone = false; // LM9: a barrier has ended: others may start
-  limit->out--;
+  permit->is_in_use = permit->has_barrier = limit->runs_barrier = false; // LM9: a barrier has ended: others may start
+  limit->in_use--;
   if (permit->is_linked) {
     limit->stale++;
     return false;
@@ -245,7 +248,7 @@ static bool end_permit_locked(csched_limit *limit, permit *permit) {
 static void unlock_and_continue(csched_limit *limit, csched_job *permits, csched_job *again, bool is_freed) {
   void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
   void *keeper = limit->keeper;
-  bool is_last = limit->out + limit->stale == 0 && limit->is_released; // LM5: the final permit frees the structure
+  bool is_last = limit->in_use + limit->stale == 0 && limit->handle_is_released; // LM5: the final permit frees it
   if (permits != NULL && !limit->is_ending) limit->is_ending = csched_target_is_closed_(limit->base); // LM12
   csched_lock_unlock(&limit->lock);
   if (permits != NULL) { // LM2; LM5: `again` still keeps the structure
@@ -268,7 +271,7 @@ static void run_permit(csched_job *job) { // LM1: runs the permit's user job; LM
   csched_job *job_to_run = take_job(own);
   if (job_to_run == NULL) return; // LM10: a helper runs it, or has run it
   own->has_taken = true;          // for return_permit, also after an unwind (LM6)
-  csched_job_perform_on_(job_to_run, own->is_alone ? &limit->barriers : &limit->target);
+  csched_job_perform_on_(job_to_run, own->has_barrier ? &limit->barriers : &limit->target);
 }
 
 static void drop_permit(csched_job *job) { // LM4: the base has refused the permit
@@ -309,7 +312,7 @@ static void return_permit(csched_job *job) { // ends a run of the permit. LM6: a
   own->has_taken = own->is_linked = false;
   if (has_taken) {
     is_freed = end_permit_locked(limit, own);
-  } else if (!own->is_out) { // it was STALE
+  } else if (!own->is_in_use) { // it was STALE
     limit->stale--;
     job->next = limit->free;
     limit->free = job;
@@ -425,7 +428,7 @@ static csched_job *take_any_job_locked(csched_limit *limit, permit **permit, boo
   csched_job *job = NULL;
   for (int i = 0; i < limit->initialised; i++) {
     *permit = &limit->permits[i];
-    if ((*permit)->is_linked && (*permit)->is_out && (job = take_job(*permit)) != NULL) return job;
+    if ((*permit)->is_linked && (*permit)->is_in_use && (job = take_job(*permit)) != NULL) return job;
   }
   *permit = NULL;
   if (!is_inside) return NULL;
@@ -447,7 +450,7 @@ static csched_help_result help_limit(csched_target *target, csched_helper *helpe
   if (job == NULL) return CSCHED_HELPED_NOTHING;
   if (csched_may_help_(target)) {
     csched_helper_begin_(helper, &spare);
-    csched_job_perform_on_(job, permit != NULL && permit->is_alone ? &limit->barriers : target);
+    csched_job_perform_on_(job, permit != NULL && permit->has_barrier ? &limit->barriers : target);
     csched_helper_end_(helper, waited);
   } else {
     csched_job_discard_(job); // the pool drops its work
@@ -490,8 +493,8 @@ static csched_job *remove_cancelled_locked(csched_limit *limit) { // LM13
 // Returns: whether the limit is FULL for a job with `mark`.
 static bool is_full_locked(const csched_limit *limit, unsigned mark) {
   if (limit->waiting < limit->bound) return false;
-  if (limit->first != NULL || limit->is_alone) return true; // else `bound` is 0, and `job` may get a permit at once
-  return mark == BARRIER ? limit->out != 0 : limit->out == limit->most;
+  if (limit->first != NULL || limit->runs_barrier) return true; // else `bound` is 0, and `job` may get a permit at once
+  return mark == BARRIER ? limit->in_use != 0 : limit->in_use == limit->most;
 }
 
 // Does: the same without cancelled jobs. They are added to the list `removed`.
@@ -597,14 +600,14 @@ static void describe_limit(const csched_target *target, csched_text *text) { // 
   csched_text_number_(text, (uint64_t)limit->most);
   if (!csched_lock_trylock(&limit->lock)) { // a dump does not wait for locks
     csched_text_add_(text, ", just being used");
-  } else if (!limit->is_released && csched_target_is_orphaned_(target)) { // released: the base may be gone
+  } else if (!limit->handle_is_released && csched_target_is_orphaned_(target)) { // after destroy the base may be gone
     csched_lock_unlock(&limit->lock);
     csched_text_add_(text, ", orphaned by fork");
   } else {
     size_t waiting = count_waiting_locked(limit);
     csched_text_add_(text, ", ");
-    csched_text_number_(text, (uint64_t)limit->out);
-    csched_text_add_(text, limit->is_alone ? " on their way or running, a barrier" : " on their way or running");
+    csched_text_number_(text, (uint64_t)limit->in_use);
+    csched_text_add_(text, limit->runs_barrier ? " on their way or running, a barrier" : " on their way or running");
     csched_mpsc_seen seen = {.pending = waiting, .is_exact = waiting < CSCHED_DUMP_PENDING, .first_job = limit->first};
     csched_lock_unlock(&limit->lock);
     csched_text_pending_(text, ", ", seen);
@@ -632,29 +635,29 @@ static bool limit_has(const csched_target *target, const csched_job *job) { // L
   const csched_job *each = limit->first;
   while (each != NULL && each != job) each = next_waiting(each);
   for (int i = 0; i < limit->initialised && each == NULL; i++)
-    if (limit->permits[i].is_out && limit->permits[i].job_to_run == job)
+    if (limit->permits[i].is_in_use && limit->permits[i].job_to_run == job)
       each = job; // restore_permits submits the permit
   return each != NULL;
 }
 
-static bool has_barrier(const csched_target *barriers, const csched_job *job) {
+static bool barriers_have(const csched_target *barriers, const csched_job *job) {
   return limit_has(limited_target_of(barriers), job);
 }
 
 // Does: marks a permit that a thread of the parent was about to submit, or whose job it had started. Until restore_permits no helper takes its job.
 static void mark_lost(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
-  limit->is_released = false; // else return_permit may free `limit`; a released one is never freed in the child
+  limit->handle_is_released = false; // LM5: so that return_permit does not free `limit` in this child
   csched_job_init(&permit->job, &permit_type.type, limit); // idle again: a thread of the parent had marked or run it
   permit->has_taken = permit->job_to_run == NULL;
   permit->is_linked = false;
   permit->is_lost = limit->atfork.continues = true;
 }
 
-// Returns: whether the limit was released, and all jobs have started. Then its base may be gone, with the last job.
+// Returns: whether the handle was released, and all jobs have started. Then its base may be gone, with the last job.
 static bool needs_no_base(const csched_limit *limit) { // LM8: only in a fork's child
   for (int i = 0; i < limit->initialised; i++)
-    if (limit->permits[i].is_out && limit->permits[i].job_to_run != NULL) return false;
-  return limit->is_released && limit->first == NULL;
+    if (limit->permits[i].is_in_use && limit->permits[i].job_to_run != NULL) return false;
+  return limit->handle_is_released && limit->first == NULL;
 }
 
 static permit *find_lost(csched_limit *limit) {
@@ -695,7 +698,7 @@ static void limit_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   }
   for (int i = 0; i < limit->initialised; i++) {
     permit *each = &limit->permits[i];
-    if (each->is_out && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job) &&
+    if (each->is_in_use && !is_queued_on_base(limit, each) && !csched_job_is_running_here_(&each->job) &&
         !csched_frame_has_due_(&each->job))
       mark_lost(limit, each); // a thread of the parent had it
   }
@@ -707,7 +710,7 @@ static bool is_busy(csched_atfork *atfork, const void *root) { // LM12
   if (limit->root != root || csched_target_holds_(&limit->target))
     return false;                                      // `base` may be gone, with the last job
   if (!csched_lock_trylock(&limit->lock)) return true; // a thread is just submitting, or ends a job
-  bool is_busy = limit->out > 0 || limit->first != NULL;
+  bool is_busy = limit->in_use > 0 || limit->first != NULL;
   csched_lock_unlock(&limit->lock);
   return is_busy;
 }
@@ -751,7 +754,7 @@ static const csched_target_type barrier_type = {.deliver = deliver_barrier,
                                                 .submit_ = submit_barrier,
                                                 .deliver_at = deliver_barrier_at,
                                                 .base = limited_target_of,
-                                                .has = has_barrier,
+                                                .has = barriers_have,
                                                 .follow_up_ = follow_up,
                                                 .describe_ = describe_barriers,
                                                 .is_bound_here = is_in_any_job, // LM7: refuses waits for a barrier
@@ -788,10 +791,10 @@ void csched_limit_own(csched_limit *limit, void (*retain)(void *), void (*releas
 csched_target *csched_limit_barrier_target(csched_limit *limit) { return &limit->barriers; }
 
 void csched_limit_destroy(csched_limit *limit) {
-  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: never freed: permits stay OUT
+  if (CSCHED_UNLIKELY(limit->target.type == &csched_target_orphaned_)) return; // LM8: never freed: permits stay IN USE
   csched_lock_lock(&limit->lock);
-  limit->is_released = true;
-  bool is_last = limit->out + limit->stale == 0; // LM5: else the final permit frees the structure
+  limit->handle_is_released = true;
+  bool is_last = limit->in_use + limit->stale == 0; // LM5: else the final permit frees the structure
   csched_lock_unlock(&limit->lock);
   if (is_last) free_limit(limit);
 }

@@ -281,7 +281,7 @@ static void helped_beside(void) { start_helping(2, 1, 2); }
 static void wait_together(csched_job *unused) {
   (void)unused;
   csched_fetch_add_relaxed(&open, UINT32_MAX);
-  while (csched_load_relaxed(&open) > 0) csched_nap_(1000); // all permits are OUT
+  while (csched_load_relaxed(&open) > 0) csched_nap_(1000); // all permits are IN USE
   model_assert(csched_serial_sync(queue, nothing, NULL) == 0);
 }
 static void waited_together(csched_job *unused) {
