@@ -211,7 +211,7 @@ TEST_UNLESS(SANITIZERS | HELGRIND, "they stop at such a size, or at a thread tha
   pool_absurd_stacks();
 }
 
-// MARK: fork and join
+// MARK: spawn and join
 
 typedef struct sum {
   csched_job job;

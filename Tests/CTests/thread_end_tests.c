@@ -275,7 +275,7 @@ static void end_queue_goes_on(int rounds) {
 // SQ8
 TEST("a serial queue goes on when a job ends its thread") { end_queue_goes_on(times(50)); }
 
-// MARK: forked jobs
+// MARK: spawned jobs
 
 static void fork_one(probe *probe) {
   csched_fork fork;

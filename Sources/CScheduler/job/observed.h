@@ -49,7 +49,7 @@ typedef enum csched_occurrence {
   CSCHED_OCCURRED_CANCEL,
   CSCHED_OCCURRED_DROP,
   CSCHED_OCCURRED_WAKE,      ///< a thread was woken for a submission
-  CSCHED_OCCURRED_STEAL,     ///< a fork-join job was stolen; `address`: the target of the job that has forked it
+  CSCHED_OCCURRED_STEAL,     ///< a spawned job was stolen; `address`: the target of the job that has spawned it
   CSCHED_OCCURRED_LOCK_WAIT, ///< a thread has slept for a lock; `address`: the lock, `span`: how long
   CSCHED_OCCURRED_BLOCK,     ///< a thread begins to wait for an object other than a lock; `address`: the object
   CSCHED_OCCURRED_START,     ///< a run starts; its RUN event is noted at its end

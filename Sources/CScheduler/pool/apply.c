@@ -9,13 +9,13 @@
 //   AP3  Each part sees what happened before the call, and the caller sees what the parts did.
 //   AP4  The call does not wait for a helper that has not started. So the caller's thread is enough, and the call may be made inside any job.
 //   AP5  The final reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
-//   AP6  On a pool worker that runs a job of the target, the helpers are fork-join jobs in the caller's stack frame. So a call leaves no cancelled
-//       helpers in a busy target, however many calls are nested or follow each other.
-//   AP7  The caller runs parts of its own call, and what these have forked, but no other job. So a call may be made under a lock that other jobs ask
-//       for, and in a queue's job. A caller whose numbers are all claimed waits for forks (FJ4), or sleeps until its helpers have ended.
+//   AP6  On a pool worker that runs a job of the target, the helpers are spawned jobs (fork_join.c) in the caller's stack frame. So a call leaves no
+//       cancelled helpers in a busy target, however many calls are nested or follow each other.
+//   AP7  The caller runs parts of its own call, and what these have spawned, but no other job. So a call may be made under a lock that other jobs ask
+//       for, and in a queue's job. A caller whose numbers are all claimed waits for spawned jobs (FJ4), or sleeps until its helpers have ended.
 // Orderings
 //   next: relaxed, it assigns a number to a thread and carries nothing
-//   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (job.c, J5); forks: FJ3
+//   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (J5, FJ3)
 //   references: acquire and release; the thread that releases the final reference sees the end of all use
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
 // Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a helper that
@@ -32,7 +32,7 @@
 
 enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of the threads
 
-_Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's forks fit into a deque");
+_Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's spawns fit into a deque");
 
 // One call of csched_apply, with the iteration numbers from 0 to `count` - 1. A part has 1 / `shares` of the numbers that no thread has claimed yet,
 // and at least `grain` numbers; the final part may be smaller. So the parts shrink, and the threads end together. `body` runs `from` to `to` - 1.
@@ -60,20 +60,21 @@ static void run_parts(numbers *all) {
 }
 static void drop_nothing(csched_job *job) { (void)job; } // a helper has no resources to free
 
-// MARK: helpers that are fork-join jobs
+// MARK: helpers that are spawned jobs
 
-static void run_forked_helper(csched_job *job) { run_parts(job->context); }
-static const csched_job_type forked_type = {run_forked_helper, drop_nothing, NULL};
+static void run_spawned_helper(csched_job *job) { run_parts(job->context); }
+static const csched_job_type spawned_type = {run_spawned_helper, drop_nothing, NULL};
 
-static void run_with_forks(numbers *all, size_t helpers) { // AP6: `jobs` lie in this stack frame: waits for all
-  csched_fork forks[HELPERS_MOST];
+static void run_with_spawned_helpers(numbers *all,
+                                     size_t helpers) { // AP6: `jobs` lie in this stack frame: waits for all
+  csched_fork spawns[HELPERS_MOST];
   csched_job jobs[HELPERS_MOST];
   for (size_t i = 0; i < helpers; i++) {
-    csched_job_init(&jobs[i], &forked_type, all);
-    csched_pool_fork(&forks[i], &jobs[i]);
+    csched_job_init(&jobs[i], &spawned_type, all);
+    csched_pool_fork(&spawns[i], &jobs[i]);
   }
   run_parts(all);
-  while (helpers-- > 0) csched_pool_wait(&forks[helpers]); // AP2: all helpers have ended; newest first, see pool.h
+  while (helpers-- > 0) csched_pool_wait(&spawns[helpers]); // AP2: all helpers have ended; newest first, see pool.h
 }
 
 // MARK: helpers that are submitted jobs
@@ -125,7 +126,7 @@ void csched_apply(csched_target *target, size_t threads, size_t count, size_t gr
   if (helpers == 0) {
     if (count != 0) body(context, 0, count);
   } else if (worker != NULL && worker->class != NULL && &worker->class->target == target) { // AP6: in a job of `target`
-    run_with_forks(&all, helpers);
+    run_with_spawned_helpers(&all, helpers);
   } else if ((shared = malloc(sizeof *shared + helpers * sizeof(csched_job))) != NULL) {
     shared->all = all;
     run_with_jobs(shared, target, helpers);

@@ -241,7 +241,7 @@ void csched_pool_close_inboxes_(csched_pool *pool) {
 }
 
 bool csched_pool_may_leave_(csched_pool *pool) {
-  if (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool)) return false;
+  if (csched_pool_has_spawns_(pool) || csched_pool_is_kept_(pool)) return false;
   csched_lock_lock(&pool->pick);
   bool is_done = !csched_pool_is_queued_locked_(pool); // X1, X2: the inboxes are closed and empty
   if (is_done)

@@ -11,9 +11,9 @@
 //   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
 //       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
 //       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
-//   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it checks for queued, forked and kept
-//       jobs, even if it has found a job. If there are more jobs, that worker wakes the next worker or continues itself. So no skipped wake loses a
-//       job, and at most one wake is in flight.
+//   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it checks for queued, spawned and
+//       kept jobs, even if it has found a job. If there are more jobs, that worker wakes the next worker or continues itself. So no skipped wake
+//       loses a job, and at most one wake is in flight.
 //   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks
 //       for work when it stops running. The monitor finds workers that block without a report (pool_monitor.c).
 //   F4  A worker is removed from `idle` once for each sleep. Its waker counts it as searching, and signals it once. Or the worker removes itself.
@@ -73,17 +73,17 @@ bool csched_pool_may_have_queued_(csched_pool *pool) {
   return false;
 }
 
-// Returns: whether a job seems to be queued or forked. It locks nothing, and may miss a job that is being dequeued or kept.
+// Returns: whether a job seems to be queued or spawned. It locks nothing, and may miss a job that is being dequeued or kept.
 bool csched_pool_may_have_work_(csched_pool *pool) {
-  return csched_pool_may_have_queued_(pool) || csched_pool_is_forked_(pool);
+  return csched_pool_may_have_queued_(pool) || csched_pool_has_spawns_(pool);
 }
 
-// Returns: whether a job is queued, forked or kept; exact after a fence of the caller.
+// Returns: whether a job is queued, spawned or kept; exact after a fence of the caller.
 bool csched_pool_has_work_(csched_pool *pool) {
   csched_lock_lock(&pool->pick); // F1: else it could miss jobs that a consumer is moving to `inbox.first`
   bool queued = csched_pool_is_queued_locked_(pool);
   csched_lock_unlock(&pool->pick);
-  return queued || csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool);
+  return queued || csched_pool_has_spawns_(pool) || csched_pool_is_kept_(pool);
 }
 
 // MARK: waking

@@ -60,14 +60,14 @@ struct csched_pool_worker {
   csched_job *following, **last_following; ///< list of later timers for `delivers_for`; where its next entry goes
   int nice;                                ///< own thread only: the thread's nice value above `base_nice`
   csched_pool_class *class;                ///< own thread only: the class of the current job; NULL: no job
-  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each `helping_depth`, the stolen fork that runs, or NULL
+  csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each `helping_depth`, the stolen spawn that runs, or NULL
   // The slot and its thread; guarded by `slots_lock`.
   uint32_t life;                 ///< the state of the slot: VACANT, LIVE or ENDED (pool_worker.c)
   csched_os_thread os, replaced; ///< the slot's thread; the stuck thread that it replaces and joins (WK6)
   // Only the monitor thread uses these two fields: the worker's `id` and its processor time at the previous tick.
   uint32_t id_seen;
   csched_time time_seen;
-  csched_deque forks; ///< forked jobs, see fork_join.c
+  csched_deque spawns; ///< spawned jobs, see fork_join.c
   // Kept jobs (pool_worker.c: WK8, kept and run next; WK9, stolen).
   uint32_t job_count;                  ///< own thread only: counts jobs, for the checks of other workers' kept jobs
   csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
@@ -131,7 +131,7 @@ void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` 
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
 void csched_pool_wake_all_(csched_pool *pool);        ///< wakes all workers that sleep in `idle`
 bool csched_pool_may_have_queued_(csched_pool *pool); ///< whether there seems to be a queued job; racy
-bool csched_pool_may_have_work_(csched_pool *pool);   ///< whether there seems to be a queued or forked job; racy
+bool csched_pool_may_have_work_(csched_pool *pool);   ///< whether there seems to be a queued or spawned job; racy
 bool csched_pool_has_work_(csched_pool *pool);        ///< whether there is work; exact after a fence
 /// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
@@ -184,7 +184,7 @@ void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job); ///< del
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
 // pool.c: the pool's end.
 bool csched_pool_must_end_(csched_pool *pool);      ///< whether the inboxes are closed: a worker without work leaves
-bool csched_pool_may_leave_(csched_pool *pool);     ///< whether nothing is queued, forked or kept; requires: must_end
+bool csched_pool_may_leave_(csched_pool *pool);     ///< whether nothing is queued, spawned or kept; requires: must_end
 void csched_pool_close_inboxes_(csched_pool *pool); ///< on the monitor, after its last delivery
 bool csched_pool_is_closing_(const csched_pool *pool);  ///< whether the pool was stopped or orphaned
 bool csched_pool_is_dropping_(const csched_pool *pool); ///< whether a stop drops the jobs that have not started
@@ -206,10 +206,10 @@ void csched_pool_after_job_(csched_pool_worker *worker); ///< after a job: count
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< sets `state` to IDLE or RUNNING
 void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker must run no more jobs
 // fork_join.c
-bool csched_pool_is_forked_(csched_pool *pool); ///< whether a forked job has not started; exact after a fence
-void csched_pool_forget_forks_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
-void csched_pool_end_help_(csched_pool_worker *worker);     ///< marks its stolen forks as done: its thread ends
-/// Does: runs a forked job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no job, so it holds nothing.
+bool csched_pool_has_spawns_(csched_pool *pool); ///< whether a spawned job has not started; exact after a fence
+void csched_pool_forget_spawns_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
+void csched_pool_end_help_(csched_pool_worker *worker);      ///< marks its stolen spawns as done: its thread ends
+/// Does: runs a spawned job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no job, so it holds nothing.
 bool csched_pool_help_(csched_pool_worker *worker);
 /// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
 const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork);

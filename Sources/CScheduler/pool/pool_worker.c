@@ -8,13 +8,13 @@
 //   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
 //       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
 //       priorities (pool_monitor.c).
-//   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has forked or kept a job, because
+//   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has spawned or kept a job, because
 //       `slots_used` is raised before a thread starts, after its slot was initialised.
 //   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
 //       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
 //   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
 //       continues as the worker. Before either, the job and the worker's delivery end (job.c, J7), the worker stops counting as blocked, and the
-//       forked jobs that it stole count as done.
+//       spawned jobs that it stole count as done.
 //   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its end in the child, but the job
 //       must not return.
 //   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises its value. If
@@ -33,7 +33,7 @@
 // Orderings
 //   slots_used: release and acquire, carries the initialised slot; for the search, ordered by the thread's start and by the fences of F1 (pool_idle.c)
 //   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
-// Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its forks (pool.h).
+// Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its spawns (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
 // Models: checks/pool.c. Not modelled: WK5, WK6.
 
@@ -125,7 +125,7 @@ static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chose
     more = is_last && csched_pool_is_queued_locked_(pool);
   }
   csched_lock_unlock(&pool->pick);
-  if (more || (is_last && (csched_pool_is_forked_(pool) || csched_pool_is_kept_(pool))))
+  if (more || (is_last && (csched_pool_has_spawns_(pool) || csched_pool_is_kept_(pool))))
     csched_pool_wake_(pool, false); // F2: submitters have skipped their wakes, because this worker searched
   *chosen = class;
   return job;
@@ -285,7 +285,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   if (outer != NULL) set_nice(worker, outer->nice); // the outer job, inside csched_pool_wait, continues
 }
 
-// Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once, and that job may fork.
+// Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once, and that job may spawn jobs.
 static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
@@ -293,7 +293,7 @@ static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = NULL; // a delivery is never inside another job
 }
 
-// Does: runs, delivers or discards one job, or helps with a forked job. Returns: whether there was one.
+// Does: runs, delivers or discards one job, or helps with a spawned job. Returns: whether there was one.
 static bool run_one(csched_pool_worker *worker) {
   csched_pool_class *class;
   csched_job *job = next_job(worker, &class);
@@ -366,8 +366,8 @@ static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps 
   worker->class = NULL;                      // no job runs now
   worker->follow_up = CSCHED_FOLLOW_UP_NONE; // WK10: the follow-up is now an ordinary kept job
   if (worker->delivers_for != NULL) csched_pool_end_delivery_(worker);
-  csched_pool_end_help_(worker);     // WK4: forks that it stole count as done
-  csched_pool_forget_forks_(worker); // the worker's own forks lay in the ended stack frames
+  csched_pool_end_help_(worker);      // WK4: spawns that it stole count as done
+  csched_pool_forget_spawns_(worker); // the worker's own spawns lay in the ended stack frames
   if (csched_pool_start_worker_(worker->pool, worker) != 0)
     csched_os_call_with_cleanup_(worker_loop, thread_ended, worker); // WK4: no new thread: continues here
 }

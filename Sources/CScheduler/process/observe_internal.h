@@ -2,7 +2,7 @@
 // Depends on: target.h, observed.h, text.h.
 //
 // Observers are the statistics, the watchdog, the trace, the event recorder, and other programs that attach to probes. While there is an observer, a
-// table contains each submission until its job runs or is dropped. Submissions before the first observer are not recorded. Forked jobs, recursion on
+// table contains each submission until its job runs or is dropped. Submissions before the first observer are not recorded. Spawned jobs, recursion on
 // a trampoline and sources of a loop are not submissions.
 #pragma once
 

@@ -1065,7 +1065,7 @@ static void all_given_back(void) {
   csched_pool_destroy(pool);
 }
 
-// MARK: fork and join
+// MARK: spawn and join
 
 static model_cell made;
 static void make_it(csched_job *job) {
@@ -1073,43 +1073,43 @@ static void make_it(csched_job *job) {
   model_write(&made, 7);
 }
 static const csched_job_type maker = {make_it, note_drop, NULL};
-static void fork_and_wait(csched_job *job) {
+static void spawn_and_wait(csched_job *job) {
   note(job);
-  csched_fork fork;
+  csched_fork spawn;
   jobs[1].type = &maker;
   jobs[1].context = NULL;
-  csched_pool_fork(&fork, &jobs[1]);
-  csched_pool_wait(&fork);
+  csched_pool_fork(&spawn, &jobs[1]);
+  csched_pool_wait(&spawn);
   model_assert(model_read(&made) == 7);
   count_and_wake(&met);
 }
-static const csched_job_type forker = {fork_and_wait, note_drop, NULL};
-static void fork_one(void *unused) {
+static const csched_job_type spawner = {spawn_and_wait, note_drop, NULL};
+static void spawn_one(void *unused) {
   (void)unused;
   make(2, 2);
   made = (model_cell){0};
-  jobs[0].type = &forker;
+  jobs[0].type = &spawner;
   submit((void *)0);
   wait_for(&met, 1);
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void forked(void) {
+static void spawned(void) {
   reset();
-  model_spawn(fork_one, NULL);
+  model_spawn(spawn_one, NULL);
 }
-static void meet_a_fork(csched_job *job) { // parent and child meet: a thief has to take the child
+static void meet_a_spawn(csched_job *job) { // parent and child meet: a thief has to take the child
   note(job);
-  csched_fork fork;
+  csched_fork spawn;
   jobs[1].type = &meeting;
   jobs[1].context = NULL;
-  csched_pool_fork(&fork, &jobs[1]);
+  csched_pool_fork(&spawn, &jobs[1]);
   count_and_wake(&met);
   wait_for(&met, 2);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type meeter = {meet_a_fork, note_drop, NULL};
-static void fork_and_meet(void *unused) {
+static const csched_job_type meeter = {meet_a_spawn, note_drop, NULL};
+static void spawn_and_meet(void *unused) {
   (void)unused;
   make(2, 2);
   jobs[0].type = &meeter;
@@ -1120,7 +1120,7 @@ static void fork_and_meet(void *unused) {
 }
 static void stolen(void) {
   reset();
-  model_spawn(fork_and_meet, NULL);
+  model_spawn(spawn_and_meet, NULL);
 }
 
 enum { ALL = 3 };
@@ -1130,79 +1130,79 @@ static void meet_all(csched_job *job) {
   wait_for(&met, ALL);
 }
 static const csched_job_type meeting_all = {meet_all, note_drop, NULL};
-static void fork_two(csched_job *job) { // each is stolen by another thief
-  csched_fork forks[2];
+static void spawn_two(csched_job *job) { // each is stolen by another thief
+  csched_fork spawns[2];
   for (int i = 0; i < 2; i++) {
     jobs[1 + i].type = &meeting_all;
     jobs[1 + i].context = NULL;
-    csched_pool_fork(&forks[i], &jobs[1 + i]);
+    csched_pool_fork(&spawns[i], &jobs[1 + i]);
   }
   meet_all(job);
-  for (int i = 1; i >= 0; i--) csched_pool_wait(&forks[i]);
+  for (int i = 1; i >= 0; i--) csched_pool_wait(&spawns[i]);
 }
-static const csched_job_type two_forks = {fork_two, note_drop, NULL};
-static void fork_for_two_thieves(void *unused) {
+static const csched_job_type two_spawns = {spawn_two, note_drop, NULL};
+static void spawn_for_two_thieves(void *unused) {
   (void)unused;
   make(ALL, ALL);
-  jobs[0].type = &two_forks;
+  jobs[0].type = &two_spawns;
   submit((void *)0);
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
 }
 static void two_thieves(void) {
   reset();
-  model_spawn(fork_for_two_thieves, NULL);
+  model_spawn(spawn_for_two_thieves, NULL);
 }
 
-// A stolen fork runs as a job of its priority: its own forks can be stolen, too.
-static csched_job inner_fork;
-static void fork_in_turn(csched_job *job) {
+// A stolen spawn runs as a job of its priority: its own spawns can be stolen, too.
+static csched_job inner_spawn;
+static void spawn_in_turn(csched_job *job) {
   note(job);
-  csched_fork fork;
-  csched_job_init(&inner_fork, &meeting_all, NULL);
-  csched_pool_fork(&fork, &inner_fork);
+  csched_fork spawn;
+  csched_job_init(&inner_spawn, &meeting_all, NULL);
+  csched_pool_fork(&spawn, &inner_spawn);
   count_and_wake(&met);
   wait_for(&met, ALL);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type forking_in_turn = {fork_in_turn, note_drop, NULL};
-static void fork_one_that_forks(csched_job *job) {
-  csched_fork fork;
-  jobs[1].type = &forking_in_turn;
+static const csched_job_type spawning_in_turn = {spawn_in_turn, note_drop, NULL};
+static void spawn_one_that_spawns(csched_job *job) {
+  csched_fork spawn;
+  jobs[1].type = &spawning_in_turn;
   jobs[1].context = NULL;
-  csched_pool_fork(&fork, &jobs[1]);
+  csched_pool_fork(&spawn, &jobs[1]);
   meet_all(job);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type forking_deep = {fork_one_that_forks, note_drop, NULL};
-static void fork_deep(void *unused) {
+static const csched_job_type spawning_deep = {spawn_one_that_spawns, note_drop, NULL};
+static void spawn_deep(void *unused) {
   (void)unused;
   make(ALL, ALL);
-  jobs[0].type = &forking_deep;
+  jobs[0].type = &spawning_deep;
   submit((void *)0);
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
 }
-static void forked_in_turn(void) {
+static void spawned_in_turn(void) {
   reset();
-  model_spawn(fork_deep, NULL);
+  model_spawn(spawn_deep, NULL);
 }
 
-// One job is queued while another is forked: both need a worker besides the forker's.
-static void fork_and_meet_all(csched_job *job) {
-  csched_fork fork;
+// One job is queued while another is spawned: both need a worker besides the spawner's.
+static void spawn_and_meet_all(csched_job *job) {
+  csched_fork spawn;
   jobs[2].type = &meeting_all;
   jobs[2].context = NULL;
   count_and_wake(&begun);
-  csched_pool_fork(&fork, &jobs[2]);
+  csched_pool_fork(&spawn, &jobs[2]);
   meet_all(job);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type forking_one = {fork_and_meet_all, note_drop, NULL};
-static void queue_beside_a_fork(void *unused) {
+static const csched_job_type spawning_one = {spawn_and_meet_all, note_drop, NULL};
+static void queue_beside_a_spawn(void *unused) {
   (void)unused;
   make(ALL, ALL);
-  jobs[0].type = &forking_one;
+  jobs[0].type = &spawning_one;
   jobs[1].type = &meeting_all;
   submit((void *)0);
   wait_for(&begun, 1);
@@ -1210,33 +1210,33 @@ static void queue_beside_a_fork(void *unused) {
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
 }
-static void queued_and_forked(void) {
+static void queued_and_spawned(void) {
   reset();
-  model_spawn(queue_beside_a_fork, NULL);
+  model_spawn(queue_beside_a_spawn, NULL);
 }
 
-// The forker waits once its stolen fork has forked in turn, and both workers are busy: the forker itself runs that inner fork.
-static void fork_for_the_waiter(csched_job *job) {
+// The spawner waits once its stolen spawn has spawned in turn, and both workers are busy: the spawner itself runs that inner spawn.
+static void spawn_for_the_waiter(csched_job *job) {
   note(job);
-  csched_fork fork;
-  csched_job_init(&inner_fork, &telling, NULL);
-  csched_pool_fork(&fork, &inner_fork);
+  csched_fork spawn;
+  csched_job_init(&inner_spawn, &telling, NULL);
+  csched_pool_fork(&spawn, &inner_spawn);
   count_and_wake(&begun);
   wait_for(&met, 1);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type forking_for_the_waiter = {fork_for_the_waiter, note_drop, NULL};
-static void fork_and_help(csched_job *job) {
-  csched_fork fork;
-  jobs[1].type = &forking_for_the_waiter;
+static const csched_job_type spawning_for_the_waiter = {spawn_for_the_waiter, note_drop, NULL};
+static void spawn_and_help(csched_job *job) {
+  csched_fork spawn;
+  jobs[1].type = &spawning_for_the_waiter;
   jobs[1].context = NULL;
-  csched_pool_fork(&fork, &jobs[1]);
+  csched_pool_fork(&spawn, &jobs[1]);
   note(job);
   wait_for(&begun, 1);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type helping = {fork_and_help, note_drop, NULL};
-static void fork_and_be_helped(void *unused) {
+static const csched_job_type helping = {spawn_and_help, note_drop, NULL};
+static void spawn_and_be_helped(void *unused) {
   (void)unused;
   make(2, 2);
   jobs[0].type = &helping;
@@ -1246,48 +1246,48 @@ static void fork_and_be_helped(void *unused) {
 }
 static void helped(void) {
   reset();
-  model_spawn(fork_and_be_helped, NULL);
+  model_spawn(spawn_and_be_helped, NULL);
 }
 
-// A forked job is stolen, and submits a job that forks, too. The thief runs that one next. The waiter for the first fork must not run the second.
-static uintptr_t waiter; // the csched_pool_worker of the first forker, during its wait
-static csched_job second_forker, second_fork;
-static void run_second_fork(csched_job *job) {
+// A spawned job is stolen, and submits a job that spawns, too. The thief runs that one next. The waiter for the first spawn must not run the second.
+static uintptr_t waiter; // the csched_pool_worker of the first spawner, during its wait
+static csched_job second_spawner, second_spawn;
+static void run_second_spawn(csched_job *job) {
   note(job);
   model_assert(csched_load_relaxed(&waiter) != (uintptr_t)csched_pool_worker_here_);
 }
-static const csched_job_type second_fork_type = {run_second_fork, note_drop, NULL};
-static void fork_second(csched_job *job) {
+static const csched_job_type second_spawn_type = {run_second_spawn, note_drop, NULL};
+static void spawn_second(csched_job *job) {
   note(job);
-  csched_fork fork;
-  csched_job_init(&second_fork, &second_fork_type, NULL);
-  csched_pool_fork(&fork, &second_fork);
-  csched_pool_wait(&fork);
+  csched_fork spawn;
+  csched_job_init(&second_spawn, &second_spawn_type, NULL);
+  csched_pool_fork(&spawn, &second_spawn);
+  csched_pool_wait(&spawn);
 }
-static const csched_job_type second_forker_type = {fork_second, note_drop, NULL};
+static const csched_job_type second_spawner_type = {spawn_second, note_drop, NULL};
 static void submit_second(csched_job *job) {
   note(job);
-  csched_job_init(&second_forker, &second_forker_type, NULL);
-  csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &second_forker);
+  csched_job_init(&second_spawner, &second_spawner_type, NULL);
+  csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &second_spawner);
   count_and_wake(&begun);
 }
-static const csched_job_type first_fork_type = {submit_second, note_drop, NULL};
-static void fork_first(csched_job *job) {
+static const csched_job_type first_spawn_type = {submit_second, note_drop, NULL};
+static void spawn_first(csched_job *job) {
   note(job);
-  csched_fork fork;
-  jobs[1].type = &first_fork_type;
+  csched_fork spawn;
+  jobs[1].type = &first_spawn_type;
   jobs[1].context = NULL;
-  csched_pool_fork(&fork, &jobs[1]);
+  csched_pool_fork(&spawn, &jobs[1]);
   wait_for(&begun, 1);
   csched_store_relaxed(&waiter, (uintptr_t)csched_pool_worker_here_);
-  csched_pool_wait(&fork);
+  csched_pool_wait(&spawn);
   csched_store_relaxed(&waiter, (uintptr_t)0);
 }
-static const csched_job_type first_forker_type = {fork_first, note_drop, NULL};
-static void run_both_forkers(void *unused) {
+static const csched_job_type first_spawner_type = {spawn_first, note_drop, NULL};
+static void run_both_spawners(void *unused) {
   (void)unused;
   make(2, 2);
-  jobs[0].type = &first_forker_type;
+  jobs[0].type = &first_spawner_type;
   submit((void *)0);
   wait_for(&begun, 1);
   end(CSCHED_STOP_RUN);
@@ -1295,7 +1295,7 @@ static void run_both_forkers(void *unused) {
 static void strangers(void) {
   reset();
   waiter = 0;
-  model_spawn(run_both_forkers, NULL);
+  model_spawn(run_both_spawners, NULL);
 }
 
 // MARK: jobs that are kept
@@ -1611,7 +1611,7 @@ const model_check pool_checks[] = {
     {"pool end: a drop sees the stopper's writes", stop_against_idle, destroy},                    // X1, F5
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
     {"pool end: a join that began before the stop sees the stopper's writes", joined_before_stop, destroy_unused}, // X3
-    {"pool fork: a queued job and a fork at a time, a worker for each", queued_and_forked,
+    {"pool spawn: a queued job and a spawn at a time, a worker for each", queued_and_spawned,
      all_three_ran},                                                                         // F1, F2, WK1, FJ2
     {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},             // X1, MN4
     {"pool delivery: pairs for two targets, each in order", pairs, pairs_in_order},          // MN6, MN7, MN5
@@ -1623,15 +1623,15 @@ const model_check pool_checks[] = {
     {"pool delivery: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},  // MN6
     {"pool delivery: stopped to run: the monitor drops none", stopped_to_run_carried, all_given_back}, // MN5, DV3, MN6
     {"pool delivery: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
-     all_given_back},                                                                               // MN5, DV3, MN6
-    {"pool fork: a fork is run once, and seen by its wait", forked, all_three_ran},                 // FJ1, FJ3
-    {"pool fork: a fork finds a thief that slept", stolen, all_three_ran},                          // FJ2, FJ3, F1, WK2
-    {"pool fork: two forks find two thieves", two_thieves, all_three_ran},                          // F2, FJ1, FJ2
-    {"pool fork: a stolen fork forks in turn", forked_in_turn, all_three_ran},                      // F1, FJ1, FJ3
-    {"pool fork: a waiter runs what its stolen fork has forked", helped, all_three_ran},            // FJ4, FJ6
-    {"pool fork: a waiter beside a job that forks after the awaited one", strangers, all_four_ran}, // FJ4, FJ6
-    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran}, // F1, WK1
-    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran},   // WK8, WK9, F1, F2
+     all_given_back},                                                                       // MN5, DV3, MN6
+    {"pool spawn: a spawn is run once, and seen by its wait", spawned, all_three_ran},      // FJ1, FJ3
+    {"pool spawn: a spawn finds a thief that slept", stolen, all_three_ran},                // FJ2, FJ3, F1, WK2
+    {"pool spawn: two spawns find two thieves", two_thieves, all_three_ran},                // F2, FJ1, FJ2
+    {"pool spawn: a stolen spawn spawns in turn", spawned_in_turn, all_three_ran},          // F1, FJ1, FJ3
+    {"pool spawn: a waiter runs what its stolen spawn has spawned", helped, all_three_ran}, // FJ4, FJ6
+    {"pool spawn: a waiter beside a job that spawns after the awaited one", strangers, all_four_ran}, // FJ4, FJ6
+    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran},   // F1, WK1
+    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran}, // WK8, WK9, F1, F2
     {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // WK8, WK9, F1
     {"pool kept job: awaited by its submitter, beside endless work", kept_beside_the_busy, all_three_ran}, // WK9
     {"pool kept job: beside a queued job, a worker for each", queued_and_kept, all_three_ran},    // WK8, F1, F2

@@ -5,11 +5,11 @@
 //   csched_apply(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), csched_pool_worker_count(pool), rows, 16, brighten, &image);
 //
 // The calling thread runs iterations, and helper jobs on other threads run iterations when these threads are free. So the call returns even on one
-// processor, inside a job of any target, when nested, and when the target never runs the helper jobs. The calling thread runs no other jobs meanwhile,
-// except those that `body` forks. So the call may be made under a lock that other jobs ask for. Of the threads that run `body`, only the calling one
-// counts as inside of the queue whose job made the call. On a worker of the target's own pool the
-// helpers are started by csched_pool_fork; elsewhere they are submitted to the target. If `body` calls fork on the calling thread, this thread
-// completes the call alone in the child process; if helpers had started, the child stops with a message.
+// processor, inside a job of any target, when nested, and when the target never runs the helper jobs. The calling thread runs no other jobs
+// meanwhile, except those that `body` spawns (csched_pool_fork). So the call may be made under a lock that other jobs ask for. Of the threads that
+// run `body`, only the calling one counts as inside of the queue whose job made the call. On a worker of the target's own pool the helpers are
+// spawned by csched_pool_fork; elsewhere they are submitted to the target. If `body` calls fork on the calling thread, this thread completes the call
+// alone in the child process; if helpers had started, the child stops with a message.
 #ifndef CSCHED_APPLY_H
 #define CSCHED_APPLY_H
 

@@ -4,9 +4,9 @@
 // By default the pool runs as many jobs at a time as there are processors that it may use. A job of lower priority may wait, but it never starves. An
 // idle pool sleeps, without wakeups. When all workers are blocked, the pool starts another worker.
 //
-// A job may end its thread (pthread_exit, cancellation), once it has waited for the jobs that it forked (csched_pool_fork). The library then ends the
-// job, and another worker replaces the thread. A C++ exception that escapes a job ends the process (std::terminate), as in thread.h. No exception or
-// longjmp may unwind a job started by csched_pool_fork, because it may be running inside another job.
+// A job may end its thread (pthread_exit, cancellation), once it has waited for the jobs that it spawned (csched_pool_fork). The library then ends
+// the job, and another worker replaces the thread. A C++ exception that escapes a job ends the process (std::terminate), as in thread.h. No exception
+// or longjmp may unwind a job started by csched_pool_fork, because it may be running inside another job.
 //
 // In a child process of fork the pool is orphaned: its threads do not exist there. Submitting to it or joining it stops the process with a message.
 // Stopping or destroying it does nothing. A job that calls fork must end the child process, by _exit or exec.
@@ -78,7 +78,7 @@ bool csched_target_lend(csched_target *target, csched_priority priority);
 /// Does: ends a donation by csched_target_lend. Requires: csched_target_lend returned true for these two arguments; the target is valid. Thread: any.
 void csched_target_take_back(csched_target *target, csched_priority priority);
 
-/// The state of one csched_pool_fork; it lives in the caller's stack frame. Private.
+/// The state of one csched_pool_fork, which is fork-join's spawn, and no fork of a process. It lives in the caller's stack frame. Private.
 typedef struct csched_fork {
   csched_job *job;
   csched_target *target;
@@ -86,15 +86,15 @@ typedef struct csched_fork {
   uint32_t thief; // 0, or the number of the worker that has stolen the job
 } csched_fork;
 
-/// Does: offers `job` to other workers, at the current job's priority, while this thread continues. On a thread that is not a worker, or when too
-/// many forked jobs wait already, it runs `job` at once. Requires: the job is idle; `fork` and `job` stay at their addresses until
-/// csched_pool_wait(fork). The current job must call that before it ends. Thread: any.
+/// Does: spawns `job` (fork-join's spawn): offers it to other workers, at the current job's priority, while this thread continues. On a thread that
+/// is not a worker, or when too many spawned jobs wait already, it runs `job` at once. Requires: the job is idle; `fork` and `job` stay at their
+/// addresses until csched_pool_wait(fork). The current job must call that before it ends. Thread: any.
 void csched_pool_fork(csched_fork *fork, csched_job *job);
 
-/// Does: waits until the job of csched_pool_fork(fork, job) has run; the caller then sees what the job wrote. With several forks, wait for the newest
-/// first: then this thread runs the job itself, unless another worker has started it. During the wait, this thread runs jobs that the current job has
-/// forked, and jobs that these have forked, but no others. So the caller may hold locks that jobs of other origin ask for. Thread: the thread that
-/// called csched_pool_fork.
+/// Does: joins: waits until the job of csched_pool_fork(fork, job) has run; the caller then sees what the job wrote. With several spawned jobs, wait
+/// for the newest first: then this thread runs the job itself, unless another worker has started it. During the wait, this thread runs jobs that the
+/// current job has spawned, and jobs that these have spawned, but no others. So the caller may hold locks that jobs of other origin ask for. Thread:
+/// the thread that called csched_pool_fork.
 void csched_pool_wait(csched_fork *fork);
 
 /// Returns: whether the pool was created in a parent process, before fork. Such a pool cannot be used here: create another one. Thread: any.

@@ -19,7 +19,7 @@ typedef struct csched_statistics {
   uint64_t cancelled, dropped;     ///< jobs that did not run: because of a cancel; because the target dropped them
   uint64_t waiting;                ///< jobs that are submitted and not started now, delayed ones included
   uint64_t wakes;                  ///< submissions that had to wake a thread
-  uint64_t steals;                 ///< jobs that the target's jobs forked (csched_pool_fork) and another thread ran
+  uint64_t steals;                 ///< jobs that the target's jobs spawned (csched_pool_fork) and another thread ran
   uint64_t system_calls;           ///< system calls to sleep or wake, in the target's jobs and in submissions to it
   csched_span_statistics latency;  ///< from a job's submission or deadline to its start
   csched_span_statistics run_time; ///< from a job's start to its end

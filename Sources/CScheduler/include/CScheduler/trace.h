@@ -3,7 +3,7 @@
 //
 // Load the file at ui.perfetto.dev or chrome://tracing. It has a track for each thread, and one for each target that got a submission. Each run of a
 // job is a slice, named by the function that the job called. An arrow leads from each submission to its run. A counter shows how many jobs wait on
-// each target. Instants mark each cancel, drop, wake and steal of a forked job, and each wait of a millisecond or more for a lock.
+// each target. Instants mark each cancel, drop, wake and steal of a spawned job, and each wait of a millisecond or more for a lock.
 //
 // You need not change the program: with SCHEDULER_TRACE=FILE in its environment it traces itself from start to exit. A "%p" in FILE is replaced by
 // the process id. A program that runs with more rights than its user ignores the variable.
