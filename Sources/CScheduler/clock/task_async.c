@@ -136,7 +136,11 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time previous
   csched_time period = timing->period, from = previous, steps = 1, span, next; // next = from + steps * period
   if (previous == CSCHED_FOREVER) return previous;
   if (period == 0) return ended > previous ? ended : previous; // runs again at once
-  // Whole periods from `previous` to the start and to the end of the run. CATCH_UP: one step. COALESCE: one run for all ticks that passed meanwhile.
+  // `at_begin`, `at_end`: the whole periods from `previous` to the start and to the end of the run. The next run is, with
+  //   CATCH_UP: one period after `previous`
+  //   COALESCE: at the latest tick that has passed during the run, for all of these; at the next tick if none has passed
+  //   SKIP: at the first tick after the run's end
+  //   DELAY: one period after the run's end
   csched_time at_begin = begun > previous ? (begun - previous) / period : 0,
               at_end = ended > previous ? (ended - previous) / period : 0;
   if (timing->pace == CSCHED_PACE_DELAY) from = ended;
@@ -175,7 +179,8 @@ static void run_repeating(csched_job *job) {
   if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: no call after a cancel
   repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
-  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway; // FOREVER: csched_virtual_run may end
+  // In virtual time, leeway FOREVER marks work that does not keep csched_virtual_run going (VT6).
+  csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)
     call_drop(&repeated->callbacks, job->context, CSCHED_DROP_CANCELLED); // a running job's `drop` is not called

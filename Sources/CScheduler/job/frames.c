@@ -293,7 +293,7 @@ static void set_top(csched_frame *frame) {
 }
 
 // Does: removes the context frames inside `outer`, innermost first, and ends their jobs. With `ends_all` it ends all these jobs, else only those of
-// context frames whose stack frame is gone. In both cases a job that itself lay in a gone stack frame is not accessed.
+// context frames whose stack frame is gone. It never reads a job whose own memory was in a gone stack frame.
 static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {

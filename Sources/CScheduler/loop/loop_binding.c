@@ -54,7 +54,8 @@ static void unbind_locked(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, NULL);      // racy write: else a later thread with this address would own it
 }
 
-// Does: unbinds this thread's loops, until it finds a loop with `was_unwound`. Returns: that loop, still bound, for the caller to close; or NULL.
+// Does: unbinds this thread's loops, until it finds one whose last run was left by longjmp, an exception or the thread's exit (LP7 of loop.c).
+// Returns: that loop, still bound, for the caller to close; or NULL.
 static csched_loop *unbind_until_unwound(void) {
   csched_loop *loop;
   csched_lock_lock(&binding);
@@ -63,7 +64,8 @@ static csched_loop *unbind_until_unwound(void) {
   return loop;
 }
 
-// Does: at thread exit, unwinds the thread's runs, and closes each loop with `was_unwound`. Unbinds the thread's other loops, which stay open.
+// Does: at thread exit, unwinds the thread's runs, and closes each loop whose last run was unwound. Unbinds the thread's other loops, which stay
+// open.
 static void loop_thread_ends(void *value) { // LP7: destructor of the key in csched_loop_bind_
   (void)value;
   csched_frames_end_thread_();
