@@ -73,7 +73,7 @@ static csched_frame *sentinel_of(thread_frames *frames) { return &frames->first.
 
 csched_frame *csched_frame_here_slow_(void) { return on_stack; }
 
-// MARK: frames
+// MARK: stack frames
 
 // Returns: whether `address` is on the thread's own stack, whose bounds are stored in the thread's list.
 static bool is_on_own_stack(uintptr_t address) {
@@ -211,12 +211,12 @@ static void append_due(entry *entry, csched_job *jobs) { // a list
   entry->last_due = jobs;
 }
 
-// Returns: whether a call in the frame of `entry` delivers jobs of `context` by `deliver`.
+// Returns: whether a call in the context frame of `entry` delivers jobs of `context` by `deliver`.
 static bool is_continuing(const entry *entry, void (*deliver)(csched_job *job), const void *context) {
   return entry != NULL && entry->continuing == context && entry->deliver == deliver;
 }
 
-// Does: ends the call in the frame of `own`, and delivers the jobs that it has left.
+// Does: ends the call in the context frame of `own`, and delivers the jobs that it has left.
 static void end_continuing(entry *own) {
   csched_job *due = own->due;
   own->continuing = NULL;
@@ -224,8 +224,8 @@ static void end_continuing(entry *own) {
   if (due != NULL) csched_frame_continue_(own->deliver, due);
 }
 
-// Does: if a call in the frame of `own` continues with `context`, lists `jobs` for it. If a call there was unwound, ends it. Returns: whether it has
-// listed `jobs`.
+// Does: if a call in the context frame of `own` continues with `context`, lists `jobs` for it. If a call there was unwound, ends it. Returns: whether
+// it has listed `jobs`.
 static bool lists_due(entry *own, void (*deliver)(csched_job *job), csched_job *jobs, uintptr_t caller) {
   if (own == NULL || own->continuing == NULL) return false;
   bool is_same = is_continuing(own, deliver, jobs->context);
@@ -235,7 +235,7 @@ static bool lists_due(entry *own, void (*deliver)(csched_job *job), csched_job *
 }
 
 // The call around this one, if it delivers jobs of the same `context`, began in this context frame, or in the one around it: `deliver` has performed
-// its job in a frame, which csched_target_perform_ ends after the job's `release`.
+// its job in a context frame, which csched_target_perform_ ends after the job's `release`.
 CSCHED_NOINLINE void csched_frame_continue_(void (*deliver)(csched_job *job), csched_job *jobs) {
   const void *context = jobs->context;
   uintptr_t caller = CSCHED_CALLER_FRAME();
@@ -246,7 +246,8 @@ CSCHED_NOINLINE void csched_frame_continue_(void (*deliver)(csched_job *job), cs
     inner->deliver = deliver;
     inner->call = CSCHED_OWN_FRAME();
     append_due(inner, jobs);
-    // A `deliver` on a fiber may return after another call has removed its frame, and has delivered `due`. The entry may have another use then.
+    // A `deliver` on a fiber may return after another call has removed its context frame, and has delivered `due`. Then the
+    // entry may have another use.
     while (is_continuing(inner, deliver, context) && (jobs = pop_due(inner)) != NULL) deliver(jobs);
     if (is_continuing(inner, deliver, context)) inner->continuing = NULL;
   } else { // without memory, or a call for another context delivers here: not flat
@@ -270,7 +271,7 @@ bool csched_frame_has_due_(const csched_job *job) {
 
 csched_frame *csched_frame_make_next_(void) {
   bool has_next = csched_frame_top_->next != NULL;
-  if (!has_next && csched_frame_top_ != &csched_frame_on_stack_) // inside a frame on the stack, all lie on the stack
+  if (!has_next && csched_frame_top_ != &csched_frame_on_stack_) // inside a context frame on the stack, all lie there
     has_next = own_frames() == NULL ? make_frames() : add_block();
   return has_next ? csched_frame_top_->next : NULL;
 }
@@ -303,7 +304,7 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_al
   }
   for (; frame != outer; frame = frame->outer) {
     csched_job *job = frame->job;
-    set_top(frame); // so that `release` runs inside `frame`, not inside an unwound one
+    set_top(frame); // so that `release` runs inside `frame`, not inside an unwound context frame
     frame->job = NULL;
     if (job != NULL && !is_gone((uintptr_t)job, caller)) csched_job_end_unwound_(job); // a gone job is not accessed
     if (entry_of(frame) != NULL && entry_of(frame)->continuing != NULL) end_continuing(entry_of(frame));
@@ -358,7 +359,7 @@ CSCHED_NOINLINE void csched_scope_end_(csched_scope *scope) {
   if (CSCHED_LIKELY(scope->frame == NULL)) return;
   uintptr_t caller = CSCHED_CALLER_FRAME();
   if (scope->frame == &scope->spare && csched_frame_top_ == &csched_frame_on_stack_)
-    on_stack = scope->frame; // the exception has unwound the frames inside it: they are skipped, and not read
+    on_stack = scope->frame; // the exception has unwound the context frames inside it: they are skipped, not read
   else remove_frames_on_gone_stack(caller);
   if (is_in_list(scope->frame)) end_inner_frames(scope->frame->outer, caller, true); // true: all jobs
   scope->frame = NULL;
@@ -405,7 +406,7 @@ csched_dump_wait *csched_frame_wait_(void) {
   return own_frames() != NULL ? &own_frames()->wait : NULL;
 }
 
-// The thread may change or free its frames meanwhile. So each one is copied by a system call, which fails for unmapped memory.
+// The thread may change or free its context frames meanwhile. So each one is copied by a system call, which fails for unmapped memory.
 bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen) {
   const thread_frames *frames = (const thread_frames *)((const char *)atfork - offsetof(thread_frames, atfork));
   if (atfork->handler != frames_at_fork || frames->top == NULL) return false; // NULL: a thread of the parent

@@ -33,7 +33,7 @@ extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_fr
 /// Sentinel: csched_frame_top_ points here while the innermost context frame lies on the stack, after a failed allocation. Callers take slow paths.
 extern CSCHED_HIDDEN csched_frame csched_frame_on_stack_;
 
-// The slow paths of the inline functions below: the list is full or missing, frames lie on the stack, or some were unwound.
+// The slow paths of the inline functions below: the list is full or missing, context frames lie on the stack, or some were unwound.
 csched_frame *csched_frame_here_slow_(void);
 csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller);
 csched_frame *csched_frame_begin_slow_(csched_frame *spare, uintptr_t address, csched_job *job,

@@ -76,7 +76,8 @@ static bool has_busy_queue(const csched_loop *loop) {
 }
 
 // Does: waits while a queue or limit on the loop has accepted work that the loop does not have: a thread is just submitting it. Not in a nested run,
-// because an outer frame of this thread may have that work. At most for a second: a thread that was stopped in a submission does not keep the loop.
+// because an outer context frame of this thread may have that work. At most for a second: a thread that was stopped in a submission does not keep the
+// loop.
 static void await_submitters(csched_loop *loop) { // LP14
   for (int i = 0; i < 10000 && loop->depth <= 1 && !csched_loop_is_dropping_(loop) &&
                   csched_mpsc_is_empty(&loop->inbox) && has_busy_queue(loop);

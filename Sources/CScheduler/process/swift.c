@@ -75,7 +75,7 @@ CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_tar
     bool is_pool = root->type->donate_ != NULL; // only a pool's type has `donate_`, which donates a priority
     if (frame->target != root || !is_pool) {    // of a queue, a limit or a loop, which the thread holds
       holds = true;
-      can_follow_up &= *target == NULL && is_in_batch(frame); // `*target`: NULL until the pool's own, outer frame
+      can_follow_up &= *target == NULL && is_in_batch(frame); // NULL until the pool's own, outer context frame
     } else if (*target == NULL) {
       *target = root; // the innermost pool
     }

@@ -34,8 +34,9 @@ static void set_waits_for(csched_target *target) {
   csched_loops_set_waits_for_(target);
 }
 
-// Returns: whether this thread may hold a target that another one may wait for: it is inside of a queue, limit, loop or virtual time, or has had a loop.
-// Else (outside of jobs, or in a job of a pool itself) its wait closes no cycle, and needs no record. No lock: frames and bases are this thread's.
+// Returns: whether this thread may hold a target that another one may wait for: it is inside of a queue, limit, loop or virtual time, or has had a
+// loop. Else (outside of jobs, or in a job of a pool itself) its wait closes no cycle, and needs no record. No lock: the context frames and the bases
+// are this thread's.
 static bool may_close_cycle(void) {
   for (const csched_frame *each = csched_frame_here_(); each != NULL; each = each->outer)
     if (each->target != NULL && (each->target->type->base != NULL || each->target->type->is_bound_here != NULL))

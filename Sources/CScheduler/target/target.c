@@ -11,7 +11,7 @@
 
 // Functions with CSCHED_CALLER_FRAME are CSCHED_NOINLINE: inlined, they would get the address of another stack frame.
 
-// Does: ends unwound context frames. Returns: the target of the innermost frame that remains.
+// Does: ends unwound context frames. Returns: the target of the innermost context frame that remains.
 static CSCHED_NOINLINE csched_target *current_slow(uintptr_t caller) {
   return csched_frames_end_unwound_slow_(caller)->target;
 }
@@ -30,7 +30,7 @@ CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_ta
 }
 
 CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
-  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // first: unwound frames inside this one, with their jobs
+  csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // first: unwound context frames inside this one, with their jobs
   csched_frame_end_(inside->frame);
 }
 
@@ -242,7 +242,7 @@ CSCHED_NOINLINE int csched_target_submit_at(csched_target *target, csched_timer 
 
 CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *job, csched_scope *scope) {
   csched_frame *next = csched_frames_end_unwound_(CSCHED_CALLER_FRAME())->next;
-  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // the run's frame: ended if it throws
+  scope->frame = CSCHED_LIKELY(next != NULL) ? next : csched_frame_make_next_(); // context frame: ended if it throws
   csched_job_perform_on_(job, target);
 }
 

@@ -85,7 +85,8 @@ void csched_trampoline_end_(void) { // frees this thread's trampoline, unless it
   drop_all_and_free(my_trampoline);
 }
 
-// Does: opens the trampoline, with an empty suffix. Returns: its context frame. `spare`, `address`: see csched_frame_begin_; 0: as the outer frame.
+// Does: opens the trampoline, with an empty suffix. Returns: its context frame. `spare`, `address`: see csched_frame_begin_; 0: as the outer
+// context frame.
 static csched_frame *open_trampoline(const char *function, csched_frame *spare, uintptr_t address) {
   csched_trampoline *trampoline = CSCHED_LIKELY(my_trampoline != NULL) ? my_trampoline : make_trampoline(function);
   csched_frame *outer = csched_frame_here_();

@@ -207,7 +207,7 @@ CSCHED_END_DECLS
 #define CSCHED_IS_SET(p, load) ((load) != 0)
 #endif
 
-// Stores the stack pointer, the lowest address of the calling function's frame, in `word`. On other processors: another address in that frame.
+// Stores the stack pointer, the lowest address of the calling function's stack frame, in `word`. On other processors: another address in it.
 #if defined(__x86_64__)
 #define CSCHED_READ_STACK_POINTER(word) __asm__ __volatile__("mov %%rsp, %0" : "=r"(word))
 #elif defined(__aarch64__)

@@ -98,9 +98,9 @@ bool csched_job_is_idle(const csched_job *job);
 /// One context frame: a job, a run of a loop, a sync … Private.
 typedef struct csched_frame {
   uintptr_t address;                 // a stack address; calls inside this context have lower addresses
-  csched_job *volatile job;          // the job that ends with this frame; a placeholder or NULL if the frame has none
+  csched_job *volatile job;          // the job that ends with this context frame; a placeholder or NULL if it has none
   struct csched_target *target;      // the current target inside this context
-  struct csched_frame *outer, *next; // the enclosing frame; the next list entry (itself: the frame is on the stack)
+  struct csched_frame *outer, *next; // the enclosing context frame; the next list entry (itself: on the stack)
 } csched_frame;
 
 /// The context frame that one call of an inline function begins. It is in the caller's stack frame. Private.
