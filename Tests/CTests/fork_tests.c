@@ -216,11 +216,11 @@ TEST_UNLESS(NO_FORK, no_child, "after fork the thread that forked is the main on
 // MARK: made anew
 
 static void add_up(probe *probe) {
-  csched_fork fork;
+  csched_fork spawn;
   struct probe half;
   probe_init(&half, NULL, NULL);
-  csched_pool_fork(&fork, job_of(&half));
-  csched_pool_wait(&fork);
+  csched_pool_fork(&spawn, job_of(&half));
+  csched_pool_wait(&spawn);
   CHECK_PROBE(&half, 1, 0);
   if (probe->context != NULL) atomic_fetch_add((atomic_int *)probe->context, 1);
 }

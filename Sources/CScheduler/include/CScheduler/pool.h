@@ -87,15 +87,15 @@ typedef struct csched_fork {
 } csched_fork;
 
 /// Does: spawns `job` (fork-join's spawn): offers it to other workers, at the current job's priority, while this thread continues. On a thread that
-/// is not a worker, or when too many spawned jobs wait already, it runs `job` at once. Requires: the job is idle; `fork` and `job` stay at their
-/// addresses until csched_pool_wait(fork). The current job must call that before it ends. Thread: any.
-void csched_pool_fork(csched_fork *fork, csched_job *job);
+/// is not a worker, or when too many spawned jobs wait already, it runs `job` at once. Requires: the job is idle; `spawn` and `job` stay at their
+/// addresses until csched_pool_wait(spawn). The current job must call that before it ends. Thread: any.
+void csched_pool_fork(csched_fork *spawn, csched_job *job);
 
-/// Does: joins: waits until the job of csched_pool_fork(fork, job) has run; the caller then sees what the job wrote. With several spawned jobs, wait
+/// Does: joins: waits until the job of csched_pool_fork(spawn, job) has run; the caller then sees what the job wrote. With several spawned jobs, wait
 /// for the newest first: then this thread runs the job itself, unless another worker has started it. During the wait, this thread runs jobs that the
 /// current job has spawned, and jobs that these have spawned, but no others. So the caller may hold locks that jobs of other origin ask for. Thread:
 /// the thread that called csched_pool_fork.
-void csched_pool_wait(csched_fork *fork);
+void csched_pool_wait(csched_fork *spawn);
 
 /// Returns: whether the pool was created in a parent process, before fork. Such a pool cannot be used here: create another one. Thread: any.
 bool csched_pool_is_orphaned(const csched_pool *pool);
