@@ -15,7 +15,8 @@ let package = Package(
     .library(name: "BenchCounts", type: .dynamic, targets: ["CCounts"]),
   ],
   dependencies: [
-    // By a link to the folder above: SwiftPM knows a package by its folder's name, and a clone may be called anything, also "bench".
+    // By a link to the folder above: SwiftPM knows a package by its folder's name, and a clone may be called anything,
+    // also "bench".
     .package(name: "Scheduler", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),

@@ -1,5 +1,6 @@
 // libbsd's headers, by name: intrusive lists and red-black trees. They are macros only: nothing of libbsd is linked.
-// On Darwin the system's own headers serve. A missing package stops the compiler here, with one line that says what to do.
+// On Darwin the system's own headers serve. A missing package stops the compiler here, with one line that says what to
+// do.
 #ifndef CBSD_SHIM_H
 #define CBSD_SHIM_H
 

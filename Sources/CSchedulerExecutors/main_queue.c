@@ -6,12 +6,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// libdispatch's interface for run loops: a descriptor (an eventfd) that is readable while blocks are queued, and the function that runs the blocks.
-// Weak: NULL if the program has no libdispatch, or one without this interface.
+// libdispatch's interface for run loops: a descriptor (an eventfd) that is readable while blocks are queued, and the
+// function that runs the blocks. Weak: NULL if the program has no libdispatch, or one without this interface.
 extern int _dispatch_get_main_queue_port_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
-// Does: resets the eventfd, and runs the queued blocks, unless Dispatch hosts our main loop. The loop calls this while the descriptor is readable.
+// Does: resets the eventfd, and runs the queued blocks, unless Dispatch hosts our main loop. The loop calls this while
+// the descriptor is readable.
 static void run_blocks(csched_fd_source *source, unsigned events) {
   (void)events;
   uint64_t count; // of wakeups; unused, because the call below runs all queued blocks

@@ -20,7 +20,8 @@ typedef struct call { // the function that a new thread calls, on the heap until
   void *context;
 } call;
 
-// The function of a new thread. Does: copies and frees `given`, a struct call on the heap, and makes this call. Returns: NULL, unused.
+// The function of a new thread. Does: copies and frees `given`, a struct call on the heap, and makes this call.
+// Returns: NULL, unused.
 static void *run_call(void *given) {
   call call = *(struct call *)given;
   free(given);
@@ -41,5 +42,6 @@ int csched_testing_start_(uintptr_t *thread, void (*body)(void *context), void *
 
 void csched_testing_join_(uintptr_t thread) { pthread_join((pthread_t)thread, NULL); }
 
-// Replaces Swift's executors. Runs before main, while the process has one thread: no other thread may use the executors meanwhile.
+// Replaces Swift's executors. Runs before main, while the process has one thread: no other thread may use the executors
+// meanwhile.
 __attribute__((constructor)) static void install(void) { csched_testing_install_(); }

@@ -9,18 +9,20 @@
     /// let first = try prices.toBlocking(timeout: .seconds(5)).first()
     /// ```
     ///
-    /// Values are requested one at a time, and only as many as the wait needs: `first()` returns even if the publisher never ends. A timeout
-    /// above zero also stops a publisher that sends without end while it is being subscribed to, unless an operator in between drops all values.
+    /// Values are requested one at a time, and only as many as the wait needs: `first()` returns even if the publisher
+    /// never ends. A timeout above zero also stops a publisher that sends without end while it is being subscribed to,
+    /// unless an operator in between drops all values.
     ///
     /// - Parameters:
     ///   - timeout: how long each wait may take: see `BlockingObservable`.
-    ///   - scheduler: the scheduler that the publisher needs in order to end, if known. A wait that would block that scheduler then fails at once
-    ///     with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
+    ///   - scheduler: the scheduler that the publisher needs in order to end, if known. A wait that would block that
+    ///     scheduler then fails at once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
     public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
       -> BlockingObservable<Output>
     {
       BlockingObservable(timeout: timeout, needing: scheduler) { next, end in
-        // A publisher may send without end inside `subscribe`, before the wait with its timeout begins. This deadline stops it.
+        // A publisher may send without end inside `subscribe`, before the wait with its timeout begins. This deadline
+        // stops it.
         let deadline = timeout.flatMap { $0 > .zero ? MonotonicTime.now.advanced(by: $0) : nil }
         let subscriber = BlockingSubscriber<Output, Failure>(
           next: { value in
@@ -32,7 +34,8 @@
       }
     }
 
-    /// Returns a view to wait for, with RxBlocking's timeout in seconds. A timeout beyond the clock's range waits without limit.
+    /// Returns a view to wait for, with RxBlocking's timeout in seconds. A timeout beyond the clock's range waits
+    /// without limit.
     public func toBlocking(timeout: Double, needing scheduler: SchedulerTarget? = nil) -> BlockingObservable<Output> {
       toBlocking(timeout: .held(seconds: timeout), needing: scheduler)
     }
@@ -40,7 +43,8 @@
 
   /// Calls `next` with each value, and requests another value if `next` returns true. Calls `end` at the completion.
   final class BlockingSubscriber<Input: Sendable, Failure: Error>: Subscriber, Disposable, @unchecked Sendable {
-    // Unchecked, because a subscription is not Sendable: it is accessed under the lock, and its contract allows cancelling on any thread.
+    // Unchecked, because a subscription is not Sendable: it is accessed under the lock, and its contract allows
+    // cancelling on any thread.
     private struct State {
       var subscription: (any Subscription)?
       var isDisposed = false

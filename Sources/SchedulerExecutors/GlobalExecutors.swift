@@ -1,6 +1,7 @@
 internal import Scheduler
 
-/// Runs all tasks of the program on this library's threads: the shared pool and the main loop replace Swift's own executors.
+/// Runs all tasks of the program on this library's threads: the shared pool and the main loop replace Swift's own
+/// executors.
 ///
 /// ```swift
 /// @main struct Program {
@@ -12,25 +13,28 @@ internal import Scheduler
 /// }
 /// ```
 ///
-/// A program whose `main` is `async` has created a task before its first line. It links the product `SchedulerExecutorsLinked`, which
-/// installs the executors before `main`, and changes nothing else.
+/// A program whose `main` is `async` has created a task before its first line. It links the product
+/// `SchedulerExecutorsLinked`, which installs the executors before `main`, and changes nothing else.
 ///
-/// 1. The pool runs every task and actor without its own executor, with the threads and rules of `ConcurrentScheduler`. While a task
-///    is in `ConcurrentScheduler.withReplacementThread(_:)`, another thread replaces its thread. A task's priority is mapped by the table of
-///    `SchedulerPriority(_:)`.
-/// 2. The main actor runs on the main loop, always on the main thread, in one order with the actions of `MainScheduler`. In a program with
-///    an `async` main the loop runs until the program ends; `MainScheduler.stop()` ends your own calls of
+/// 1. The pool runs every task and actor without its own executor, with the threads and rules of `ConcurrentScheduler`.
+///    While a task is in `ConcurrentScheduler.withReplacementThread(_:)`, another thread replaces its thread. A task's
+///    priority is mapped by the table of `SchedulerPriority(_:)`.
+/// 2. The main actor runs on the main loop, always on the main thread, in one order with the actions of
+///    `MainScheduler`. In a program with an `async` main the loop runs until the program ends; `MainScheduler.stop()`
+///    ends your own calls of
 ///    `MainScheduler.run()`, but not this run of the loop.
-/// 3. `Task.sleep` and the sleeps of Swift's clocks use this library's timers: never early, and with their tolerance. `ContinuousClock`
+/// 3. `Task.sleep` and the sleeps of Swift's clocks use this library's timers: never early, and with their tolerance.
+///    `ContinuousClock`
 ///    includes the time when the system sleeps.
-/// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue. While the program does not run the main loop, and another
-///    library runs the main queue (`RunLoop.main.run()`, `dispatchMain()`, the runner of an XCTest), the main queue runs the main loop's work. With
-///    `MainScheduler.useDispatchMain()` the two share one order.
-/// 5. `Schedulers.shutdown(_:)` and the C function `csched_shutdown` stop the process with a message, because a shutdown would leave tasks without
-///    a thread.
+/// 4. The main loop also runs the blocks that are submitted to Dispatch's main queue. While the program does not run
+///    the main loop, and another library runs the main queue (`RunLoop.main.run()`, `dispatchMain()`, the runner of an
+///    XCTest), the main queue runs the main loop's work. With `MainScheduler.useDispatchMain()` the two share one
+///    order.
+/// 5. `Schedulers.shutdown(_:)` and the C function `csched_shutdown` stop the process with a message, because a
+///    shutdown would leave tasks without a thread.
 ///
-/// It works with Swift 6.3 on Linux only, because it uses interfaces that Swift 6.3 calls experimental. Elsewhere ``isAvailable`` is false, and
-/// ``install()`` throws.
+/// It works with Swift 6.3 on Linux only, because it uses interfaces that Swift 6.3 calls experimental. Elsewhere
+/// ``isAvailable`` is false, and ``install()`` throws.
 public enum GlobalExecutors {
   /// The reason why nothing was installed.
   public enum InstallError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -74,7 +78,8 @@ public enum GlobalExecutors {
   /// Whether the executors are installed.
   public static var isInstalled: Bool { GlobalJobs.isInstalled }
 
-  /// How many jobs were received so far. Counted only if `Diagnostics.isOn`; otherwise 0. A nonzero count proves that jobs run here.
+  /// How many jobs were received so far. Counted only if `Diagnostics.isOn`; otherwise 0. A nonzero count proves that
+  /// jobs run here.
   public static var jobs: Jobs {
     let counts = GlobalJobs.counts.read()
     var jobs = Jobs()
@@ -82,12 +87,15 @@ public enum GlobalExecutors {
     return jobs
   }
 
-  /// Makes the shared pool and the main loop run all tasks of the program from now on. Once installed, a further call does nothing.
+  /// Makes the shared pool and the main loop run all tasks of the program from now on. Once installed, a further call
+  /// does nothing.
   ///
-  /// Call it on the main thread, before the first task is created; on another thread it stops the process with a message. A `main` that is
-  /// not `async` then runs the main loop, and so the main actor, with `MainScheduler.run()`, `RunLoop.main.run()` or `dispatchMain()`.
+  /// Call it on the main thread, before the first task is created; on another thread it stops the process with a
+  /// message. A `main` that is not `async` then runs the main loop, and so the main actor, with `MainScheduler.run()`,
+  /// `RunLoop.main.run()` or `dispatchMain()`.
   ///
-  /// - Throws: ``InstallError/late`` if a task was created before; ``InstallError/unavailable``. In both cases nothing has changed.
+  /// - Throws: ``InstallError/late`` if a task was created before; ``InstallError/unavailable``. In both cases nothing
+  ///   has changed.
   public static func install() throws(InstallError) {
     guard isAvailable else { throw .unavailable }
     if isInstalled { return }
@@ -100,7 +108,8 @@ public enum GlobalExecutors {
   }
 }
 
-/// Installs the executors. `SchedulerExecutorsLinked` calls it before `main`. Returns whether this build can replace Swift's own executors.
+/// Installs the executors. `SchedulerExecutorsLinked` calls it before `main`. Returns whether this build can replace
+/// Swift's own executors.
 @_cdecl("csched_executors_install_linked_")
 func installLinked() -> Bool {
   do { try GlobalExecutors.install() } catch {

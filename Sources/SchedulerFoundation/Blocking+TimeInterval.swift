@@ -7,7 +7,8 @@ extension EventSource {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take, in seconds. A value beyond the clock's range, or NaN, means no timeout.
-  ///   - scheduler: the scheduler that the source needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `SchedulerRx`.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it: see
+  ///     `toBlocking(timeout:needing:)` of `SchedulerRx`.
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {
@@ -20,7 +21,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take, in seconds. A value beyond the clock's range, or NaN, means no timeout.
-  ///   - scheduler: the scheduler that the sequence needs in order to end, if you know it: see `toBlocking(timeout:needing:)` of `Scheduler`.
+  ///   - scheduler: the scheduler that the sequence needs in order to end, if you know it: see
+  ///     `toBlocking(timeout:needing:)` of `Scheduler`.
   public func toBlocking(timeout: TimeInterval, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>
   {

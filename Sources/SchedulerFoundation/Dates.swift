@@ -3,7 +3,8 @@ public import Scheduler
 public import SchedulerRx
 
 extension WallTime {
-  /// Creates the instant of `date`, rounded up to nanoseconds, so that work is never early. Dates before 1970 give the beginning of 1970;
+  /// Creates the instant of `date`, rounded up to nanoseconds, so that work is never early. Dates before 1970 give the
+  /// beginning of 1970;
   /// dates after 2554 give `never`.
   public init(_ date: Date) {
     let (seconds, attoseconds) = HistoricalDate(date).sinceEpoch.components
@@ -36,7 +37,8 @@ extension HistoricalDate {
 }
 
 extension Date {
-  /// Creates the date of `instant`, to the precision of `Date`: some hundred nanoseconds. `WallTime.never` gives `Date.distantFuture`.
+  /// Creates the date of `instant`, to the precision of `Date`: some hundred nanoseconds. `WallTime.never` gives
+  /// `Date.distantFuture`.
   public init(_ instant: WallTime) {
     let (seconds, nanoseconds) = instant.nanosecondsSince1970.quotientAndRemainder(dividingBy: 1_000_000_000)
     self.init(HistoricalDate(sinceEpoch: .seconds(seconds) + .nanoseconds(nanoseconds)))

@@ -8,8 +8,10 @@ public import Scheduler
 /// let frames = source.observe(on: camera)
 /// ```
 ///
-/// 1. Each action is a block that `queue.async` submits. A serial queue runs it in order with its other blocks, a concurrent queue in no order.
-/// 2. In its actions `Schedulers.current` is ``scheduler``. After `dispose()` has returned, an action that had not started never starts.
+/// 1. Each action is a block that `queue.async` submits. A serial queue runs it in order with its other blocks, a
+///    concurrent queue in no order.
+/// 2. In its actions `Schedulers.current` is ``scheduler``. After `dispose()` has returned, an action that had not
+///    started never starts.
 /// 3. A delayed action waits on a timer of the pool, which submits it to the queue when it is due.
 ///
 /// For a queue of your own, prefer a `SerialScheduler`, which needs no Dispatch.
@@ -25,7 +27,8 @@ public struct DispatchQueueScheduler: SchedulerType {
   ///
   /// - Parameters:
   ///   - queue: where actions run.
-  ///   - isSerial: whether the queue runs one block at a time. The caller must know it: Dispatch has no function that returns this.
+  ///   - isSerial: whether the queue runs one block at a time. The caller must know it: Dispatch has no function that
+  ///     returns this.
   public init(_ queue: DispatchQueue, isSerial: Bool) {
     self.queue = queue
     self.isSerial = isSerial

@@ -1,10 +1,11 @@
 public import Scheduler
 
-// RxSwift's form of an action: it receives a state, and returns a disposable. `schedule` returns a token. Disposing the token cancels the action, or,
-// once the action has run, disposes the action's disposable.
+// RxSwift's form of an action: it receives a state, and returns a disposable. `schedule` returns a token. Disposing the
+// token cancels the action, or, once the action has run, disposes the action's disposable.
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which receives `state` and returns a disposable. Disposing the token after `action` has run disposes its result.
+  /// Schedules `action`, which receives `state` and returns a disposable. Disposing the token after `action` has run
+  /// disposes its result.
   ///
   /// - Parameters:
   ///   - state: passed to `action`.
@@ -16,7 +17,8 @@ extension ImmediateSchedulerType {
     if Self.self == CurrentThreadScheduler.self {  // it has its own queue of actions
       return CurrentThreadScheduler.instance.submitReturning(state, action)
     }
-    // `target`: this scheduler as a SchedulerTarget; nil for any other scheduler, such as the user's own, which gets a plain closure
+    // `target`: this scheduler as a SchedulerTarget; nil for any other scheduler, such as the user's own, which gets a
+    // plain closure
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
     let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
     // unretained: `self` keeps the target alive during this call

@@ -9,7 +9,8 @@ extension SchedulerType {
     _ state: State, dueTime: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable { return schedule(state, after: dueTime, action: action) }
 
-  /// Runs `action` at the times of `timing`, each time with its previous result. Ticks never overlap, even on a concurrent scheduler.
+  /// Runs `action` at the times of `timing`, each time with its previous result. Ticks never overlap, even on a
+  /// concurrent scheduler.
   ///
   /// - Parameters:
   ///   - state: passed to the first tick.
@@ -43,7 +44,8 @@ extension SchedulerType {
   /// - Parameters:
   ///   - state: passed to the first tick.
   ///   - startAfter: the time until the first tick.
-  ///   - period: the time between ticks. In virtual time, zero means one second, because RxTest then ticks once per unit of its virtual time.
+  ///   - period: the time between ticks. In virtual time, zero means one second, because RxTest then ticks once per
+  ///     unit of its virtual time.
   ///   - action: called at each tick; its result is passed to the next one.
   @discardableResult
   public func schedulePeriodic<State: Sendable>(
@@ -53,7 +55,8 @@ extension SchedulerType {
     return schedulePeriodic(state, .every(period, after: startAfter), action: action)
   }
 
-  /// ReactiveSwift's name for `schedule(.every(interval, after: delay))`; in ReactiveSwift the first parameter is a date.
+  /// ReactiveSwift's name for `schedule(.every(interval, after: delay))`; in ReactiveSwift the first parameter is a
+  /// date.
   @discardableResult
   public func schedule(
     after delay: Duration, interval: Duration, leeway: Duration = .zero, action: @escaping @Sendable () -> Void
@@ -147,8 +150,8 @@ extension VirtualTimeScheduler {
 }
 
 extension VirtualTimeScheduler where Instant == MonotonicTime {
-  /// Creates a scheduler with RxTest's whole seconds: the clock starts `initialClock` seconds after the start of time, or at that start
-  /// if `initialClock` is negative.
+  /// Creates a scheduler with RxTest's whole seconds: the clock starts `initialClock` seconds after the start of time,
+  /// or at that start if `initialClock` is negative.
   public convenience init(initialClock: Int) { self.init(initialClock: Self.time(initialClock)) }
 
   /// Moves the clock to a number of seconds after the start of time: see `advance(to:)`.
@@ -181,11 +184,13 @@ extension VirtualTimeScheduler where Instant == MonotonicTime {
 }
 
 extension MainScheduler {
-  /// Creates a main scheduler, as in RxSwift. On the main thread it runs an action at once if none of the actions scheduled on this
-  /// instance is waiting or running. Work of other instances does not count. In its actions `Schedulers/current` is `instance`.
+  /// Creates a main scheduler, as in RxSwift. On the main thread it runs an action at once if none of the actions
+  /// scheduled on this instance is waiting or running. Work of other instances does not count. In its actions
+  /// `Schedulers/current` is `instance`.
   public convenience init() { self.init(countsOwnWork: ()) }  // the argument () only selects the initialiser
 
-  /// RxSwift's check for the main thread. On another thread it stops the process with `errorMessage` or a default message.
+  /// RxSwift's check for the main thread. On another thread it stops the process with `errorMessage` or a default
+  /// message.
   public static func ensureExecutingOnScheduler(errorMessage: String? = nil) {
     if GlobalJobs.isOnMain { return }
     misuse(
@@ -194,7 +199,8 @@ extension MainScheduler {
   }
 }
 
-/// RxSwift's name for a main scheduler that does not keep the order of its actions. Here it is `MainScheduler`, which keeps it.
+/// RxSwift's name for a main scheduler that does not keep the order of its actions. Here it is `MainScheduler`, which
+/// keeps it.
 public typealias ConcurrentMainScheduler = MainScheduler
 
 /// RxSwift's name for `SerialScheduler`.
@@ -245,7 +251,8 @@ extension SerialDisposable {
 extension CompositeDisposable {
   /// Adds `disposable`; ReactiveSwift's name for `insert(_:)-(Disposable)`.
   ///
-  /// - Returns: a disposable that removes `disposable` again without disposing it; nil if the composite has been disposed or `disposable` is nil.
+  /// - Returns: a disposable that removes `disposable` again without disposing it; nil if the composite has been
+  ///   disposed or `disposable` is nil.
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
     guard let disposable, let key = insert(disposable) else { return nil }
@@ -253,7 +260,8 @@ extension CompositeDisposable {
     return Disposables.create { [weak self] in _ = self?.take(for: key) }
   }
 
-  /// Adds a disposable that runs `action` once, and returns what `add(_:)` of a disposable returns; ReactiveSwift's name.
+  /// Adds a disposable that runs `action` once, and returns what `add(_:)` of a disposable returns; ReactiveSwift's
+  /// name.
   @discardableResult
   public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     add(Disposables.create(with: action))
@@ -286,9 +294,11 @@ extension ScopedDisposable where Inner == CompositeDisposable {
   ) -> (any Disposable)? { scope.inner.add(action) }
 }
 
-/// Rx.NET's name for a disposable that disposes on a context. Here a context is a scheduler, so this is `ScheduledDisposable`.
+/// Rx.NET's name for a disposable that disposes on a context. Here a context is a scheduler, so this is
+/// `ScheduledDisposable`.
 ///
-/// Rx.NET has two types because its `ContextDisposable` posts to a `SynchronizationContext`, and its `ScheduledDisposable` schedules.
+/// Rx.NET has two types because its `ContextDisposable` posts to a `SynchronizationContext`, and its
+/// `ScheduledDisposable` schedules.
 /// Swift has no such context. Anything that accepts a closure can be a scheduler, with `CustomScheduler`.
 public typealias ContextDisposable = ScheduledDisposable
 

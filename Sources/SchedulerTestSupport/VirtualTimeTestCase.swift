@@ -36,7 +36,8 @@ open class VirtualTimeTestCase: XCTestCase {
   ///   - limits: when the body counts as endless or stalled, for each seed.
   ///   - file: the caller's file, for messages.
   ///   - line: the caller's line, for messages.
-  ///   - body: the test. It receives the virtual time, and must create all objects that it uses: it runs once for each seed.
+  ///   - body: the test. It receives the virtual time, and must create all objects that it uses: it runs once for each
+  ///     seed.
   /// - Throws: `ExplorationFailure`, with the first seed for which `body` throws, cannot end, or fails an `XCTAssert…`.
   public final func inVirtualTime(
     seeds: ClosedRange<Int>, limits: VirtualTime.Limits = .init(), file: StaticString = #fileID, line: Int = #line,

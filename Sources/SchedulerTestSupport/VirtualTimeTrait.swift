@@ -15,14 +15,17 @@ public struct VirtualTimeTrait: TestTrait, SuiteTrait, TestScoping {
   /// Each test of a suite has the trait.
   public var isRecursive: Bool { true }
 
-  /// Returns the trait for each test case. Returns nil for a whole test function or suite (`testCase` is nil), which would enclose its test cases.
+  /// Returns the trait for each test case. Returns nil for a whole test function or suite (`testCase` is nil), which
+  /// would enclose its test cases.
   public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
-  /// Runs `function`, the test, in virtual time; with seeds, once for each seed, until it records an issue that is not known.
+  /// Runs `function`, the test, in virtual time; with seeds, once for each seed, until it records an issue that is not
+  /// known.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
-    // Swift stops the process at the end of this call if `function` is still in use: after a test that never ends, whose issue has been recorded.
+    // Swift stops the process at the end of this call if `function` is still in use: after a test that never ends,
+    // whose issue has been recorded.
     try await withoutActuallyEscaping(function) { function in
       guard let seeds else { return await run(function, for: test) }
       for seed in seeds {
@@ -84,7 +87,8 @@ extension Trait where Self == VirtualTimeTrait {
   /// }
   /// ```
   ///
-  /// `Task.sleep`, `VirtualTime.clock`, and the schedulers that the test creates share one virtual time. On a suite, each test has its own.
+  /// `Task.sleep`, `VirtualTime.clock`, and the schedulers that the test creates share one virtual time. On a suite,
+  /// each test has its own.
   public static var virtualTime: Self { virtualTime(limits: .init()) }
 
   /// Runs the test in virtual time, in the order in which its jobs arrive.
@@ -92,7 +96,8 @@ extension Trait where Self == VirtualTimeTrait {
   /// - Parameter limits: when the test counts as endless or stalled.
   public static func virtualTime(limits: VirtualTime.Limits) -> Self { VirtualTimeTrait(nil, limits) }
 
-  /// Runs the test in virtual time once for each seed, until it fails. A seed determines the order in which the jobs of tasks and actors run.
+  /// Runs the test in virtual time once for each seed, until it fails. A seed determines the order in which the jobs of
+  /// tasks and actors run.
   ///
   /// ```swift
   /// @Test(.virtualTime(seeds: 1...100)) func withdraw() async throws {

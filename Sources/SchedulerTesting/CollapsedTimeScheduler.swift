@@ -1,6 +1,7 @@
 public import Scheduler
 
-/// A scheduler that runs every action at once, inside `schedule`, without regard to its delay. For tests in which time makes no difference.
+/// A scheduler that runs every action at once, inside `schedule`, without regard to its delay. For tests in which time
+/// makes no difference.
 ///
 /// ```swift
 /// let model = Model(scheduler: CollapsedTimeScheduler())
@@ -9,7 +10,8 @@ public import Scheduler
 ///
 /// 1. No call waits, and ``now`` never changes. If actions must run in the order of their times, use a `TestScheduler`.
 /// 2. A periodic action runs once.
-/// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless recursion never returns.
+/// 3. Recursive scheduling does not nest: see `ImmediateSchedulerType/scheduleRecursive(_:action:)`. An endless
+///    recursion never returns.
 public final class CollapsedTimeScheduler: SchedulerType {
   public let now: MonotonicTime
   private let scope = CurrentScope()  // makes this scheduler `Schedulers.current` in its actions

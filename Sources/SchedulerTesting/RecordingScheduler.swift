@@ -2,10 +2,11 @@ public import Scheduler
 
 /// Forwards all work to another scheduler, `base`, and records which actions were scheduled, ran or were disposed.
 ///
-/// 1. Actions have ordinals: 1 for the first scheduled action, and so on. Each event contains the ordinal of its action.
-/// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when the action starts. `.disposed` is recorded when a disposal before the
-///    start has released the action. An action has one or two events: `.scheduled`, then at most one of `.ran` and `.disposed`. A dropped action
-///    has only the first.
+/// 1. Actions have ordinals: 1 for the first scheduled action, and so on. Each event contains the ordinal of its
+///    action.
+/// 2. `.scheduled` is recorded before the action is forwarded, `.ran` when the action starts. `.disposed` is recorded
+///    when a disposal before the start has released the action. An action has one or two events: `.scheduled`, then at
+///    most one of `.ran` and `.disposed`. A dropped action has only the first.
 /// 3. The time of an event is `now` of `base`, or the monotonic clock's time if `base` has no `now`.
 /// 4. The history is in order of occurrence. Any thread may schedule, run and read it.
 ///
@@ -47,8 +48,9 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
     scheduleRecorded(nil) { reporting in base.schedule { reporting.run(action) } }
   }
 
-  /// Records `.scheduled`, and calls `submit`, which schedules an action on `base`. That action must call `run` of the argument of `submit`: `run`
-  /// records `.ran`. Returns a disposable that disposes the action, and records `.disposed` if the action had not started. `delay`: for the events.
+  /// Records `.scheduled`, and calls `submit`, which schedules an action on `base`. That action must call `run` of the
+  /// argument of `submit`: `run` records `.ran`. Returns a disposable that disposes the action, and records `.disposed`
+  /// if the action had not started. `delay`: for the events.
   private func scheduleRecorded(
     _ delay: Duration?, _ submit: (ReportingAction) -> any Disposable
   ) -> any Disposable {
@@ -58,7 +60,8 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
       $0.events.append(RecordedEvent(kind: .scheduled, time: time, ordinal: $0.lastOrdinal, delay: delay))
       return $0.lastOrdinal
     }
-    // Weak: otherwise a waiting action would retain this recorder and `base`. If the recorder is gone, the history cannot be read anyway.
+    // Weak: otherwise a waiting action would retain this recorder and `base`. If the recorder is gone, the history
+    // cannot be read anyway.
     let outcome = ActionOutcome(note: { [weak self] in self?.append($0 == .ran ? .ran : .disposed, ordinal, delay) })
     return outcome.token(submit)
   }
@@ -75,7 +78,8 @@ public final class RecordingScheduler<Base: ImmediateSchedulerType>: ImmediateSc
 extension RecordingScheduler: SchedulerType where Base: SchedulerType {
   public var now: MonotonicTime { base.now }
 
-  /// Forwards `action` with its timing. Its events contain the delay until it is due, at least zero. Each periodic tick is a separate action.
+  /// Forwards `action` with its timing. Its events contain the delay until it is due, at least zero. Each periodic tick
+  /// is a separate action.
   ///
   /// - Parameters:
   ///   - timing: when to run the action.

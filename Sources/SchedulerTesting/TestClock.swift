@@ -9,9 +9,10 @@ public import Scheduler
 /// try await task.value
 /// ```
 ///
-/// These calls let other tasks run for a short time, before and after they end each sleep, so that the tasks reach their next sleep. That time is a
-/// guess: the calls do not wait for a task that needs longer. It is exact if the test and its tasks prefer the same serial executor, as in
-/// `withTaskExecutorPreference(queue)` and `Task(executorPreference: queue)`. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
+/// These calls let other tasks run for a short time, before and after they end each sleep, so that the tasks reach
+/// their next sleep. That time is a guess: the calls do not wait for a task that needs longer. It is exact if the test
+/// and its tasks prefer the same serial executor, as in `withTaskExecutorPreference(queue)` and
+/// `Task(executorPreference: queue)`. `withVirtualTime`, and the trait `.virtualTime`, need no guess.
 ///
 /// The names are those of the package swift-clocks. Code that takes a scheduler instead of a clock gets ``scheduler``.
 public final class TestClock: Clock {
@@ -74,7 +75,8 @@ public final class TestClock: Clock {
     }
     // also after a cancellation; otherwise `advance` and `run` would find this deadline again and again
     defer { sleeps.withLock { _ = $0.deadlines.removeValue(forKey: key) } }
-    // Not `sleep(for:)`: another thread may move the clock between two reads of it. The task would then wake after `deadline`.
+    // Not `sleep(for:)`: another thread may move the clock between two reads of it. The task would then wake after
+    // `deadline`.
     try await scheduler.sleep(until: MonotonicTime(nanoseconds: 0).advanced(by: origin.duration(to: deadline)))
   }
 
@@ -91,7 +93,8 @@ public final class TestClock: Clock {
 
   /// Moves the clock to `deadline`, and wakes the tasks whose sleep ends, in order.
   ///
-  /// - Parameter deadline: the clock's new time. If it has passed, the clock stays, and the tasks that are due are woken.
+  /// - Parameter deadline: the clock's new time. If it has passed, the clock stays, and the tasks that are due are
+  ///   woken.
   public func advance(to deadline: Instant) async {
     await letOthersRun()  // so that tasks that were just created reach their sleep
     while let next = nextDeadline, next <= deadline {
@@ -104,7 +107,8 @@ public final class TestClock: Clock {
 
   /// Moves the clock forward until no task sleeps on it.
   ///
-  /// - Parameter timeout: the real time after which the call gives up: it prints a line on standard error, and returns while tasks still sleep.
+  /// - Parameter timeout: the real time after which the call gives up: it prints a line on standard error, and returns
+  ///   while tasks still sleep.
   public func run(timeout: Duration = .milliseconds(500)) async {
     let end = ContinuousClock.now + min(timeout, .seconds(Int64.max))  // more could overflow
     await letOthersRun()
@@ -165,8 +169,9 @@ public final class ImmediateClock: Clock {
   }
 }
 
-/// Lets other tasks run, long enough for most to reach their next sleep. Waits 20 times (a guess) for a new task of low priority, which runs after
-/// other tasks. It is a child, which prefers the executor of its caller: on a serial one it runs after the tasks that are ready.
+/// Lets other tasks run, long enough for most to reach their next sleep. Waits 20 times (a guess) for a new task of low
+/// priority, which runs after other tasks. It is a child, which prefers the executor of its caller: on a serial one it
+/// runs after the tasks that are ready.
 private func letOthersRun() async {
   for _ in 0..<20 { await withTaskGroup { $0.addTask(priority: .background) { await Task.yield() } } }
 }

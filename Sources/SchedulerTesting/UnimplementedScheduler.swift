@@ -1,15 +1,17 @@
 public import Scheduler
 
-/// A scheduler that reports every use and runs nothing: for tests of code that should not use its scheduler, at least on the tested path.
+/// A scheduler that reports every use and runs nothing: for tests of code that should not use its scheduler, at least
+/// on the tested path.
 ///
 /// ```swift
 /// let model = Model(scheduler: UnimplementedScheduler(prefix: "Model"))
 /// model.rename("a")  // stops with a message if this schedules anything
 /// ```
 ///
-/// 1. Each read of `now`, and each submission, calls the handler once with a message, on the calling thread, before it returns.
-/// 2. The default handler stops the process with the message. If your own handler returns, the action is released and never runs, the returned
-///    disposable does nothing, and `now` is 0.
+/// 1. Each read of `now`, and each submission, calls the handler once with a message, on the calling thread, before it
+///    returns.
+/// 2. The default handler stops the process with the message. If your own handler returns, the action is released and
+///    never runs, the returned disposable does nothing, and `now` is 0.
 /// 3. The message is the prefix, the name of the call, and advice.
 public struct UnimplementedScheduler: SchedulerType {
   private let prefix: String

@@ -1,5 +1,5 @@
-/// Runs `body` in virtual time once for each seed, each time with another order of its jobs, until `body` fails with one of them. Actors and tasks
-/// can run in any of these orders, and a correct program works with all of them.
+/// Runs `body` in virtual time once for each seed, each time with another order of its jobs, until `body` fails with
+/// one of them. Actors and tasks can run in any of these orders, and a correct program works with all of them.
 ///
 /// ```swift
 /// try await explore(seeds: 1_000) { time in
@@ -11,8 +11,9 @@
 /// }
 /// ```
 ///
-/// With a seed, a call of an actor is queued as a job among the runnable jobs, even if the actor is idle. The first failing seed is printed to
-/// standard error, and is in the thrown error. `withVirtualTime(seed:)` with that seed repeats the order, unless other threads add jobs.
+/// With a seed, a call of an actor is queued as a job among the runnable jobs, even if the actor is idle. The first
+/// failing seed is printed to standard error, and is in the thrown error. `withVirtualTime(seed:)` with that seed
+/// repeats the order, unless other threads add jobs.
 ///
 /// - Parameters:
 ///   - count: the number of seeds. Zero or less: `body` is not run.
@@ -22,7 +23,8 @@
 ///   - file: the caller's file, for messages.
 ///   - line: the caller's line, for messages.
 ///   - body: the test, which throws on failure. It must create all objects that it uses.
-/// - Throws: ``ExplorationFailure`` at the first seed for which `body` throws or cannot end; `CancellationError` if the calling task is cancelled.
+/// - Throws: ``ExplorationFailure`` at the first seed for which `body` throws or cannot end; `CancellationError` if the
+///   calling task is cancelled.
 public func explore(
   seeds count: Int, from first: UInt64 = 0, limits: VirtualTime.Limits = .init(),
   isolation: isolated (any Actor)? = #isolation,

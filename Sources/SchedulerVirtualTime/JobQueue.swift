@@ -3,7 +3,8 @@ struct JobQueue {
   private var jobs: [RoutedJob] = []
   private var first = 0  // without a seed: the index in `jobs` of the next job; with a seed: always 0
   private var generator: Generator?  // nil without a seed
-  /// With a seed: `running` is the task of the running job. `followUp` is the job that this task has enqueued for itself during that job.
+  /// With a seed: `running` is the task of the running job. `followUp` is the job that this task has enqueued for
+  /// itself during that job.
   private var running: UInt64?, followUp: RoutedJob?
 
   init(seed: UInt64?) { generator = seed.map(Generator.init(state:)) }
@@ -11,10 +12,12 @@ struct JobQueue {
   var isEmpty: Bool { first == jobs.count && followUp == nil }
   var hasRandomOrder: Bool { generator != nil }  // only with a seed
 
-  /// Adds a job. A job that the running task enqueues for itself becomes `followUp`, and runs next, before any other task.
+  /// Adds a job. A job that the running task enqueues for itself becomes `followUp`, and runs next, before any other
+  /// task.
   ///
-  /// Reason: in Swift, a task that calls a function without an actor stays on its thread, so it may hold a lock across the call. With a seed,
-  /// ``RoutedJob/runQueueingActorCalls()`` splits such a task into two jobs at the call. No other task may run between them.
+  /// Reason: in Swift, a task that calls a function without an actor stays on its thread, so it may hold a lock across
+  /// the call. With a seed, ``RoutedJob/runQueueingActorCalls()`` splits such a task into two jobs at the call. No
+  /// other task may run between them.
   mutating func append(_ job: RoutedJob) {
     // `running` is nil without a seed, so `followUp` stays nil
     if let task = job.task, task == running, followUp == nil { followUp = job } else { jobs.append(job) }
@@ -34,7 +37,8 @@ struct JobQueue {
     return jobs[first]
   }
 
-  /// Call it when the job that ``next()`` returned has ended: jobs that its task gets after that call do not become `followUp`.
+  /// Call it when the job that ``next()`` returned has ended: jobs that its task gets after that call do not become
+  /// `followUp`.
   mutating func ended() { running = nil }
 
   /// With a seed: removes and returns the `followUp`, otherwise a random job. Stores its task in `running`.
@@ -49,7 +53,8 @@ struct JobQueue {
     return jobs.removeLast()
   }
 
-  /// SplitMix64, with its published constants: the same sequence on every system and in every version, so that a failing seed fails again.
+  /// SplitMix64, with its published constants: the same sequence on every system and in every version, so that a
+  /// failing seed fails again.
   private struct Generator: RandomNumberGenerator {
     var state: UInt64
 

@@ -10,18 +10,21 @@ struct RoutedJob {
     self.place = place
   }
 
-  /// The number of the job's task. A number is never reused. Nil for an actor's own job, which runs the tasks that wait for the actor.
+  /// The number of the job's task. A number is never reused. Nil for an actor's own job, which runs the tasks that wait
+  /// for the actor.
   var task: UInt64? { kind == 0 ? numberOfTask(job) : nil }
 
   var address: UInt { unsafeBitCast(job, to: UInt.self) }  // the address of the runtime's job object
 
-  /// The job's kind in the Swift runtime: 0 for a task, otherwise a job of an actor or of the runtime. In the runtime's layout the kind is the byte
-  /// after four words: the object's header (two words), and two words that the runtime reserves for the executor.
+  /// The job's kind in the Swift runtime: 0 for a task, otherwise a job of an actor or of the runtime. In the runtime's
+  /// layout the kind is the byte after four words: the object's header (two words), and two words that the runtime
+  /// reserves for the executor.
   var kind: UInt8 {
     UnsafeRawPointer(bitPattern: address)!.load(fromByteOffset: 4 * MemoryLayout<UInt>.size, as: UInt8.self)
   }
 
-  /// Runs the job on this thread, as Swift's own executors do: a call of an idle actor is not queued, but runs at once in the same job.
+  /// Runs the job on this thread, as Swift's own executors do: a call of an idle actor is not queued, but runs at once
+  /// in the same job.
   func run() {
     switch place {
     case .main: job.runSynchronously(on: MainActor.sharedUnownedExecutor)
@@ -30,14 +33,16 @@ struct RoutedJob {
     }
   }
 
-  /// Runs the job so that its calls of actors are queued as jobs, even if the actor is idle. Runs a job of the main actor as ``run()`` does.
+  /// Runs the job so that its calls of actors are queued as jobs, even if the actor is idle. Runs a job of the main
+  /// actor as ``run()`` does.
   func runQueueingActorCalls() {
     if place == .main { run() } else { job.runSynchronously(on: CallQueueingExecutor.shared.asUnownedSerialExecutor()) }
   }
 }
 
-/// The executor of `runQueueingActorCalls`. The runtime does not know this executor, so it cannot switch from it to an actor on the same thread: it
-/// enqueues each call of an actor. After such a call, the runtime passes the task's next job to `enqueue`.
+/// The executor of `runQueueingActorCalls`. The runtime does not know this executor, so it cannot switch from it to an
+/// actor on the same thread: it enqueues each call of an actor. After such a call, the runtime passes the task's next
+/// job to `enqueue`.
 private final class CallQueueingExecutor: SerialExecutor {
   static let shared = CallQueueingExecutor()
 

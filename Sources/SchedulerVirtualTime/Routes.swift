@@ -6,7 +6,8 @@ enum Routes {
   private struct Table {
     /// The scope that owns each task, by task number.
     var owners: [UInt64: VirtualScope] = [:]
-    /// Numbers of the tasks whose first job came from outside virtual time. They never get an owner, even if a task in virtual time resumes them.
+    /// Numbers of the tasks whose first job came from outside virtual time. They never get an owner, even if a task in
+    /// virtual time resumes them.
     var outsiders: Set<UInt64> = []
     var scopes = 0  // how many scopes are open
   }
@@ -14,10 +15,12 @@ enum Routes {
   private static let table = Protected(Table()).heldInForks()
   private static let scopes = Atomic(0)  // a copy of `Table.scopes`, read without the lock
 
-  /// Whether any scope is open. If not, this check is all that virtual time adds to the enqueuing of a job. Acquire: pairs with `open` and `close`.
+  /// Whether any scope is open. If not, this check is all that virtual time adds to the enqueuing of a job. Acquire:
+  /// pairs with `open` and `close`.
   static var hasOpenScopes: Bool { scopes.load(ordering: .acquiring) != 0 }
 
-  /// Counts a new scope. Call it before the scope's first task is created: without an open scope, jobs get no owner. Call `close` once later.
+  /// Counts a new scope. Call it before the scope's first task is created: without an open scope, jobs get no owner.
+  /// Call `close` once later.
   static func open() {
     table.withLock {
       $0.scopes += 1
@@ -38,7 +41,8 @@ enum Routes {
     withExtendedLifetime(old) {}  // outside the lock: the last release of a scope runs its deinit
   }
 
-  /// Returns the scope that owns `job`; nil if none does. The first job of a task decides this for all jobs of the task.
+  /// Returns the scope that owns `job`; nil if none does. The first job of a task decides this for all jobs of the
+  /// task.
   ///
   /// - Parameters:
   ///   - threadScope: the scope whose job runs on this thread, or nil. It owns new tasks that this job creates.

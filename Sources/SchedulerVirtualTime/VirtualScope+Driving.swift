@@ -2,7 +2,8 @@ internal import Dispatch
 internal import Scheduler
 
 extension VirtualScope {
-  /// Opens the scope, and creates the task of `body`, which inherits the caller's task-local values. The task's jobs run in ``drive(_:)``.
+  /// Opens the scope, and creates the task of `body`, which inherits the caller's task-local values. The task's jobs
+  /// run in ``drive(_:)``.
   func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
     Routes.open()
     return enter {  // so that `threadScope` is this scope, which then owns the task's first job
@@ -13,7 +14,8 @@ extension VirtualScope {
     }
   }
 
-  /// Runs the jobs of the scope on this thread, the driving thread, until the task `body` has ended. Then ends and closes the scope.
+  /// Runs the jobs of the scope on this thread, the driving thread, until the task `body` has ended. Then ends and
+  /// closes the scope.
   ///
   /// - Returns: the reason if the body could not end; nil if it ended.
   func drive(_ body: Task<Void, Never>) -> VirtualTimeError? {
@@ -24,7 +26,8 @@ extension VirtualScope {
     }
   }
 
-  /// Runs jobs and moves the clock until the body has ended, is endless, or has stalled twice. Returns why the body could not end, or nil.
+  /// Runs jobs and moves the clock until the body has ended, is endless, or has stalled twice. Returns why the body
+  /// could not end, or nil.
   /// A body that stalls is cancelled. If it ends after that, this still returns `.stalled`.
   private func runUntilEnd(of task: Task<Void, Never>) -> VirtualTimeError? {
     var failure: VirtualTimeError?
@@ -63,8 +66,9 @@ extension VirtualScope {
     return true
   }
 
-  /// Called when no job can run. Takes the first of these steps that has an effect: run due actions; resume one task of `arrived`; move the clock to
-  /// the next action, sleep or timer; resume the tasks in `run`. Returns false if no step has an effect, or the limit of jobs is reached.
+  /// Called when no job can run. Takes the first of these steps that has an effect: run due actions; resume one task of
+  /// `arrived`; move the clock to the next action, sleep or timer; resume the tasks in `run`. Returns false if no step
+  /// has an effect, or the limit of jobs is reached.
   private func advanceOneStep() -> Bool {
     if state.read(\.jobs) >= limits.jobs { return false }
     scheduler.advance()  // runs the actions that are due now; they may queue jobs
@@ -87,8 +91,8 @@ extension VirtualScope {
     return !tasksInRun.isEmpty
   }
 
-  /// Runs `job`, a job of the main actor, on the main thread, where all other code of the main actor runs. The driving thread waits meanwhile, and
-  /// prints a warning once if the main thread has not run the job within `limits.patience`.
+  /// Runs `job`, a job of the main actor, on the main thread, where all other code of the main actor runs. The driving
+  /// thread waits meanwhile, and prints a warning once if the main thread has not run the job within `limits.patience`.
   private func runOnMain(_ job: RoutedJob) {
     let done = DispatchSemaphore(value: 0)
     DispatchQueue.main.async {
@@ -102,7 +106,8 @@ extension VirtualScope {
     done.wait()  // without a limit: a job cannot be taken back
   }
 
-  /// Ends the scope: cancels sleeps on its scheduler, runs all jobs that need no time, and enqueues the other jobs on Swift's own executors.
+  /// Ends the scope: cancels sleeps on its scheduler, runs all jobs that need no time, and enqueues the other jobs on
+  /// Swift's own executors.
   private func end() {
     while runNext() {}  // the jobs that are runnable at the body's end
     scheduler.endSleeps()  // the sleeps throw CancellationError

@@ -3,13 +3,15 @@ internal import Dispatch
 internal import Scheduler
 internal import Synchronization
 
-/// One virtual time, that of one `withVirtualTime`: its runnable jobs, its timers, and the driving thread, which runs the jobs one at a time.
+/// One virtual time, that of one `withVirtualTime`: its runnable jobs, its timers, and the driving thread, which runs
+/// the jobs one at a time.
 final class VirtualScope: SurroundingTime {
   struct State {
     var queue: JobQueue  // the runnable jobs
     /// Jobs that wait for their time: tasks in a sleep on one of Swift's own clocks. The keys come from `makeKey`.
     var timers: [Int: (job: RoutedJob, instant: MonotonicTime)] = [:]
-    /// Tasks in `advance` whose instant the clock has not reached. At that instant they move to `arrived`, and resume when no other job can run.
+    /// Tasks in `advance` whose instant the clock has not reached. At that instant they move to `arrived`, and resume
+    /// when no other job can run.
     var tasksInAdvance: [Int: CheckedContinuation<Void, Never>] = [:]
     var arrived: [CheckedContinuation<Void, Never>] = []
     /// Tasks in `run`. They resume when the scope has no job, sleep or action.
@@ -30,7 +32,8 @@ final class VirtualScope: SurroundingTime {
     }
   }
 
-  /// The scope of the current task, a task-local value: tasks that this task creates inherit the scope, except detached ones.
+  /// The scope of the current task, a task-local value: tasks that this task creates inherit the scope, except detached
+  /// ones.
   @TaskLocal static var inherited: VirtualScope?
 
   let scheduler = TestScheduler()
@@ -55,15 +58,16 @@ final class VirtualScope: SurroundingTime {
     (threadScope ?? inherited).flatMap { $0.state.read(\.isOver) ? nil : $0 }
   }
 
-  /// Calls `action`. During the call, `threadScope` is this scope on this thread; after it, nil. So calls must not be nested.
+  /// Calls `action`. During the call, `threadScope` is this scope on this thread; after it, nil. So calls must not be
+  /// nested.
   func enter<Result>(_ action: () -> Result) -> Result {
     csched_testing_set_scope_(Unmanaged.passUnretained(self).toOpaque())
     defer { csched_testing_set_scope_(nil) }
     return action()
   }
 
-  /// Called for each job by the executors that replace Swift's own. Adds `job` to the scope that owns it, to run after `delay`. Returns false if no
-  /// open scope owns the job: the caller then enqueues the job on Swift's own executor.
+  /// Called for each job by the executors that replace Swift's own. Adds `job` to the scope that owns it, to run after
+  /// `delay`. Returns false if no open scope owns the job: the caller then enqueues the job on Swift's own executor.
   static func routeToOwner(_ job: RoutedJob, after delay: Duration? = nil) -> Bool {
     guard Routes.hasOpenScopes else { return false }
     let threadScope = threadScope  // `inherited` is read only without it: a task-local value costs a search
@@ -74,7 +78,8 @@ final class VirtualScope: SurroundingTime {
     return owner.add(job, after: delay, isEscape: owner !== threadScope)  // an escape: added from outside of the scope
   }
 
-  /// Whether this scope may own `job`. False if the scope is over, or the job's task is older than the scope: such a task runs in real time.
+  /// Whether this scope may own `job`. False if the scope is over, or the job's task is older than the scope: such a
+  /// task runs in real time.
   /// The first call with a task records the scope's first task.
   func mayOwn(_ job: RoutedJob) -> Bool {
     let number = job.task
@@ -85,7 +90,8 @@ final class VirtualScope: SurroundingTime {
     }
   }
 
-  /// Queues `job`; with a `delay`, starts its timer instead. Returns false if the scope is over. `isEscape`: this thread runs no job of the scope.
+  /// Queues `job`; with a `delay`, starts its timer instead. Returns false if the scope is over. `isEscape`: this
+  /// thread runs no job of the scope.
   private func add(_ job: RoutedJob, after delay: Duration?, isEscape: Bool) -> Bool {
     let instant = delay.map { scheduler.now.advanced(by: duration(ofWaitEndingIn: $0)) }
     // nil: the scope is over; .some(nil): the job is queued; .some(a key): the job waits in `timers`
@@ -113,13 +119,15 @@ final class VirtualScope: SurroundingTime {
   var target: SchedulerTarget { scheduler }
   var isHere: Bool { VirtualScope.threadScope === self }
 
-  /// Returns the estimated duration of a wait that ends in `remaining`. The task has read the clock a short time ago, so its wait is longer: assume a
-  /// round one (see JobStarts). On another thread than the driving one, of which `starts` has no start, `remaining` itself.
+  /// Returns the estimated duration of a wait that ends in `remaining`. The task has read the clock a short time ago,
+  /// so its wait is longer: assume a round one (see JobStarts). On another thread than the driving one, of which
+  /// `starts` has no start, `remaining` itself.
   func duration(ofWaitEndingIn remaining: Duration) -> Duration {
     isHere ? remaining.roundest(within: state.withLock { $0.starts.elapsed }) : remaining
   }
 
-  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Only the call that clears `driverWaits` signals, so a wait gets one signal.
+  /// Wakes the driving thread if it waits in `waitForOthers`. Call it after a change of `state`. Only the call that
+  /// clears `driverWaits` signals, so a wait gets one signal.
   func wake() {
     let driverWaited = state.withLock { state in
       defer { state.driverWaits = false }
@@ -128,9 +136,10 @@ final class VirtualScope: SurroundingTime {
     if driverWaited { wakeSignal.signal() }
   }
 
-  /// Called by the driving thread when it has no work. Waits until another thread adds work or cancels the body, for `limits.patience` at most.
-  /// Returns false if neither has happened. A new job and a cancellation signal `wakeSignal`. A new sleep or action does not, but changes
-  /// `scheduler.pendingCount`, which this method checks every 2 ms.
+  /// Called by the driving thread when it has no work. Waits until another thread adds work or cancels the body, for
+  /// `limits.patience` at most. Returns false if neither has happened. A new job and a cancellation signal
+  /// `wakeSignal`. A new sleep or action does not, but changes `scheduler.pendingCount`, which this method checks every
+  /// 2 ms.
   ///
   /// - Parameters:
   ///   - pending: `scheduler.pendingCount`, read before this thread searched for work and found none.
@@ -157,7 +166,8 @@ final class VirtualScope: SurroundingTime {
 
   // MARK: Moving time
 
-  /// Suspends the task until the clock reaches `instant`, and all jobs due by then have run. Returns at once if the scope is over.
+  /// Suspends the task until the clock reaches `instant`, and all jobs due by then have run. Returns at once if the
+  /// scope is over.
   func advance(to instant: MonotonicTime, isolation: isolated (any Actor)?) async {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let key: Int? = state.withLock { state in
@@ -204,13 +214,14 @@ extension Duration {
 
 /// When jobs started, in real time. Gives an upper bound for the duration of a sleep on one of Swift's own clocks.
 ///
-/// Such a sleep arrives as an instant of real time, because the task has read the clock and added the duration. So the duration is at least the
-/// time from now to that instant, and at most that time plus `elapsed`: the time since the task's earliest possible read of the clock.
+/// Such a sleep arrives as an instant of real time, because the task has read the clock and added the duration. So the
+/// duration is at least the time from now to that instant, and at most that time plus `elapsed`: the time since the
+/// task's earliest possible read of the clock.
 struct JobStarts {
   // when the running job started; with a seed, the oldest recorded start of that job's task
   private var earliestStart = ContinuousClock.now
-  /// With a seed: the most recent starts of each task, by task number. A call of an actor is then a job of its own, so a task may read the clock in
-  /// one job and sleep in a later one. Four starts are kept, which is a guess.
+  /// With a seed: the most recent starts of each task, by task number. A call of an actor is then a job of its own, so
+  /// a task may read the clock in one job and sleep in a later one. Four starts are kept, which is a guess.
   private var startsByTask: [UInt64: [ContinuousClock.Instant]] = [:]
 
   /// Records that `job` starts now. `hasRandomOrder`: there is a seed, so the order of jobs is random.
@@ -227,12 +238,15 @@ struct JobStarts {
 }
 
 extension Duration {
-  /// Returns the duration that the programmer most likely wrote for a wait that ends in `self`, and began up to `slack` ago.
+  /// Returns the duration that the programmer most likely wrote for a wait that ends in `self`, and began up to `slack`
+  /// ago.
   ///
-  /// It is round: for each power of ten (in ns) this looks at the first and the last multiple in the range, which counts as the power, below 1 ms as its
-  /// square. And the clock was read just before the wait, or just after the job's start: a multiple within some microseconds of `self` counts most, then
-  /// one within some microseconds of `self + slack`. For a task that sleeps after some work, the first finds 9 ms, not 10 ms; where the thread had no
-  /// processor for a while, or the instant was made before the work, the second finds 1 s in 991.2 ms. Zero if the range ends at or before zero.
+  /// It is round: for each power of ten (in ns) this looks at the first and the last multiple in the range, which
+  /// counts as the power, below 1 ms as its square. And the clock was read just before the wait, or just after the
+  /// job's start: a multiple within some microseconds of `self` counts most, then one within some microseconds of
+  /// `self + slack`. For a task that sleeps after some work, the first finds 9 ms, not 10 ms; where the thread had no
+  /// processor for a while, or the instant was made before the work, the second finds 1 s in 991.2 ms. Zero if the
+  /// range ends at or before zero.
   package func roundest(within slack: Duration) -> Duration {
     // 10^9 s are 10^18 ns, which fit into Int64; much more would overflow `nanoseconds`
     guard components.seconds < 1_000_000_000, self + slack > .zero else { return max(self, .zero) }
@@ -253,7 +267,8 @@ extension Duration {
     return .nanoseconds(best.duration)  // `low`: no multiple of 10 ns is in the range
   }
 
-  /// Returns how likely a distance is, per ms. Up to `scale`, in ns, it is likely; beyond, it falls with the fourth power.
+  /// Returns how likely a distance is, per ms. Up to `scale`, in ns, it is likely; beyond, it falls with the fourth
+  /// power.
   private static func density(at distance: Int64, scale: Double) -> Double {
     let relative = Double(distance) / scale
     return 1e6 / scale / ((1 + relative * relative) * (1 + relative * relative))

@@ -2,7 +2,8 @@ public import Scheduler
 
 /// The reason why a body in virtual time could not end.
 public enum VirtualTimeError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// No job could run, and no job, sleep or action waited for its time. No other thread added work within ``VirtualTime/Limits/patience``.
+  /// No job could run, and no job, sleep or action waited for its time. No other thread added work within
+  /// ``VirtualTime/Limits/patience``.
   case stalled(at: MonotonicTime)
   /// The body ran this many jobs, ``VirtualTime/Limits/jobs``, without ending.
   case endless(jobs: Int)

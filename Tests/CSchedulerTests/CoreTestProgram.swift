@@ -10,7 +10,8 @@ import Testing
   import Darwin
 #endif
 
-/// The program of the C tests, which SwiftPM builds beside the test program. It runs once; each test waits for its own line.
+/// The program of the C tests, which SwiftPM builds beside the test program. It runs once; each test waits for its own
+/// line.
 final class CoreTestProgram: Sendable {
   static let shared = CoreTestProgram()
 

@@ -1,6 +1,7 @@
 import Testing
 
-/// The tests of the C core, which are C: `Tests/CTests`. Each is a case here; a program runs them, several at a time, each in a process of its own.
+/// The tests of the C core, which are C: `Tests/CTests`. Each is a case here; a program runs them, several at a time,
+/// each in a process of its own.
 @Suite struct CoreTests {
   @Test("the C core", arguments: CoreTestProgram.names) func core(_ name: String) async {
     guard let finding = await CoreTestProgram.shared.finding(of: name) else { return }

@@ -194,7 +194,8 @@ TEST("a loop inside of a loop, and inside of a queue, ends") { // AP2, AP4
   apply_nested(3, times(50));
 }
 
-// Two loops. The caller of the first holds a lock, in a queue's job, and has run out of numbers. The helper of the second has not started.
+// Two loops. The caller of the first holds a lock, in a queue's job, and has run out of numbers. The helper of the
+// second has not started.
 typedef struct two_loops {
   probe first, second;
   csched_target *target;

@@ -242,7 +242,8 @@ static void cancel_it(int index, void *context) {
   csched_cancellation_cancel(&((forked *)context)->cancellation);
 }
 
-// In the child: a handler call of the parent's other thread counts as returned. Handlers that it had not yet called are not called.
+// In the child: a handler call of the parent's other thread counts as returned. Handlers that it had not yet called are
+// not called.
 static void go_on(void *context) {
   forked *forked = context;
   CHECK(csched_cancellation_is_cancelled(&forked->cancellation));

@@ -1,5 +1,5 @@
-// The wall clock is set under timers that wait for it. The steps are short, and taken back by the monotonic clock within a fifth of a
-// second, but they are the whole system's: the test has to be asked for.
+// The wall clock is set under timers that wait for it. The steps are short, and taken back by the monotonic clock
+// within a fifth of a second, but they are the whole system's: the test has to be asked for.
 
 #define _GNU_SOURCE
 #include "testing.h"

@@ -80,7 +80,8 @@ TEST("a timer of another clock runs, never early by its clock") { // CL1, CL2, C
     for (int place = 0; place < 3; place++) clock_order(both[i], timers, place, seed());
 }
 
-// One thread submits instants that are about to come, so that some are late and some are on their way: all keep their order.
+// One thread submits instants that are about to come, so that some are late and some are on their way: all keep their
+// order.
 static void clock_late_keep_their_place(int rounds) {
   csched_thread *thread = start_thread("timers");
   for (int round = 0; round < rounds; round++) {
@@ -242,7 +243,8 @@ TEST("a timer that comes due for what has been stopped is dropped") { clock_refu
 
 static void stop_own_thread(probe *probe) { csched_thread_stop(probe->context, CSCHED_STOP_RUN); }
 
-// The timer is the last that keeps the thread: when it has run, the loop is freed, while the delivery may still be at its wake.
+// The timer is the last that keeps the thread: when it has run, the loop is freed, while the delivery may still be at
+// its wake.
 static void clock_last_owner(int rounds) {
   for (int i = 0; i < rounds; i++) {
     csched_thread *thread = start_thread("timers");

@@ -9,7 +9,8 @@ extern __typeof__(getcontext) getcontext __attribute__((weak));
 extern __typeof__(makecontext) makecontext __attribute__((weak));
 extern __typeof__(swapcontext) swapcontext __attribute__((weak));
 
-// A thread whose own stack lies between the stacks of two fibers. Addresses on two stacks do not show which function called which.
+// A thread whose own stack lies between the stacks of two fibers. Addresses on two stacks do not show which function
+// called which.
 
 enum { STACK = 256 * 1024 };
 

@@ -3,8 +3,8 @@
 
 #include <CScheduler/rlock.h>
 
-// A thread forks while it holds something, and other threads sleep until they get it. In the child, the thread gives it back, takes it again, and
-// shares it with new threads.
+// A thread forks while it holds something, and other threads sleep until they get it. In the child, the thread gives it
+// back, takes it again, and shares it with new threads.
 
 static struct {
   csched_lock lock;

@@ -317,7 +317,8 @@ static void fork_clocks(void) { fork_beside_clock(fork_and_use_clock); }
 // CL7
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are waited for anew") { fork_clocks(); }
 
-// A queue and a limit whose base is the user's, and runs jobs at once: a thread of the parent is inside of a job, and others wait.
+// A queue and a limit whose base is the user's, and runs jobs at once: a thread of the parent is inside of a job, and
+// others wait.
 static int perform_at_once(csched_target *target, csched_job *job) {
   csched_target_perform(target, job);
   return 0;

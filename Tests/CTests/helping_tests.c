@@ -78,7 +78,8 @@ TEST("jobs of a pool that sync with one queue need no further thread, on one pro
   ctest_on_one_processor(all_bases, NULL);
 }
 
-// All threads of the pool wait for something else. What was submitted to the queue before runs on the thread that waits for it.
+// All threads of the pool wait for something else. What was submitted to the queue before runs on the thread that waits
+// for it.
 static void wait_beside_blocked(base_kind kind) {
   waits test;
   pool_gate gate;
@@ -203,7 +204,8 @@ static void wait_in_own(probe *probe) {
   CHECK_EQUAL(csched_serial_sync(((around *)probe->context)->own, wait_inside, probe->context), 0);
 }
 
-// Returns: whether a thread that is inside of `own` is recorded as waiting for `other`, for the detection of deadlocks and for dumps.
+// Returns: whether a thread that is inside of `own` is recorded as waiting for `other`, for the detection of deadlocks
+// and for dumps.
 static bool is_recorded(const around *test, const csched_serial *other, output *output) {
   char expected[64];
   const csched_target *target = csched_serial_target((csched_serial *)(uintptr_t)other);

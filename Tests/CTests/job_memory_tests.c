@@ -34,8 +34,8 @@ static csched_job *make_job(atomic_int *begun) {
 
 static void wait_until_idle(const csched_job *job) { WAIT_WHILE(!csched_job_is_idle(job)); }
 
-// The test owns the job's memory. In every second round it is freed at once, so that a sanitizer finds an access. In the others it is filled
-// with a pattern that reveals any access before `passed` returns.
+// The test owns the job's memory. In every second round it is freed at once, so that a sanitizer finds an access. In
+// the others it is filled with a pattern that reveals any access before `passed` returns.
 static void take_back(csched_job *job, int round, void (*passed)(void *), void *context) {
   if (round % 2 != 0) {
     memset(job, 0xFF, sizeof *job);
@@ -92,7 +92,8 @@ static void take_back_on_one_processor(void *unused) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-// The waiter is woken on the runner's processor, and goes on at once: so it has the memory before the runner does another step.
+// The waiter is woken on the runner's processor, and goes on at once: so it has the memory before the runner does
+// another step.
 static void job_freed_by_whoever_is_woken(void) { ctest_on_one_processor(take_back_on_one_processor, NULL); }
 
 typedef struct shared_job {

@@ -878,8 +878,8 @@ typedef struct last_job {
 
 static void end_at_once(void *context) { (void)context; }
 
-// The `release` of a refused job. Does: ends the limit and its base, which nothing needs then, and has a thread look for work that queues and limits
-// on it hold.
+// The `release` of a refused job. Does: ends the limit and its base, which nothing needs then, and has a thread look
+// for work that queues and limits on it hold.
 static void end_limit_and_base(csched_job *job) {
   last_job *last = job->context;
   csched_thread *thread = start_thread("other");

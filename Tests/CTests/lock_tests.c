@@ -146,7 +146,8 @@ static void lock_shared_buckets(int threads, int locks, int rounds, uint64_t see
 
 // MARK: wakes
 
-// Each round one thread holds the lock for about as long as the others need to fall asleep, unlocks it, and then keeps away:
+// Each round one thread holds the lock for about as long as the others need to fall asleep, unlocks it, and then keeps
+// away:
 // if the wake of that unlock is lost, or a waiter does not pass it on, the round never ends.
 typedef struct handshake {
   csched_lock *lock;

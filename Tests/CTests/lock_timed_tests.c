@@ -114,8 +114,8 @@ static void barge(int index, void *context) {
   }
 }
 
-// How long the caller and the bargers have been ready to run, and kept from a processor: on a machine with other work that may be
-// seconds, which no lock can prevent. A sleeping thread is not ready.
+// How long the caller and the bargers have been ready to run, and kept from a processor: on a machine with other work
+// that may be seconds, which no lock can prevent. A sleeping thread is not ready.
 static csched_time kept_from_processors(barging *test, int bargers, int64_t *before) {
   int64_t now = ctest_thread_run_delay(ctest_thread_id());
   for (int i = 0; i < bargers; i++) now += ctest_thread_run_delay(atomic_load(&test->ids[i]));
@@ -156,7 +156,8 @@ TEST("a thread that waits long is handed the lock") { // LK7
 }
 TEST("a thread that waits long is handed the lock, 16 at once") { lock_handed_over(16, 20, 0, times(100), 4000); }
 
-// Two sleep until either may be due. One is woken, and is some microseconds on its way; the other one is passed meanwhile.
+// Two sleep until either may be due. One is woken, and is some microseconds on its way; the other one is passed
+// meanwhile.
 typedef struct passing {
   csched_lock lock;
   int entered; // guarded

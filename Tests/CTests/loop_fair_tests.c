@@ -3,7 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-// How long one kind of work waits for another on a loop. Counted in pieces of work, not in time, so that it holds on a slow machine too.
+// How long one kind of work waits for another on a loop. Counted in pieces of work, not in time, so that it holds on a
+// slow machine too.
 
 typedef enum kind { JOBS, LATE_TIMERS, PAST_TIMERS, DUE_TIMERS, SOURCES, QUEUED_JOBS, QUEUED_TIMERS, KINDS } kind;
 enum { FLOOD = 40, QUEUES = 4, BATCH = 16 };
@@ -116,14 +117,15 @@ static int most_pieces(kind floods, kind waits, csched_time cost, bool in_host) 
   return most;
 }
 
-// Each kind of work waits for no more than a few pieces of each other kind, and each of its own kind for no more than all of those.
+// Each kind of work waits for no more than a few pieces of each other kind, and each of its own kind for no more than
+// all of those.
 static void loop_fair(bool in_host) {
   for (kind floods = JOBS; floods < KINDS; floods++)
     for (kind waits = JOBS; waits < KINDS; waits++) {
       csched_time cost = waits == SOURCES ? 50 * US : 2 * US; // the poller is checked after half a millisecond
       int most = most_pieces(floods, waits, cost, in_host);
-      // From one piece of a kind to the next at the most: its own phase, the two others, and its own phase again; behind the whole
-      // flood, if the flood is of the same kind.
+      // From one piece of a kind to the next at the most: its own phase, the two others, and its own phase again;
+      // behind the whole flood, if the flood is of the same kind.
       if (most <= 4 * BATCH + 3 * FLOOD) continue;
       char text[100];
       snprintf(text, sizeof text, "kind %d waited for %d pieces of kind %d", waits, most, floods);
@@ -242,7 +244,8 @@ typedef struct equals {
 
 static void note_equal(probe *probe) { journal_add(&((equals *)probe->context)->journal, probe->id); }
 
-// One thread submits for one instant that is just coming: some wait, some are on their way, some come late. They keep their order.
+// One thread submits for one instant that is just coming: some wait, some are on their way, some come late. They keep
+// their order.
 static void timer_late_keep_their_place(int place, int rounds) {
   csched_thread *thread = start_thread("timers");
   csched_target *target = csched_loop_target(csched_thread_loop(thread));
@@ -278,7 +281,8 @@ TEST("equal deadlines keep their order, those that come late, too") { // LP9, W9
   for (int place = 0; place < 3; place++) timer_late_keep_their_place(place, times(500));
 }
 
-// As above, submitted from inside of timers: without a rule for overdue timers, the two late ones would wait or overtake.
+// As above, submitted from inside of timers: without a rule for overdue timers, the two late ones would wait or
+// overtake.
 typedef struct inside {
   csched_loop *loop;
   journal journal;

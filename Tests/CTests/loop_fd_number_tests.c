@@ -182,7 +182,8 @@ static void number_given_back(void) {
 
 TEST("a number that belongs to its old file again can be added again") { number_given_back(); }
 
-// Makes the loop replace its poller (FD7): a descriptor is closed before its source, while a copy of it is open and readable.
+// Makes the loop replace its poller (FD7): a descriptor is closed before its source, while a copy of it is open and
+// readable.
 static void replace_poller(csched_loop *loop) {
   int ends[2];
   make_socket(ends);

@@ -206,7 +206,8 @@ static void fd_number_used_again(void) {
 // FD3
 TEST("a descriptor's number used again brings no stale event") { fd_number_used_again(); }
 
-// The old one's file stays open by a copy, so the system goes on reporting what happens there, under the number that is the new one's.
+// The old one's file stays open by a copy, so the system goes on reporting what happens there, under the number that is
+// the new one's.
 static void fd_copy_is_nobodys(void) {
   csched_loop *loop = make_loop();
   ear old, fresh = {.loop = loop};

@@ -8,7 +8,8 @@
 //   --under TOOL        memcheck, helgrind, drd or qemu: skips the tests that make no sense there, and prints why
 //   --timeout SECONDS   ends a test that takes longer; 120 when left out
 //
-// For each test one line: "ok NAME (12 ms)", "FAILED NAME (12 ms): FILE:LINE: what did not hold", or "skipped NAME: why". The last line is
+// For each test one line: "ok NAME (12 ms)", "FAILED NAME (12 ms): FILE:LINE: what did not hold", or "skipped NAME:
+// why". The last line is
 // "N passed, N failed". The exit status is 0 when all passed, 1 when not, and 64 for an argument that makes no sense.
 
 #include "testing.h"

@@ -421,7 +421,8 @@ static void stop_beside_due_timers(void) {
   for (int i = 0; i < 2; i++) close(test.ends[i]);
 }
 
-// A job that resumes two queues after the other workers have left. The job of the first queue waits for that of the second.
+// A job that resumes two queues after the other workers have left. The job of the first queue waits for that of the
+// second.
 typedef struct resumption {
   pipe_pair pipe;
   csched_pool *pool;
@@ -643,7 +644,8 @@ static void pool_fork_beside_queued(int rounds) {
 // F1, F2, FJ2
 TEST("a forked job finds a worker though another takes a queued one") { pool_fork_beside_queued(times(400)); }
 
-// Each pointer lets a lower folder of the core call a higher one. Without them, blocked workers are found late, and observers see nothing.
+// Each pointer lets a lower folder of the core call a higher one. Without them, blocked workers are found late, and
+// observers see nothing.
 TEST("the folders of the core are connected when the library is loaded") {
   CHECK(csched_waiting_begins_ == csched_pool_blocking_begin && csched_waiting_ends_ == csched_pool_blocking_end);
   CHECK(csched_observe_hooks_ != NULL && csched_os_on_call_ != NULL);

@@ -326,7 +326,8 @@ TEST_UNLESS(DRD, "it bounds processor time, most of which is the tool's", "a wai
   pool_wait_sleeps();
 }
 
-// Two jobs that fork. The first waits for `stolen`, which another worker has, while the fork of the second has not started.
+// Two jobs that fork. The first waits for `stolen`, which another worker has, while the fork of the second has not
+// started.
 typedef struct two_forkers {
   probe waiter, stranger;
   csched_job stolen, own, foreign;

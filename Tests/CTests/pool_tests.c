@@ -189,7 +189,8 @@ static void pool_aging(void) {
 // WK1
 TEST("a lower priority is not starved") { pool_aging(); }
 
-// One worker, a flood of middle work that is there already, and behind it a queue of low priority, for which a thread waits.
+// One worker, a flood of middle work that is there already, and behind it a queue of low priority, for which a thread
+// waits.
 typedef struct lending {
   csched_serial *queue;
   atomic_int passed, thread;

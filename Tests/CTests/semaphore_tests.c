@@ -191,7 +191,8 @@ TEST("a latch opens once, and all pass") { // LT1, LT2, LT3
   latch_opens(1, 8, times(100));
 }
 
-// The last count meets the wait at each of its steps: one thread waits, the other counts down after a pause of its own each round.
+// The last count meets the wait at each of its steps: one thread waits, the other counts down after a pause of its own
+// each round.
 typedef struct closing {
   int rounds;
   csched_latch latch;

@@ -84,7 +84,8 @@ static void start_each_kind(int index, void *context) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Checks that threads which a thread with the mask `own` starts begin with `wanted`, and that this thread keeps its own mask.
+// Checks that threads which a thread with the mask `own` starts begin with `wanted`, and that this thread keeps its own
+// mask.
 static void check_starts(const sigset_t *own, const sigset_t *wanted, bool on_main) {
   starts starts = {.own = own};
   if (on_main) start_each_kind(0, &starts);

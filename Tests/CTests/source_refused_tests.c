@@ -1,4 +1,5 @@
-// Sources when the system has no free descriptors, at each step of an addition; and a child of fork of a loop with a source of each kind.
+// Sources when the system has no free descriptors, at each step of an addition; and a child of fork of a loop with a
+// source of each kind.
 #include "fork_testing.h"
 
 #include <fcntl.h>

@@ -700,7 +700,8 @@ static void source_closed_by_stranger(void) {
 
 TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that other code closes is reported") { source_closed_by_stranger(); }
 
-// Other code, such as a daemon that closes all descriptors, gives the number of a source's own descriptor to another file.
+// Other code, such as a daemon that closes all descriptors, gives the number of a source's own descriptor to another
+// file.
 static void own_number_taken(bool is_silent, bool closes_loop) {
   csched_loop *loop = make_loop();
   nurse nurse;

@@ -198,7 +198,8 @@ TEST("to cancel a task and wait returns after the drop of another thread") { tas
 
 // MARK: drops inside of drops
 
-// The task's drop cancels another task, whose drop runs inside of it. Later queries in the outer drop concern the outer task again.
+// The task's drop cancels another task, whose drop runs inside of it. Later queries in the outer drop concern the outer
+// task again.
 typedef struct nested {
   csched_task task, other;
   record other_record;
@@ -268,7 +269,8 @@ static void task_drop_reasons(void) {
 // TK5
 TEST("a drop of a task says why") { task_drop_reasons(); }
 
-// A target of one's own that accepts no more work, but submits another task on the way, to a loop that accepts no more work either.
+// A target of one's own that accepts no more work, but submits another task on the way, to a loop that accepts no more
+// work either.
 typedef struct refusing {
   csched_target target;
   csched_target *closed;

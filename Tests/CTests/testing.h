@@ -1,4 +1,5 @@
-// What the tests of the C core share: their registration, checks, crews of threads, jobs that keep count, and journals of an order.
+// What the tests of the C core share: their registration, checks, crews of threads, jobs that keep count, and journals
+// of an order.
 // Depends on: CTestSupport.h.
 #pragma once
 
@@ -107,7 +108,8 @@ void test_check_equal(check_place here, const char *text, int64_t found, int64_t
 static const csched_time US = 1000, MS = 1000000;
 void nap(csched_time span);
 
-/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some milliseconds.
+/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some
+/// milliseconds.
 #define WAIT_WHILE(condition)                                                                                          \
   for (csched_time since_ = 0; condition;) give_way_(&since_)
 void give_way_(csched_time *since);

@@ -219,8 +219,8 @@ static bool is_idle(csched_serial *queue) {
   return strstr(text, ": idle") != NULL;
 }
 
-// `base`: what `queue` is on, or itself. A sync that waits for a queue on a busy queue may run its body inside of its help; such a body may not end its
-// thread.
+// `base`: what `queue` is on, or itself. A sync that waits for a queue on a busy queue may run its body inside of its
+// help; such a body may not end its thread.
 static void goes_on_after_sync(csched_serial *queue, csched_serial *base) {
   synced = queue;
   CHECK_SOON(is_idle(queue) && is_idle(base));

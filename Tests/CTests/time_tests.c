@@ -86,7 +86,8 @@ static void *wait_on_thread(void *function) {
   return (void *)(uintptr_t)has_succeeded;
 }
 
-// Returns: how many of the waits have succeeded. `releases`: ends them by what they wait for, after none has ended by itself.
+// Returns: how many of the waits have succeeded. `releases`: ends them by what they wait for, after none has ended by
+// itself.
 static int count_successes(csched_time deadline, bool releases) {
   pthread_t threads[TIMED_WAITS];
   waits = (timed_waits){.deadline = deadline};

@@ -19,7 +19,8 @@ typedef struct traced {
   int submissions, runs;
 } traced;
 traced *look_at_trace(const char *text); ///< to be freed
-/// Does: checks that each run has one submission and one arrow, and each submission at most one end; with `all` exactly one.
+/// Does: checks that each run has one submission and one arrow, and each submission at most one end; with `all` exactly
+/// one.
 void check_trace_(check_place here, const traced *traced, bool all);
 #define CHECK_TRACE(traced, all) check_trace_(HERE, traced, all)
 

@@ -292,7 +292,8 @@ enum { RIGHT = 1 /* CAP_DAC_OVERRIDE: any file may be written */, REVISION = 0x0
 
 // Does: copies this program to `path`, with the right to write to any file.
 static bool copy_with_right(const char *path) {
-  // struct vfs_cap_data of linux/capability.h: the revision, then what is permitted and what is inherited, twice 32 bits.
+  // struct vfs_cap_data of linux/capability.h: the revision, then what is permitted and what is inherited, twice 32
+  // bits.
   const uint32_t capability[5] = {REVISION | EFFECTIVE, 1u << RIGHT, 0, 0, 0};
   char part[1 << 16];
   ssize_t count;

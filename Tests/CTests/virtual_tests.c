@@ -454,7 +454,8 @@ static void go_on_and_exit(probe *probe) { // another thread runs its submission
   pthread_exit(NULL);
 }
 
-// Due jobs run while a thread waits in a sync: after a submission, after a skip of the clock, and after the driver has exited.
+// Due jobs run while a thread waits in a sync: after a submission, after a skip of the clock, and after the driver has
+// exited.
 static void virtual_sync_drives(void) {
   csched_serial *queue;
   crew waits;

@@ -1,13 +1,15 @@
-// Target: timers on the monotonic, the boot and the wall clock (clock/clock.c), of a loop and of a queue on it. The system is suspended, and
-// the wall clock is set. The clocks' thread is no thread here: when the input says so, its code runs up to its next sleep.
+// Target: timers on the monotonic, the boot and the wall clock (clock/clock.c), of a loop and of a queue on it. The
+// system is suspended, and the wall clock is set. The clocks' thread is no thread here: when the input says so, its
+// code runs up to its next sleep.
 //
 // The model checks:
 //   early     no timer is delivered before its own clock has reached its deadline
 //   order     the timers that one step of the thread delivers run by deadline and order of submission
 //   alarms    the alarm of a clock is never set to later than the least deadline + leeway on it
 //   all       after a step of the thread and a run of the loop, no due timer waits
-//   once      each submission is run or dropped, then released; at once where it waited for its clock. When the system refuses an alarm, it is
-//             dropped with the system's error. A shutdown drops waiting timers; the next submission starts the clocks anew
+//   once      each submission is run or dropped, then released; at once where it waited for its clock. When the system
+//             refuses an alarm, it is dropped with the system's error. A shutdown drops waiting timers; the next
+//             submission starts the clocks anew
 
 #include "fuzz.h"
 

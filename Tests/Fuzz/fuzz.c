@@ -1,5 +1,5 @@
-// The input and the virtual time of all targets. A function __wrap_NAME replaces the platform layer's NAME: Tools/fuzz reads
-// these names here and in the target's own files, and passes them to the linker.
+// The input and the virtual time of all targets. A function __wrap_NAME replaces the platform layer's NAME: Tools/fuzz
+// reads these names here and in the target's own files, and passes them to the linker.
 
 #include "fuzz.h"
 

@@ -1,8 +1,10 @@
-// What the fuzz targets share: an input that is read as operations, virtual time, and the end of a process whose model disagrees.
+// What the fuzz targets share: an input that is read as operations, virtual time, and the end of a process whose model
+// disagrees.
 // Depends on: CScheduler.
 //
-// A target is a file with LLVMFuzzerTestOneInput: it reads operations from the input, does each to the library and to a model, and
-// ends the process where the two differ. One thread does everything, and time is virtual: so an input has the same effects each time.
+// A target is a file with LLVMFuzzerTestOneInput: it reads operations from the input, does each to the library and to a
+// model, and ends the process where the two differ. One thread does everything, and time is virtual: so an input has
+// the same effects each time.
 #pragma once
 
 #include <CScheduler/CScheduler.h>
@@ -46,8 +48,8 @@ static inline csched_time fuzz_add(csched_time start, csched_time span) {
 /// Does: lets time pass.
 void fuzz_pass(csched_time span);
 
-/// Called when the thread would sleep until `deadline` at the latest: lets time pass, up to what ends the sleep. A target may
-/// set it, to check first that the thread does not sleep too long; in the end it calls fuzz_sleep.
+/// Called when the thread would sleep until `deadline` at the latest: lets time pass, up to what ends the sleep. A
+/// target may set it, to check first that the thread does not sleep too long; in the end it calls fuzz_sleep.
 extern void (*fuzz_on_sleep)(csched_time deadline);
 /// Does: lets time pass until `deadline`. A sleep without an end ends the process: a wake has been lost.
 void fuzz_sleep(csched_time deadline);

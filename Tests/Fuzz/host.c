@@ -1,9 +1,10 @@
 // Target: a loop in a host, with descriptors to wait for, timers and jobs. The descriptors are real, the time is not.
 //
 // The model checks:
-//   told      the loop's descriptor is readable while the loop has work (a job, a timer at its latest time, a ready source, a
-//             stop or a close that was not taken), and not readable once all work is done
-//   handlers  a handler is called only for an added source, for its requested events, and if its descriptor has been ready since
+//   told      the loop's descriptor is readable while the loop has work (a job, a timer at its latest time, a ready
+//             source, a stop or a close that was not taken), and not readable once all work is done
+//   handlers  a handler is called only for an added source, for its requested events, and if its descriptor has been
+//             ready since
 //   levels    each complete run reports a ready source; an edge-triggered source is reported once for each edge
 //   once      each job is run or dropped; timers are not early, and run in order
 
@@ -235,8 +236,9 @@ static void take_from(source *source) {
   if ((source->events & WRITE) == 0) source->owes_edge = false; // perhaps
 }
 
-// Closes the descriptor, and opens another one under its number. A source that is not removed stays in the loop's table, and where
-// a copy keeps the descriptor open, also in the system's. The events of that copy must reach no source.
+// Closes the descriptor, and opens another one under its number. A source that is not removed stays in the loop's
+// table, and where a copy keeps the descriptor open, also in the system's. The events of that copy must reach no
+// source.
 static void use_number_again(source *source, bool is_removed) {
   if (is_removed) {
     if (source->is_added) take_out(source, source->events);

@@ -1,7 +1,9 @@
-// Target: a thread's trampoline (target/trampoline.c), with nested frames, and set aside. The model is a list of jobs for each frame (`level`).
+// Target: a thread's trampoline (target/trampoline.c), with nested frames, and set aside. The model is a list of jobs
+// for each frame (`level`).
 //
 // The model checks:
-//   order    a job runs in the frame in which it was submitted, when that frame is the innermost, in the order of submission
+//   order    a job runs in the frame in which it was submitted, when that frame is the innermost, in the order of
+//            submission
 //   at once  the first job of a closed trampoline runs before the call returns, and so do all jobs that it submits
 //   once     each submission is run or dropped; one release follows, unless `run` submitted the job again
 

@@ -1,12 +1,16 @@
-// Target: synchronisation (sync/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c) by three threads, of which one
-// runs at a time. The others are between two operations, or in a sleep. The input chooses the next operation and its thread.
-// A sleeping thread that is chosen checks whether it has been woken. Time passes when all threads sleep and have checked, or when the input says so.
+// Target: synchronisation (sync/waiting.c, cond.c, rlock.c, rwlock.c, semaphore.c, latch.c, group.c, event.c) by three
+// threads, of which one runs at a time. The others are between two operations, or in a sleep. The input chooses the
+// next operation and its thread.
+// A sleeping thread that is chosen checks whether it has been woken. Time passes when all threads sleep and have
+// checked, or when the input says so.
 //
 // The model checks:
-//   result   each operation returns the model's result: which thread gets what, in the order of arrival, and which waits time out
+//   result   each operation returns the model's result: which thread gets what, in the order of arrival, and which
+//            waits time out
 //   alone    a lock has one owner; writers exclude all, readers writers
 //   counts   the units, the counts of a latch and of a group, and the readers are as many as in the model
-//   awake    when time passes because all sleep, no thread sleeps for a unit, an opening or an unlock that it has got: no wake is lost
+//   awake    when time passes because all sleep, no thread sleeps for a unit, an opening or an unlock that it has got:
+//            no wake is lost
 //   told     an event's handler gets all merged values; a group's notices are called in order, once the group was empty
 
 #include "fuzz.h"
@@ -426,7 +430,8 @@ static void act(unsigned what) {
   check_counts();
 }
 
-// Does this thread's operations, and reads the next one and its thread, until the input is over. Then releases all locks and units.
+// Does this thread's operations, and reads the next one and its thread, until the input is over. Then releases all
+// locks and units.
 static void live(void) {
   while (!fuzz_is_over() || order.who == me) {
     if (order.who == me) {

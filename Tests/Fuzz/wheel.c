@@ -2,8 +2,8 @@
 //
 // The model checks, after each operation:
 //   order    a pop takes the first due timer, by (deadline, order of submission), and never one that is not due
-//   wake     is not after the least deadline + leeway, nor `first` after the least deadline. After a pop without a result, both are after
-//            now, and exact if no timer has been removed or moved since the wheel was empty
+//   wake     is not after the least deadline + leeway, nor `first` after the least deadline. After a pop without a
+//            result, both are after now, and exact if no timer has been removed or moved since the wheel was empty
 //   once     each submission is run or dropped, then released, at once if no thread is at the timer
 
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-// Names each public type of `Scheduler` beside the modules that programs import with it. A name that another module has, too, does not compile: it is
-// ambiguous. Links to this file are in packages that have these modules.
+// Names each public type of `Scheduler` beside the modules that programs import with it. A name that another module
+// has, too, does not compile: it is ambiguous. Links to this file are in packages that have these modules.
 
 import Dispatch
 import Foundation

@@ -1,5 +1,5 @@
-// Loads each named library, a copy of ours, by dlopen, uses and closes it: copies LIBRARY... Parts of the copy stay in use: its
-// threads, the data of this program's threads, and its handlers of fork.
+// Loads each named library, a copy of ours, by dlopen, uses and closes it: copies LIBRARY... Parts of the copy stay in
+// use: its threads, the data of this program's threads, and its handlers of fork.
 #define _GNU_SOURCE
 #define CSCHED_BY_DLOPEN
 #include <CScheduler/CScheduler.h>

@@ -1,5 +1,5 @@
-// Coroutines of C++20 that move between targets by `co_await scheduler::on(target)`: each is resumed once, on its target or with an
-// error, and no coroutine frame leaks.
+// Coroutines of C++20 that move between targets by `co_await scheduler::on(target)`: each is resumed once, on its
+// target or with an error, and no coroutine frame leaks.
 #include <cscheduler.hpp>
 
 #include "cscheduler_twice.h"
@@ -13,7 +13,8 @@ namespace {
 
 std::atomic<int> frames{0};
 
-// A coroutine without a waiter. Its exceptions are thrown to the code that resumed it; by the language the coroutine is then not destroyed.
+// A coroutine without a waiter. Its exceptions are thrown to the code that resumed it; by the language the coroutine is
+// then not destroyed.
 struct Detached {
   struct promise_type {
     promise_type() { frames++; }

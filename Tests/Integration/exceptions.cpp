@@ -1,5 +1,5 @@
-// Exceptions out of jobs, runs and syncs: each is caught around the call, and the unwound loop or queue continues. Some pass a frame of C, which has
-// no clean-ups (exceptions.c), some are thrown and caught on a fiber's stack.
+// Exceptions out of jobs, runs and syncs: each is caught around the call, and the unwound loop or queue continues. Some
+// pass a frame of C, which has no clean-ups (exceptions.c), some are thrown and caught on a fiber's stack.
 #include <CScheduler/CScheduler.h>
 
 #include <cerrno>

@@ -1,4 +1,5 @@
-// The work that a foreign loop drives ours through: jobs from another thread, timers, an idle time without a wakeup, a stop.
+// The work that a foreign loop drives ours through: jobs from another thread, timers, an idle time without a wakeup, a
+// stop.
 #pragma once
 
 #include <CScheduler/CScheduler.h>
@@ -53,7 +54,8 @@ static inline int hosts_begin(pthread_t *submitter) {
   return fd;
 }
 
-// The descriptor is readable. Returns: whether all has run; the host then sleeps for IDLE_MS, and calls hosts_idle_ends.
+// The descriptor is readable. Returns: whether all has run; the host then sleeps for IDLE_MS, and calls
+// hosts_idle_ends.
 static inline int hosts_ready(void) {
   int was_done = next_job == JOBS && timers_ran == TIMERS;
   rounds++;

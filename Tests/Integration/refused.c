@@ -1,6 +1,6 @@
 // 300 lines: one table of failures, and a little of everything that they may hit.
-// The system refuses a call, or a resource: in a process of its own for each row, the library does its work, answers with an error, or
-// stops with a message. It never hangs, spins, crashes, or is killed for a call that it did not need.
+// The system refuses a call, or a resource: in a process of its own for each row, the library does its work, answers
+// with an error, or stops with a message. It never hangs, spins, crashes, or is killed for a call that it did not need.
 #define _GNU_SOURCE
 #include <CScheduler/CScheduler.h>
 
@@ -227,7 +227,8 @@ static int open_descriptors(void) {
   return count;
 }
 
-// Each source is added, or refused without a leak. Runs before there are threads, which may open or close descriptors meanwhile.
+// Each source is added, or refused without a leak. Runs before there are threads, which may open or close descriptors
+// meanwhile.
 static int use_sources(void) {
   csched_loop *loop;
   csched_fd_source fd;

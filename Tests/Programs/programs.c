@@ -1,4 +1,5 @@
-// Runs one program by lot over the public C API, and checks what the documentation promises to every program. Which programs there are: Grammar.h.
+// Runs one program by lot over the public C API, and checks what the documentation promises to every program. Which
+// programs there are: Grammar.h.
 //
 //   programs SEED [--without STEP,STEP...] [--rounds N] [--print]
 #define _GNU_SOURCE
@@ -122,7 +123,8 @@ static void check_order(int i) {
 
 static __thread int node_here = NONE; // of the innermost work on this thread
 
-// Does: in the limits of the work on this thread, counts it no more, or again: a job that waits for a queue on its limit lends it its permit.
+// Does: in the limits of the work on this thread, counts it no more, or again: a job that waits for a queue on its
+// limit lends it its permit.
 static void count_permits(int change) {
   for (int n = node_here; n != NONE; n = nodes[n].base)
     if (nodes[n].kind == LIMIT && !is_exclusive(n)) atomic_fetch_add(&places[n].inside, change);
@@ -150,13 +152,15 @@ static int index_of(const csched_job *job) {
   return (int)((const struct fate *)(const void *)((const char *)job - offsetof(struct fate, timer)) - fates);
 }
 
-// Returns: the clock of a delayed step. The inline target has no cancellation for what is due at the end of its own clock.
+// Returns: the clock of a delayed step. The inline target has no cancellation for what is due at the end of its own
+// clock.
 static csched_clock clock_of(int i) {
   static const csched_clock clocks[] = {CSCHED_CLOCK_BOOT, CSCHED_CLOCK_WALL, CSCHED_CLOCK_MONOTONIC};
   return clocks[steps[i].amount % (steps[i].kind == FAR && nodes[root_of(steps[i].node)].kind == INLINE ? 2 : 3)];
 }
 
-// Does: what a job can do in a child of fork, on a target of the user's own, also inside of `fork()`: makes a queue on its target.
+// Does: what a job can do in a child of fork, on a target of the user's own, also inside of `fork()`: makes a queue on
+// its target.
 static void run_in_child(int n) {
   csched_serial *queue;
   if (nodes[n].kind != INLINE) return;
@@ -325,7 +329,8 @@ static void start_what_can_be(bool may_lack) {
   if (error == 0) csched_pool_destroy(pool);
 }
 
-// Does: in a child without further descriptors, or memory, makes what can be made; then, when it has them again, everything.
+// Does: in a child without further descriptors, or memory, makes what can be made; then, when it has them again,
+// everything.
 static void lack_and_make(int resource, rlim_t least) {
   struct rlimit limit;
   getrlimit(resource, &limit);
@@ -723,7 +728,8 @@ static void *act(void *actor) {
   return NULL;
 }
 
-// Does: waits until the figures of each node say what has happened there. A job that has ended its thread may count as run, or not.
+// Does: waits until the figures of each node say what has happened there. A job that has ended its thread may count as
+// run, or not.
 static void check_statistics(void) {
   for (int n = 0; n < whole->node_count; n++) {
     csched_statistics figures;
@@ -824,7 +830,8 @@ static void play(void) {
   if (whole->step_count % 4 == 0) csched_shutdown(CSCHED_STOP_RUN); // then the next round begins anew
 }
 
-// Does: starts the clocks' thread, which has descriptors of its own. Else the first timer that is not overdue does, in any round.
+// Does: starts the clocks' thread, which has descriptors of its own. Else the first timer that is not overdue does, in
+// any round.
 static void start_clocks(void) {
   csched_target target = {&inline_type, NULL, NULL};
   csched_timer timer;

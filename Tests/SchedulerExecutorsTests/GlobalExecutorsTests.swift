@@ -3,7 +3,8 @@ import SchedulerExecutors
 import TestSupport
 import Testing
 
-/// What can be seen in a process that has made tasks already. What the executors do is seen in programs of their own: Tests/Integration/AllTasks.
+/// What can be seen in a process that has made tasks already. What the executors do is seen in programs of their own:
+/// Tests/Integration/AllTasks.
 @Suite(.nothingIsLeft) struct GlobalExecutorsTests {
   @Test("an installation after the first task is refused, and changes nothing") func late() async {
     let expected: GlobalExecutors.InstallError = GlobalExecutors.isAvailable ? .late : .unavailable

@@ -24,8 +24,9 @@ private func require(_ condition: Bool, _ text: String) {
   if !condition { ctest_fail(text) }
 }
 
-/// Waits until the pool's threads have released what they ran, and sleep. Swift's run-time library has locks that `fork` does not reset: a lock that
-/// another thread holds at the fork stays locked in the child. `closures`: the number of closures that still exist.
+/// Waits until the pool's threads have released what they ran, and sleep. Swift's run-time library has locks that
+/// `fork` does not reset: a lock that another thread holds at the fork stays locked in the child. `closures`: the
+/// number of closures that still exist.
 private func letOthersRest(closures: Int = 0) {
   precondition(
     eventually {
@@ -35,7 +36,8 @@ private func letOthersRest(closures: Int = 0) {
   precondition(eventually { ctest_other_threads_sleep() })
 }
 
-/// An actor on a queue and one on a thread, and tasks on both and on the pool: they do not need Swift's own executor, which a child has not.
+/// An actor on a queue and one on a thread, and tasks on both and on the pool: they do not need Swift's own executor,
+/// which a child has not.
 private func useExecutors() async {
   let thread = try! ThreadScheduler(), pool = ConcurrentScheduler()
   for scheduler: any ExecutorUnderTest.Executor in [SerialScheduler(), thread, SerialScheduler(target: thread)] {
@@ -135,7 +137,8 @@ private func useExecutors() async {
           }
         }
       }
-      // Not before: Swift's run-time library locks its tables when a type is used first, and a fork does not know of these locks.
+      // Not before: Swift's run-time library locks its tables when a type is used first, and a fork does not know of
+      // these locks.
       precondition(eventually { rounds.read { $0.allSatisfy { $0 > 1000 } } })
       for _ in 0..<Scale.count(300) {
         let failed = inChild { make() }

@@ -3,7 +3,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Misuse stops the process with the function's name, the scheduler's name and what to do, in every build. Others are beside what they misuse.
+/// Misuse stops the process with the function's name, the scheduler's name and what to do, in every build. Others are
+/// beside what they misuse.
 @Suite(.nothingIsLeft) struct MisuseTests {
   @Test("a periodic action on the immediate scheduler stops the process, and says why") func periodicImmediate() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -2,7 +2,8 @@ import SchedulerVirtualTime
 import TestSupport
 import Testing
 
-/// A sleep arrives as an instant of real time. Its duration is estimated from the remaining time and the time since the start of its job.
+/// A sleep arrives as an instant of real time. Its duration is estimated from the remaining time and the time since the
+/// start of its job.
 @Suite(.nothingIsLeft) struct RoundestTests {
   private static let durations: [Duration] = [
     .milliseconds(1), .milliseconds(2), .milliseconds(9), .milliseconds(10), .milliseconds(25), .milliseconds(100),
@@ -13,7 +14,8 @@ import Testing
     .microseconds(30), .microseconds(700), .milliseconds(9), .milliseconds(200), .seconds(2),
   ]
 
-  /// In how many of 400 cases, of which nine in ten must do, the estimate is `duration`, if its clock was read `beforeSleep` ns before the sleep, and `afterStart` after the start.
+  /// In how many of 400 cases, of which nine in ten must do, the estimate is `duration`, if its clock was read
+  /// `beforeSleep` ns before the sleep, and `afterStart` after the start.
   private func hits(_ duration: Duration, beforeSleep: ClosedRange<Int>, afterStart: ClosedRange<Int>) -> Int {
     var random = SeededGenerator(seed: 7)
     return (0..<400).count { _ in

@@ -180,7 +180,8 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
       for number in 1...20 {
         group.addTask {
           try await withVirtualTime { time in
-            // Thousands, because the duration of a sleep after work is estimated: a second's delay of a thread could make 15 of 16.
+            // Thousands, because the duration of a sleep after work is estimated: a second's delay of a thread could
+            // make 15 of 16.
             for _ in 0..<100 { try await Task.sleep(for: .seconds(1_000 * number)) }
             return time.now.nanoseconds / 100_000_000_000_000
           }
@@ -198,7 +199,8 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     await withExitArgument(shift) {
       await #expect(processExitsWith: .success) {
         let shift: Int = exitArgument()
-        // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order of its own each time.
+        // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order
+        // of its own each time.
         func allocate(_ size: Int) -> UnsafeMutableRawPointer { .allocate(byteCount: size, alignment: 8) }
         let taken = (0..<2_000).flatMap { _ in [allocate(120), allocate(88)] }
         let free = (0..<7).map { _ in (allocate(120), allocate(88)) }

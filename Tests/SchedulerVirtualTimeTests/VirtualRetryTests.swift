@@ -6,7 +6,8 @@ import Testing
 private struct Failed: Error, Equatable { let attempt: Int }
 
 @Suite(.nothingIsLeft, .enabled(if: VirtualTime.isAvailable)) struct VirtualRetryTests {
-  /// Retries at 0, 10, 20 … s until 35 s. The call with the number `slow` takes a minute. Returns the error, and when it came.
+  /// Retries at 0, 10, 20 … s until 35 s. The call with the number `slow` takes a minute. Returns the error, and when
+  /// it came.
   private func outcome(slow: Int, seed: UInt64) async -> ((any Error)?, Duration) {
     await withVirtualTime(seed: seed) { time in
       let start = time.now

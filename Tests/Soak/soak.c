@@ -1,5 +1,6 @@
-// The soak: much at once, for MINUTES: soak MINUTES [SEED]. Objects that are made and ended, and forks, are in the programs by lot (Tests/Programs),
-// which can be repeated in one process. The soak finds faults that a test of one second does not show:
+// The soak: much at once, for MINUTES: soak MINUTES [SEED]. Objects that are made and ended, and forks, are in the
+// programs by lot (Tests/Programs), which can be repeated in one process. The soak finds faults that a test of one
+// second does not show:
 // memory, descriptors and threads that leak one at a time, and events that happen once in ten million runs.
 //
 // It repeats its phases, each for its share of the time. A slow phase shortens the later ones, but each phase does some

@@ -1,5 +1,5 @@
-// Timers, first very many that all wait, then fewer at a time, short-lived, on threads, a pool and a queue: most are cancelled or
-// moved before their time, as timeouts are.
+// Timers, first very many that all wait, then fewer at a time, short-lived, on threads, a pool and a queue: most are
+// cancelled or moved before their time, as timeouts are.
 
 #include "soak.h"
 

@@ -1,5 +1,6 @@
-// 200 threads wait in each of the ways that there are, without a deadline and with one, and give up: for a buffer under a lock with two
-// conditions, for a recursive lock, units, readers and writers, and, with jobs on a pool, for latches and groups that are freed after that.
+// 200 threads wait in each of the ways that there are, without a deadline and with one, and give up: for a buffer under
+// a lock with two conditions, for a recursive lock, units, readers and writers, and, with jobs on a pool, for latches
+// and groups that are freed after that.
 // They also merge into an event. At the end no thread waits, and all counts agree.
 
 #include "soak.h"

@@ -1,5 +1,5 @@
-// One fault for each tool, which it must find: findings inversion|race|descriptor|uninitialized|leak|reachable. A tool that stays silent here
-// would stay silent about the core, too.
+// One fault for each tool, which it must find: findings inversion|race|descriptor|uninitialized|leak|reachable. A tool
+// that stays silent here would stay silent about the core, too.
 
 #define _DEFAULT_SOURCE
 #include <CScheduler/CScheduler.h>

@@ -1,5 +1,6 @@
-// Replaces syscall (the linker's --wrap) under memcheck and DRD. Valgrind assumes that each futex call reads the word. A wake
-// uses only the address, as a key: the sleeper may be gone, and the memory reused. Helgrind does not check futex calls.
+// Replaces syscall (the linker's --wrap) under memcheck and DRD. Valgrind assumes that each futex call reads the word.
+// A wake uses only the address, as a key: the sleeper may be gone, and the memory reused. Helgrind does not check futex
+// calls.
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdbool.h>

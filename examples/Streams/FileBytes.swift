@@ -1,4 +1,5 @@
-// A file's bytes as a stream. The package's tests compile these files with the trait Combine; in a program of your own the condition goes.
+// A file's bytes as a stream. The package's tests compile these files with the trait Combine; in a program of your own
+// the condition goes.
 #if Combine
   public import OpenCombine
   public import SchedulerCombine
@@ -37,8 +38,8 @@
 
     public func makeIterator() -> Iterator { Iterator(self) }
 
-    /// Returns a publisher of the pieces, which opens and reads the file on `scheduler`: one piece in an action, and none that is not asked for
-    /// (one is read ahead, to know the end). A cancellation closes the file.
+    /// Returns a publisher of the pieces, which opens and reads the file on `scheduler`: one piece in an action, and
+    /// none that is not asked for (one is read ahead, to know the end). A cancellation closes the file.
     public func publisher(on scheduler: some SchedulerType) -> AnyPublisher<[UInt8], FileError> {
       publisher(on: scheduler.combine).tryMap { try $0.get() }.mapError { $0 as! FileError }.eraseToAnyPublisher()
     }

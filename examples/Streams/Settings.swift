@@ -26,7 +26,8 @@
       }
     }
 
-    /// Has `observer` called with the key of each change, on the thread that makes it, until the disposal of what is returned.
+    /// Has `observer` called with the key of each change, on the thread that makes it, until the disposal of what is
+    /// returned.
     public func observe(_ observer: @escaping @Sendable (String) -> Void) -> any Disposable {
       let number = state.withLock { state in
         state.last += 1
@@ -40,9 +41,11 @@
     }
   }
 
-  /// One setting in two directions: what others set comes out of ``values``; what is sent into it is set, and does not come out again.
+  /// One setting in two directions: what others set comes out of ``values``; what is sent into it is set, and does not
+  /// come out again.
   ///
-  /// It sets values on a queue of its own. An observer that runs in an action of that queue was called for a change of this channel.
+  /// It sets values on a queue of its own. An observer that runs in an action of that queue was called for a change of
+  /// this channel.
   public final class SettingChannel: Sendable {
     private let store: SettingsStore
     private let key: String
@@ -59,7 +62,8 @@
       observing = store.observe { [isSetting, known] changed in
         guard changed == key else { return }
         if Schedulers.current === queue, isSetting.exchange(false) { return }
-        // The queue looks the value up, so that the last value that is sent is the final one, whichever threads make the changes.
+        // The queue looks the value up, so that the last value that is sent is the final one, whichever threads make
+        // the changes.
         queue.schedule {
           let value = store[key]
           if known.exchange(value) != value { subject.send(value) }

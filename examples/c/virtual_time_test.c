@@ -1,7 +1,8 @@
 // Time in a unit test: what is tested waits for minutes, and the test takes none.
 //
-// "Try again, each time after twice as long" is written for any target. A program gives it that of a loop, a thread or a pool, and it
-// waits in real time. The tests give it virtual time, which moves when they say so: no sleeps, no tolerances, the same on a busy machine.
+// "Try again, each time after twice as long" is written for any target. A program gives it that of a loop, a thread or
+// a pool, and it waits in real time. The tests give it virtual time, which moves when they say so: no sleeps, no
+// tolerances, the same on a busy machine.
 #include <CScheduler/CScheduler.h>
 
 #include <inttypes.h>
@@ -33,7 +34,8 @@ static void attempt_once(csched_job *job) {
 static void give_up(csched_job *job) { (void)job; } // cancelled, or the target takes no more: nothing to give back
 static const csched_job_type retry_type = {attempt_once, give_up, NULL};
 
-// Does: attempts at once, and then after pauses of 1 s, 2 s, 4 s …, until it succeeds or has been attempted eight times.
+// Does: attempts at once, and then after pauses of 1 s, 2 s, 4 s …, until it succeeds or has been attempted eight
+// times.
 // csched_timer_cancel ends it.
 static void retry_start(retry *retry, csched_target *target, bool (*attempt)(void *context), void *context) {
   *retry = (struct retry){.target = target, .attempt = attempt, .context = context, .pause = SECOND};

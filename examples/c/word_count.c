@@ -1,8 +1,9 @@
-// Counts lines, words and bytes of files, as wc does, on all processors: by fork and join. Words are what the white space of ASCII
-// separates.
+// Counts lines, words and bytes of files, as wc does, on all processors: by fork and join. Words are what the white
+// space of ASCII separates.
 //
-// A text is halved until its parts are small. One half is forked, so that another worker may take it. This worker does the other half, and then
-// joins them. An idle worker takes the largest part that waits, so the number of parts need not be chosen beforehand.
+// A text is halved until its parts are small. One half is forked, so that another worker may take it. This worker does
+// the other half, and then joins them. An idle worker takes the largest part that waits, so the number of parts need
+// not be chosen beforehand.
 #define _GNU_SOURCE // O_CLOEXEC
 #include <CScheduler/CScheduler.h>
 
@@ -29,7 +30,8 @@ static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static void count_here(part *part) {
   const char *text = part->text;
-  // A word counts where it begins. So a part looks at the byte before it, and no word is counted twice where two parts meet.
+  // A word counts where it begins. So a part looks at the byte before it, and no word is counted twice where two parts
+  // meet.
   bool was_space = part->begin == 0 || is_space(text[part->begin - 1]);
   for (size_t i = part->begin; i < part->end; i++) {
     bool is = is_space(text[i]);

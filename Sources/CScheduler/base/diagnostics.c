@@ -1,9 +1,11 @@
 // Counts the live objects of each kind, for leak accounting. Each thread adds to one stripe of counters.
 // States
-//   counts     of a stripe: objects that its threads made, minus objects that they freed. Only the sum over all stripes has a meaning
+//   counts     of a stripe: objects that its threads made, minus objects that they freed. Only the sum over all stripes
+//              has a meaning
 //   my_stripe  the thread's stripe, chosen at its first count
 // Invariants
-//   DG1  csched_counted_sum_ adds each change that precedes its call exactly once, and no change that follows its return.
+//   DG1  csched_counted_sum_ adds each change that precedes its call exactly once, and no change that follows its
+//        return.
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs an exact sum has waited for the work that changes the counts.
 // Source: striped counters, as in kernel statistics: threads on different cache lines do not contend.
@@ -21,7 +23,8 @@ static struct stripe { CSCHED_CACHE_ALIGNED int64_t counts[CSCHED_COUNTED_KINDS_
 
 bool csched_counting_; // whether objects are counted; constant after the start of the process
 
-// Runs when the library is loaded, before any object is made. So each object is counted when it is made and when it is freed, or at neither time.
+// Runs when the library is loaded, before any object is made. So each object is counted when it is made and when it is
+// freed, or at neither time.
 __attribute__((constructor(101))) static void read_environment(void) {
   const char *asked = csched_os_environment_("SCHEDULER_DIAGNOSTICS");
   csched_counting_ = asked != NULL && strcmp(asked, "1") == 0;

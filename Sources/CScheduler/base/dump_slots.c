@@ -3,8 +3,9 @@
 //   0: free. TAKEN: its thread is still writing the slot. Else: the system's number of the slot's thread
 // States of a loop slot: NULL: free. Else: the loop
 // Invariants
-//   DT1  A slot belongs to one thread, from that thread's first context frame until the thread ends. A signal handler may read the slot of a thread
-//        that has just ended. So it copies through the slot's pointers by csched_os_copy_if_mapped_, which fails for unmapped memory.
+//   DT1  A slot belongs to one thread, from that thread's first context frame until the thread ends. A signal handler
+//        may read the slot of a thread that has just ended. So it copies through the slot's pointers by
+//        csched_os_copy_if_mapped_, which fails for unmapped memory.
 // Orderings
 //   thread: release, pairs with the handler's acquire, carries `top` and `recorder`
 // Assumes: the table may show a thread or loop that has just ended, or miss one that has just started.

@@ -10,7 +10,8 @@ enum { SIZE = 512 }; // most bytes of a message, including the final zero
 
 const char *(*csched_panic_swift_name_)(const char *function);
 
-// Does: writes "Scheduler: <function>: <message>" and a newline to `text`, with the function's name in Swift before that in C. A long message is cut.
+// Does: writes "Scheduler: <function>: <message>" and a newline to `text`, with the function's name in Swift before
+// that in C. A long message is cut.
 static void compose_message(char text[SIZE], const char *function, const char *format, va_list arguments) {
   enum { ROOM = SIZE - 1 }; // for snprintf: leaves one byte for the newline
   const char *swift = csched_panic_swift_name_ != NULL ? csched_panic_swift_name_(function) : NULL;

@@ -1,34 +1,44 @@
 // Timers on the boot clock and the wall clock: one thread of the process sleeps until they are due, and delivers them.
 //
 // States
-//   shared     NULL: no clock thread runs; else `memory`: the clock thread and two queues of timers, one for each clock. The thread sleeps until the
-//              alarm of a queue fires. `memory` is static, because a timer may be cancelled after a stop
-//   alarm      of a queue: fires when the thread must check the queue; if the clock is set, the system moves the alarm with it
+//   shared     NULL: no clock thread runs; else `memory`: the clock thread and two queues of timers, one for each
+//              clock. The thread sleeps until the alarm of a queue fires. `memory` is static, because a timer may be
+//              cancelled after a stop
+//   alarm      of a queue: fires when the thread must check the queue; if the clock is set, the system moves the alarm
+//              with it
 //   is_delivering  of a queue: 1 while the thread removes timers and delivers them
 //   is_ending  1: the clock thread must return from clock_main
 //
 // Invariants
-//   CL1  A timer is never early by its own clock. After the alarm the thread reads the clock, which may have been set back meanwhile.
-//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. The clock thread sets the alarm after each check.
-//        Both read the wake and set the alarm under one lock. So the most recent setting includes all timers that were added before.
-//   CL3  No useless wake. An alarm is set to the wake of its queue, or off if no timer waits. Setting a clock wakes the thread only if a timer
-//        becomes due. (A cancelled timer may not move the alarm: one wake too many.)
-//   CL4  The first submission that needs the clock thread starts it; at most one exists. If the start fails, the submission closes all that it has
-//        opened, and drops the job.
-//   CL5  The thread delivers with no lock held, and each timer is removed from its queue once (timer.c, W5). So each timer is run or dropped, once,
-//        also at a stop, which closes the queues, ends the thread, and drops the remaining timers. The next submission starts the thread again.
-//   CL6  Order: due timers are delivered by deadline, then by submission. So the submitter of a late timer delivers it only while no earlier
-//        timer waits or is being delivered. It checks both under the queue's lock. The clock thread sets is_delivering to 1 before the lock under
-//        which it removes a timer, and to 0 under the lock after the delivery.
-//   CL7  In a child of fork no timer waits: the waiting timers are the parent's, but can be cancelled. The next submission starts a thread.
-//   CL8  Neither clock starves the other clock or the stop. After MOST deliveries for one clock, the thread sets that clock's alarm, which fires at
-//        once, and polls for the other alarm and the stop.
+//   CL1  A timer is never early by its own clock. After the alarm the thread reads the clock, which may have been set
+//        back meanwhile.
+//   CL2  No missed wake. A thread that makes a queue's wake earlier sets the alarm afterwards. The clock thread sets
+//        the alarm after each check.
+//        Both read the wake and set the alarm under one lock. So the most recent setting includes all timers that were
+//        added before.
+//   CL3  No useless wake. An alarm is set to the wake of its queue, or off if no timer waits. Setting a clock wakes the
+//        thread only if a timer becomes due. (A cancelled timer may not move the alarm: one wake too many.)
+//   CL4  The first submission that needs the clock thread starts it; at most one exists. If the start fails, the
+//        submission closes all that it has opened, and drops the job.
+//   CL5  The thread delivers with no lock held, and each timer is removed from its queue once (timer.c, W5). So each
+//        timer is run or dropped, once, also at a stop, which closes the queues, ends the thread, and drops the
+//        remaining timers. The next submission starts the thread again.
+//   CL6  Order: due timers are delivered by deadline, then by submission. So the submitter of a late timer delivers it
+//        only while no earlier timer waits or is being delivered. It checks both under the queue's lock. The clock
+//        thread sets is_delivering to 1 before the lock under which it removes a timer, and to 0 under the lock after
+//        the delivery.
+//   CL7  In a child of fork no timer waits: the waiting timers are the parent's, but can be cancelled. The next
+//        submission starts a thread.
+//   CL8  Neither clock starves the other clock or the stop. After MOST deliveries for one clock, the thread sets that
+//        clock's alarm, which fires at once, and polls for the other alarm and the stop.
 // Orderings
-//   shared: release, pairs with the submission's acquire, carries `memory` · wake: relaxed, ordered by the alarm's lock · first, is_delivering:
-//     relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
-// Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The platform layer's alarm fires
-//   for an instant that is reached by passing or by setting (platform_clocks.h), and a poller reports each firing (platform.h).
-// Source: one thread for the wall clock's timers: Dispatch's manager, Go's network poller. Kernel timers that follow a clock: timerfd_create(2).
+//   shared: release, pairs with the submission's acquire, carries `memory` · wake: relaxed, ordered by the alarm's lock
+//     · first, is_delivering: relaxed, ordered by the queue's lock · is_ending: relaxed, ordered by the poller's wake
+// Assumes: timer.c works with any clock, also one that goes back (W1 to W4 do not need one that only advances). The
+//   platform layer's alarm fires for an instant that is reached by passing or by setting (platform_clocks.h), and a
+//   poller reports each firing (platform.h).
+// Source: one thread for the wall clock's timers: Dispatch's manager, Go's network poller. Kernel timers that follow a
+//   clock: timerfd_create(2).
 // Models: checks/clock.c. Not modelled: CL3, CL7.
 
 #include <CScheduler/clock.h>
@@ -79,7 +89,8 @@ csched_time csched_clock_now(csched_clock clock) {
 
 // MARK: the thread
 
-// Does: sets the alarm to the instant at which the thread must check `queue`. Called after each check, and when the wake has become earlier.
+// Does: sets the alarm to the instant at which the thread must check `queue`. Called after each check, and when the
+// wake has become earlier.
 static void set_alarm(clock_queue *queue) {
   csched_lock_lock(&queue->alarm_lock);
   csched_time wake = csched_load_relaxed(&queue->timers.wake);      // CL2: read under the alarm's lock
@@ -118,7 +129,8 @@ static void clock_main(void *context) {
 
 static int start_thread(clocks *all) { return csched_os_thread_start_internal_(&all->thread, clock_main, all); }
 
-// Does: closes the poller and the first `alarms` alarms; the others are not open. A later set_alarm of a stopped queue then does nothing.
+// Does: closes the poller and the first `alarms` alarms; the others are not open. A later set_alarm of a stopped queue
+// then does nothing.
 static void close_all(clocks *all, int alarms) {
   for (int i = 0; i < alarms; i++) {
     csched_lock_lock(&all->queues[i].alarm_lock);
@@ -136,7 +148,8 @@ static void open_queue(clock_queue *queue) { // a new queue, or one that a stop 
   csched_lock_unlock(&queue->timers.lock);
 }
 
-// Does: opens the poller, the alarms and the queues, and starts the clock thread. Returns: 0; or an errno value, after closing the poller and alarms.
+// Does: opens the poller, the alarms and the queues, and starts the clock thread. Returns: 0; or an errno value, after
+// closing the poller and alarms.
 static int make_clocks(clocks *all) {
   int alarms = 0, error = csched_poller_open_(&all->poller, "csched_target_submit_at_clock");
   if (error != 0) return error;
@@ -160,7 +173,8 @@ static void clear_in_child(clock_queue *queue) { // CL7: no timer waits
   csched_store_relaxed(&queue->is_delivering, 0u); // CL7: the child has one thread
 }
 
-// Atfork handler. It locks `start_lock` first, so that no start is half done. The child closes the parent's descriptors, and has no clock thread.
+// Atfork handler. It locks `start_lock` first, so that no start is half done. The child closes the parent's
+// descriptors, and has no clock thread.
 static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // CL7: no timers in the child
   (void)atfork;
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&start_lock);
@@ -179,7 +193,8 @@ static void clock_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
   is_stopping = false;
 }
 
-// Does: starts the clock thread, unless it runs. Returns: 0, and the clocks in `*result`; or an errno value: ECANCELED during a stop.
+// Does: starts the clock thread, unless it runs. Returns: 0, and the clocks in `*result`; or an errno value: ECANCELED
+// during a stop.
 static int start(clocks **result) {
   static csched_atfork atfork;
   csched_os_atfork_(&atfork, clock_at_fork);
@@ -229,8 +244,8 @@ size_t csched_clocks_threads_(void) {
 
 // MARK: submitting
 
-// Returns: whether the submitter of a late timer may deliver it: no timer that must precede it waits in `queue`, or is still being delivered, by the
-// clock thread or by a worker.
+// Returns: whether the submitter of a late timer may deliver it: no timer that must precede it waits in `queue`, or is
+// still being delivered, by the clock thread or by a worker.
 static bool is_next(clock_queue *queue, csched_target *target, csched_time deadline) {
   csched_lock_lock(&queue->timers.lock);
   bool precedes_all = deadline < csched_load_relaxed(&queue->timers.first) && // CL6: no earlier timer waits
@@ -239,7 +254,8 @@ static bool is_next(clock_queue *queue, csched_target *target, csched_time deadl
   return precedes_all && !csched_delivery_must_follow_(csched_clock_delivery_(), target); // CL6: nor by workers
 }
 
-// Does: reports the submission to the observer. The reported deadline is CSCHED_FOREVER (unknown), because observers use the monotonic clock.
+// Does: reports the submission to the observer. The reported deadline is CSCHED_FOREVER (unknown), because observers
+// use the monotonic clock.
 static CSCHED_NOINLINE void observe(csched_target *target, csched_timer *timer) {
   csched_observed_submission submission;
   csched_observe_hooks_->submit(&submission, target, &timer->job, CSCHED_FOREVER);

@@ -1,14 +1,17 @@
 // Delivery workers of the clock thread: a small pool makes the deliveries that may run user code.
 //
 // States
-//   timers, jobs  lists of timers to deliver, and of jobs to discard, before a worker gets them; only the clock thread uses the lists
-//   workers       NULL, or the pool of delivery workers; written under `workers_lock`, by the clock thread, and when the clocks end
+//   timers, jobs  lists of timers to deliver, and of jobs to discard, before a worker gets them; only the clock thread
+//                 uses the lists
+//   workers       NULL, or the pool of delivery workers; written under `workers_lock`, by the clock thread, and when
+//                 the clocks end
 //   undelivered    the number of timers that are listed or given to a worker, and not delivered yet (delivery.c)
 //
 // Invariants
-//   CC1  Deliveries and discards that may run user code (DV3) run on a worker of a separate pool, which is created at the first use.
-//   CC2  No work is lost when the pool cannot be created. The work stays in the lists, in order. The clock thread retries at each alarm, and
-//        every 10 ms. csched_clock_end_workers_ drops the listed work.
+//   CC1  Deliveries and discards that may run user code (DV3) run on a worker of a separate pool, which is created at
+//        the first use.
+//   CC2  No work is lost when the pool cannot be created. The work stays in the lists, in order. The clock thread
+//        retries at each alarm, and every 10 ms. csched_clock_end_workers_ drops the listed work.
 //   CC3  In a child of fork the lists are empty, and there is no pool of delivery workers.
 // Orderings
 //   undelivered: here relaxed, because no other thread uses it at that time; see delivery.c
@@ -25,7 +28,8 @@
 enum { WORKERS = 2, MOST = 16 };       // WORKERS run at a time; MOST threads. 0 would make the pool read system files
 static const int64_t RETRY = 10000000; // CC2: ns until the next attempt to create the pool
 
-// Timers to deliver, and jobs to discard: linked by `next`, oldest first. `last`: the final link; not valid in an empty list.
+// Timers to deliver, and jobs to discard: linked by `next`, oldest first. `last`: the final link; not valid in an empty
+// list.
 static struct work_list { csched_job *first, **last; } timers, jobs;
 
 static csched_lock workers_lock; // guards `workers`
@@ -69,7 +73,8 @@ csched_time csched_clock_give_to_workers_(void) { // CC2: listed work stays unti
   return CSCHED_FOREVER;
 }
 
-// add_timer, add_job: the functions of the clock thread's csched_delivery. They only list the work, which csched_clock_give_to_workers_ passes on.
+// add_timer, add_job: the functions of the clock thread's csched_delivery. They only list the work, which
+// csched_clock_give_to_workers_ passes on.
 static void add_timer(csched_delivery *unused, csched_timer *timer) {
   (void)unused;
   append_work(&timers, &timer->job);

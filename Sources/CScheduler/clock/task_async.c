@@ -1,4 +1,5 @@
-// Tasks that call C functions: at once, at a deadline, or periodically. No atomics: task.c decides between run and cancel.
+// Tasks that call C functions: at once, at a deadline, or periodically. No atomics: task.c decides between run and
+// cancel.
 
 #include <CScheduler/diagnostics.h>
 
@@ -32,7 +33,8 @@ static void end_task(csched_job *job, csched_task_size size) {
   csched_task_free_(job, size);
 }
 
-// Returns: a task of `type` and `size`, whose room begins with `callbacks`. Without memory: a task without a job, after a call of the user's `drop`.
+// Returns: a task of `type` and `size`, whose room begins with `callbacks`. Without memory: a task without a job, after
+// a call of the user's `drop`.
 static csched_task make_task(const csched_job_type *type, csched_task_size size, callbacks callbacks, void *context) {
   csched_task task = csched_task_make_(type, size);
   if (CSCHED_UNLIKELY(task.job == NULL)) {
@@ -54,7 +56,8 @@ static void release_plain(csched_job *job) { end_task(job, CSCHED_TASK_PLAIN); }
 
 static const csched_job_type plain = {run_plain, drop_plain, release_plain};
 
-// Returns: the submitted task; a task without a job if it was refused or memory is short, after the user's `drop` was called.
+// Returns: the submitted task; a task without a job if it was refused or memory is short, after the user's `drop` was
+// called.
 static csched_task submit_task(csched_target *target, callbacks callbacks, void *context) {
   csched_task task = make_task(&plain, CSCHED_TASK_PLAIN, callbacks, context);
   if (task.job == NULL) return task;
@@ -136,9 +139,11 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time previous
   csched_time period = timing->period, from = previous, steps = 1, span, next; // next = from + steps * period
   if (previous == CSCHED_FOREVER) return previous;
   if (period == 0) return ended > previous ? ended : previous; // runs again at once
-  // `at_begin`, `at_end`: the whole periods from `previous` to the start and to the end of the run. The next run is, with
+  // `at_begin`, `at_end`: the whole periods from `previous` to the start and to the end of the run. The next run is,
+  // with
   //   CATCH_UP: one period after `previous`
-  //   COALESCE: at the latest tick that has passed during the run, for all of these; at the next tick if none has passed
+  //   COALESCE: at the latest tick that has passed during the run, for all of these; at the next tick if none has
+  //   passed
   //   SKIP: at the first tick after the run's end
   //   DELAY: one period after the run's end
   csched_time at_begin = begun > previous ? (begun - previous) / period : 0,
@@ -150,7 +155,8 @@ csched_time csched_timing_next(const csched_timing *timing, csched_time previous
                                                                                                    : next;
 }
 
-// Returns: `due` plus a pseudo-random delay of 0 to `jitter`: the final steps of splitmix64, seeded with the clock and the task's address (`who`).
+// Returns: `due` plus a pseudo-random delay of 0 to `jitter`: the final steps of splitmix64, seeded with the clock and
+// the task's address (`who`).
 csched_time csched_jittered_(csched_time due, csched_time jitter, const void *who) {
   if (jitter == 0 || due == CSCHED_FOREVER) return due;
   uint64_t share = csched_now() + (uint64_t)(uintptr_t)who * 0x9e3779b97f4a7c15u;

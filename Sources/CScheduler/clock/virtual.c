@@ -1,32 +1,39 @@
-// A target with virtual time: a call such as csched_virtual_advance moves the clock, and runs the due work on the calling thread.
+// A target with virtual time: a call such as csched_virtual_advance moves the clock, and runs the due work on the
+// calling thread.
 //
 // States, under `lock`
 //   now          the clock, in ticks
 //   timers       the timers for later ticks; also due timers, if they were submitted while the ready list was empty
 //   ready        the ready list (`first`): plain jobs, and due timers that were submitted after them
-//   is_driving   one thread, the driver, runs due work; or a thread is inside an inline sync on a queue whose base is this target
+//   is_driving   one thread, the driver, runs due work; or a thread is inside an inline sync on a queue whose base is
+//                this target
 //   waiters      the threads that sleep in a sync on such a queue until the sync has run
-//   may_reenter  the driver is about to run a timer of such a queue: enter_virtual admits it during the drive. has_reentered: enter_virtual has
-//                admitted it: the next leave_virtual does not end the drive
+//   may_reenter  the driver is about to run a timer of such a queue: enter_virtual admits it during the drive.
+//                has_reentered: enter_virtual has admitted it: the next leave_virtual does not end the drive
 //   goal, steps, runs, runs_all   the incomplete requests: csched_virtual_advance, _step, _run, _run_all
 //
 // Invariants
-//   VT1  One thread drives at a time, and serves the requests of all callers. In one critical section, the driver checks that no request remains and
-//        clears `is_driving`.
-//   VT2  Order: due timers in `timers` run before the ready list. A timer that is submitted when already due is appended to the ready list, or added
-//        to `timers` if that list is empty. The clock passes a tick only when all work due at that tick has been dequeued, except in
-//        csched_virtual_skip_to: it moves due timers to the ready list, or leaves them in `timers` if that list is empty.
+//   VT1  One thread drives at a time, and serves the requests of all callers. In one critical section, the driver
+//        checks that no request remains and clears `is_driving`.
+//   VT2  Order: due timers in `timers` run before the ready list. A timer that is submitted when already due is
+//        appended to the ready list, or added to `timers` if that list is empty. The clock passes a tick only when all
+//        work due at that tick has been dequeued, except in csched_virtual_skip_to: it moves due timers to the ready
+//        list, or leaves them in `timers` if that list is empty.
 //   VT3  The clock never moves back, and no timer is dequeued before its tick.
 //   VT4  No user code runs under the lock: cancelled entries are discarded after the unlock.
 //   VT5  After close no work is accepted. Accepted work is run or dropped.
-//   VT6  A csched_virtual_run continues only while the ready list has work, or a timer with a finite leeway waits (csched_timers_wake_; timer.c, W4).
-//   VT7  Memory: a submission removes the cancelled entries from the ready list, if the list has doubled since the previous search (FEW at least).
+//   VT6  A csched_virtual_run continues only while the ready list has work, or a timer with a finite leeway waits
+//        (csched_timers_wake_; timer.c, W4).
+//   VT7  Memory: a submission removes the cancelled entries from the ready list, if the list has doubled since the
+//        previous search (FEW at least).
 //   VT8  A dequeued job that was cancelled counts neither as a step nor toward `turn_limit`.
-//   VT9  While a thread waits in a sync, work due now is run. If work is submitted while no thread drives, or is due at the end of a drive, one
-//        waiter is woken, and becomes the driver.
-// Orderings: the lock's; for the futex word of a sync see serial.c, SQ1. A timer is cancelled under the lock of `timers`, which nests inside `lock`.
+//   VT9  While a thread waits in a sync, work due now is run. If work is submitted while no thread drives, or is due at
+//        the end of a drive, one waiter is woken, and becomes the driver.
+// Orderings: the lock's; for the futex word of a sync see serial.c, SQ1. A timer is cancelled under the lock of
+//   `timers`, which nests inside `lock`.
 // Assumes: callers keep the structure valid during the call.
-// Source: a manually moved clock is Rx's virtual time scheduler. A second caller extends the drive in progress as in trampoline.c.
+// Source: a manually moved clock is Rx's virtual time scheduler. A second caller extends the drive in progress as in
+//   trampoline.c.
 // Models: checks/virtual.c. Not modelled: VT7.
 
 #include <CScheduler/virtual.h>
@@ -48,7 +55,8 @@
 enum { FEW = 64 };                                // minimum of `cleanup_at` (VT7). Speed only
 static const size_t TURN_LIMIT = (size_t)1 << 21; // default of `turn_limit`
 
-// A thread that sleeps in a sync. `ended` is its futex word. 0: sleep; CSCHED_ENDED (1): the sync has run; DUE: it must drive, because work is due.
+// A thread that sleeps in a sync. `ended` is its futex word. 0: sleep; CSCHED_ENDED (1): the sync has run; DUE: it must
+// drive, because work is due.
 typedef struct waiter {
   uint32_t *ended;
   struct waiter *next;
@@ -63,8 +71,9 @@ struct csched_virtual {
   csched_job *first, **last; // ready list: its first link, and the address of its final link; see link_to_timer
   size_t ready, cleanup_at;  // its length; the length above which a submission removes cancelled entries
   waiter *waiters;           // threads that sleep in await_sync (VT9)
-  // Requests. `goal`: the latest tick of an advance, or 0. `steps`: how many more jobs csched_virtual_step runs. `runs`, `runs_all`: for the function
-  // of that name. uses_no_step: the job that was counted last used no step. So if it is uncounted, `steps` does not grow.
+  // Requests. `goal`: the latest tick of an advance, or 0. `steps`: how many more jobs csched_virtual_step runs.
+  // `runs`, `runs_all`: for the function of that name. uses_no_step: the job that was counted last used no step. So if
+  // it is uncounted, `steps` does not grow.
   csched_time goal, steps;
   bool has_goal, runs, runs_all, uses_no_step;
   bool is_driving, is_closed, may_reenter, has_reentered; // see States
@@ -76,7 +85,8 @@ _Static_assert(offsetof(csched_virtual, target) == 0, "csched_virtual_target is 
 
 // MARK: cancelled entries
 
-// Cancelled entries that were dequeued under the lock. discard_collected discards them after the unlock: their `release` is user code (VT4).
+// Cancelled entries that were dequeued under the lock. discard_collected discards them after the unlock: their
+// `release` is user code (VT4).
 typedef struct discard_list {
   csched_deferred_drops deferred; // receives the jobs that csched_timers_add_ discards under the lock
   csched_job *first;
@@ -97,7 +107,8 @@ static void discard_collected(discard_list *discards) { // VT4: the caller has u
 
 // MARK: due work
 
-// A link of the ready list is a job's address. Its lowest bit is set if the job belongs to a timer; a timer's target may be a queue on this base.
+// A link of the ready list is a job's address. Its lowest bit is set if the job belongs to a timer; a timer's target
+// may be a queue on this base.
 static csched_job *link_to_timer(csched_timer *timer) { return (csched_job *)((uintptr_t)&timer->job | 1); }
 static csched_job *job_at(csched_job *link) { return (csched_job *)((uintptr_t)link & ~(uintptr_t)1); }
 static csched_timer *timer_at(csched_job *link) {
@@ -140,7 +151,8 @@ static csched_job *pop_ready(csched_virtual *timeline) {
   return link;
 }
 
-// Returns: whether a due timer must join the ready list. In `timers` it would run before that list; at CSCHED_FOREVER a run would ignore it there.
+// Returns: whether a due timer must join the ready list. In `timers` it would run before that list; at CSCHED_FOREVER a
+// run would ignore it there.
 static bool must_be_ready(const csched_virtual *timeline) { // VT2: late timers run last
   return timeline->first != NULL || timeline->now == CSCHED_FOREVER;
 }
@@ -164,8 +176,8 @@ static void wake_waiter(csched_virtual *timeline) { // VT9: a waiter becomes the
   }
 }
 
-// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers that are due already go to its front, and timers that
-// become due by this go to its end.
+// Does: sets the clock to `time`, unless that has passed. If the ready list has entries, timers that are due already go
+// to its front, and timers that become due by this go to its end.
 static void move_clock_to(csched_virtual *timeline, csched_time time) { // VT3: never back
   csched_job *first = timeline->first, **last = timeline->last;
   if (time <= timeline->now) return;
@@ -205,7 +217,8 @@ static int deliver_to_virtual(csched_target *target, csched_job *job) {
   return submit_to_virtual((csched_virtual *)target, job);
 }
 
-// Does: adds `timer` to `timers`, or to the ready list if it is late and must run after that list. After close, drops it. Returns: 0 or ECANCELED.
+// Does: adds `timer` to `timers`, or to the ready list if it is late and must run after that list. After close, drops
+// it. Returns: 0 or ECANCELED.
 static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
@@ -227,7 +240,8 @@ static int deliver_to_virtual_at(csched_target *target, csched_timer *timer, csc
 
 // MARK: driving
 
-// Returns: whether a request is incomplete. Out: `*reach`, the final tick whose timers may run now; `*by_run`, whether a csched_virtual_run has work.
+// Returns: whether a request is incomplete. Out: `*reach`, the final tick whose timers may run now; `*by_run`, whether
+// a csched_virtual_run has work.
 static bool has_request(csched_virtual *timeline, discard_list *discards, csched_time *reach, bool *by_run) {
   csched_time until = timeline->has_goal && timeline->goal > timeline->now ? timeline->goal : timeline->now;
   bool reaches_all = timeline->steps > 0 || timeline->runs_all; // these requests reach timers of any tick and leeway
@@ -239,14 +253,16 @@ static bool has_request(csched_virtual *timeline, discard_list *discards, csched
     *by_run = timeline->first != NULL || wake != CSCHED_FOREVER;
     if (wake != CSCHED_FOREVER && wake > until) until = wake;
   }
-  // All timers but those at CSCHED_FOREVER. Not without timers: a pop in vain would advance the timer wheel to this tick.
+  // All timers but those at CSCHED_FOREVER. Not without timers: a pop in vain would advance the timer wheel to this
+  // tick.
   if (reaches_all && until < CSCHED_FOREVER - 1 && csched_timers_count_(&timeline->timers, false) > 0)
     until = CSCHED_FOREVER - 1;
   *reach = timeline->first != NULL ? timeline->now : until; // VT2: the clock stays while the ready list has work
   return timeline->has_goal || reaches_all || *by_run;
 }
 
-// Does: dequeues the next job or timer that a request covers, and moves the clock to its tick. Returns: its link; NULL: no request remains.
+// Does: dequeues the next job or timer that a request covers, and moves the clock to its tick. Returns: its link; NULL:
+// no request remains.
 static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   csched_time reach;
   bool by_run;
@@ -265,14 +281,16 @@ static csched_job *next_due(csched_virtual *timeline, discard_list *discards) {
   return NULL;
 }
 
-// Does: removes all requests, so that the driver ends after its running job. If that job is uncounted, it gives no step to a later request.
+// Does: removes all requests, so that the driver ends after its running job. If that job is uncounted, it gives no step
+// to a later request.
 static void clear_requests(csched_virtual *timeline) {
   timeline->has_goal = timeline->runs = timeline->runs_all = false;
   timeline->goal = timeline->steps = 0;
   timeline->uses_no_step = true;
 }
 
-// Does: moves the clock to the goal, ends the drive, wakes a waiter if work is due. Requires: the requests are complete, or the drive was unwound.
+// Does: moves the clock to the goal, ends the drive, wakes a waiter if work is due. Requires: the requests are
+// complete, or the drive was unwound.
 static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driving
   if (timeline->has_goal) move_clock_to(timeline, timeline->goal);
   clear_requests(timeline);
@@ -280,7 +298,8 @@ static void end_drive(csched_virtual *timeline) { // VT1: this thread stops driv
   wake_waiter(timeline);
 }
 
-// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: it must not run (limit, or no request).
+// Does: counts a job about to run (`change` 1), or uncounts one that did not run (-1). Returns: false: it must not run
+// (limit, or no request).
 static bool count_turn(csched_virtual *timeline, int change) { // VT8: cancelled jobs do not count
   bool needs_no_step = timeline->has_goal || timeline->runs || timeline->runs_all;
   if (change < 0) {
@@ -295,7 +314,8 @@ static bool count_turn(csched_virtual *timeline, int change) { // VT8: cancelled
   return true;
 }
 
-// Does: as count_turn, for a job of a queue on this base. While no thread drives, it counts nothing, and the job may run.
+// Does: as count_turn, for a job of a queue on this base. While no thread drives, it counts nothing, and the job may
+// run.
 static bool count_queue_turn(csched_target *target, int change) {
   csched_virtual *timeline = (csched_virtual *)target;
   csched_lock_lock(&timeline->lock);
@@ -304,7 +324,8 @@ static bool count_queue_turn(csched_target *target, int change) {
   return may_run;
 }
 
-// Does: permits enter_virtual to admit the driver during its own drive, for the sync of a queue's timer; or forbids it again.
+// Does: permits enter_virtual to admit the driver during its own drive, for the sync of a queue's timer; or forbids it
+// again.
 static void set_may_reenter(csched_virtual *timeline, bool may_reenter) {
   csched_lock_lock(&timeline->lock);
   timeline->may_reenter = may_reenter;
@@ -319,7 +340,8 @@ static bool run_queue_timer(csched_virtual *timeline, csched_timer *timer) { // 
   return has_run;
 }
 
-// Does: runs jobs until all requests are complete, then ends the drive. Returns: false if work remains, but the drive has run `turn_limit` jobs.
+// Does: runs jobs until all requests are complete, then ends the drive. Returns: false if work remains, but the drive
+// has run `turn_limit` jobs.
 static bool run_requests(csched_virtual *timeline) {
   for (;;) {
     discard_list discards = {.deferred.take = collect_cancelled};
@@ -338,7 +360,8 @@ static bool run_requests(csched_virtual *timeline) {
   }
 }
 
-// Does: as run_requests, in a context frame for the caller's stack frame at `address`. If that stack frame is unwound, drive_unwound ends the drive.
+// Does: as run_requests, in a context frame for the caller's stack frame at `address`. If that stack frame is unwound,
+// drive_unwound ends the drive.
 static bool run_drive(csched_virtual *timeline, csched_scope *scope, uintptr_t address) {
   scope->frame = csched_frame_begin_(&scope->spare, address, &timeline->drive, &timeline->target);
   bool is_below_limit = run_requests(timeline);
@@ -346,7 +369,8 @@ static bool run_drive(csched_virtual *timeline, csched_scope *scope, uintptr_t a
   return is_below_limit;
 }
 
-// Does: adds a request for the current drive, or for the one that begins. `amount`: the tick of an ADVANCE, the number of jobs of a STEP.
+// Does: adds a request for the current drive, or for the one that begins. `amount`: the tick of an ADVANCE, the number
+// of jobs of a STEP.
 static void add_request(csched_virtual *timeline, csched_virtual_request request, csched_time amount) {
   switch (request) {
   case CSCHED_VIRTUAL_ADVANCE:
@@ -376,7 +400,8 @@ CSCHED_NOINLINE bool csched_virtual_drive_(csched_virtual *timeline, csched_virt
 
 // MARK: unwinding
 
-// The `release` of csched_virtual.drive. Does: ends a drive whose job was unwound by an exception, longjmp or thread exit.
+// The `release` of csched_virtual.drive. Does: ends a drive whose job was unwound by an exception, longjmp or thread
+// exit.
 static void drive_unwound(csched_job *job) {
   csched_virtual *timeline = job->context;
   csched_lock_lock(&timeline->lock);
@@ -419,7 +444,8 @@ void csched_virtual_skip_to(csched_virtual *timeline, csched_time time) {
 
 // MARK: target functions
 
-// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false: another thread drives, work is due, or after close.
+// Does: makes the caller the driver, for an inline sync in a queue on this base. Returns: false: another thread drives,
+// work is due, or after close.
 static bool enter_virtual(csched_target *target) {
   csched_virtual *timeline = (csched_virtual *)target;
   discard_list discards = {.deferred.take = collect_cancelled};
@@ -443,7 +469,8 @@ static bool enter_virtual(csched_target *target) {
   return is_free;
 }
 
-// Does: at the end of an inline sync, serves the requests that were added during it, and ends the drive; after a reentry, the outer drive does that.
+// Does: at the end of an inline sync, serves the requests that were added during it, and ends the drive; after a
+// reentry, the outer drive does that.
 static void leave_virtual(csched_target *target) { // VT1: the driver serves added requests
   csched_virtual *timeline = (csched_virtual *)target;
   csched_scope scope;
@@ -455,7 +482,8 @@ static void leave_virtual(csched_target *target) { // VT1: the driver serves add
   csched_virtual_panic_(timeline, "csched_serial_sync");
 }
 
-// Does: runs the work due now, for a thread that waits in a sync on the queue `waited`. If a job is unwound, so is the sync: stops the process.
+// Does: runs the work due now, for a thread that waits in a sync on the queue `waited`. If a job is unwound, so is the
+// sync: stops the process.
 static void drive_for(csched_virtual *timeline, csched_target *waited) {
   static const csched_job_type type = {.release = panic_unwound};
   static csched_job guard = {.type = &type}; // a placeholder: never runs
@@ -477,7 +505,8 @@ static void unlink_waiter(csched_virtual *timeline, const waiter *own) {
   if (*link != NULL) *link = own->next;
 }
 
-// Does: waits until `*ended` is CSCHED_ENDED, for a sync that was submitted to the queue `waited`. Drives when work is due and no thread drives.
+// Does: waits until `*ended` is CSCHED_ENDED, for a sync that was submitted to the queue `waited`. Drives when work is
+// due and no thread drives.
 static void await_sync(csched_target *target, csched_target *waited, uint32_t *ended) { // VT9: drives, then sleeps
   csched_virtual *timeline = (csched_virtual *)target;
   waiter own = {.ended = ended};
@@ -568,7 +597,8 @@ size_t csched_virtual_pending(csched_virtual *timeline) {
 
 // MARK: forks
 
-// Atfork handler. Does: gives the child a consistent copy, without the waiters of the parent. If this thread drives, its drive continues there.
+// Atfork handler. Does: gives the child a consistent copy, without the waiters of the parent. If this thread drives,
+// its drive continues there.
 static void virtual_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   csched_virtual *timeline = (csched_virtual *)((char *)atfork - offsetof(csched_virtual, atfork));
   if (phase == CSCHED_ATFORK_BEFORE) csched_lock_lock(&timeline->lock);

@@ -1,13 +1,15 @@
 // The C API for C++17 and later: locks and waits, owning handles, functions with captures, coroutines.
-// Depends on: CScheduler/CScheduler.h. Everything is inline: a program links only the C library. It is not part of the Clang module.
+// Depends on: CScheduler/CScheduler.h. Everything is inline: a program links only the C library. It is not part of the
+// Clang module.
 //
-// An owner is an object whose destructor destroys a C object: loop, thread, pool, serial, limit, virtual_time. An owner converts to its
-// `csched_target *`, and `get()` returns the C handle, for C functions that have no wrapper here. An owner can be moved. A moved-from owner can only
-// be destroyed or assigned to.
+// An owner is an object whose destructor destroys a C object: loop, thread, pool, serial, limit, virtual_time. An owner
+// converts to its `csched_target *`, and `get()` returns the C handle, for C functions that have no wrapper here. An
+// owner can be moved. A moved-from owner can only be destroyed or assigned to.
 //
-// Exceptions: constructors that create a C object throw std::system_error with the errno value. An exception of a scheduled function propagates to
-// the caller of the loop's run, or of `sync`. On one of the library's threads it ends the process (std::terminate), as job.h says. Destructors of
-// captures must not throw. This header cannot be used with -fno-exceptions; -fno-rtti is fine.
+// Exceptions: constructors that create a C object throw std::system_error with the errno value. An exception of a
+// scheduled function propagates to the caller of the loop's run, or of `sync`. On one of the library's threads it ends
+// the process (std::terminate), as job.h says. Destructors of captures must not throw. This header cannot be used with
+// -fno-exceptions; -fno-rtti is fine.
 #ifndef CSCHEDULER_HPP
 #define CSCHEDULER_HPP
 
@@ -40,7 +42,8 @@ namespace scheduler {
 
 // MARK: time, locks and waits
 
-/// Returns: the deadline `span` from now on csched_now's clock; CSCHED_FOREVER on overflow. A negative or NaN span counts as zero. Thread: any.
+/// Returns: the deadline `span` from now on csched_now's clock; CSCHED_FOREVER on overflow. A negative or NaN span
+/// counts as zero. Thread: any.
 template <typename Rep, typename Period> csched_time after(std::chrono::duration<Rep, Period> span) {
   using namespace std::chrono;
   if (!(span > span.zero())) return csched_now();
@@ -59,7 +62,8 @@ public:
   bool try_lock() noexcept { return csched_lock_trylock(&lock_); }
   void unlock() noexcept { csched_lock_unlock(&lock_); }
 
-  /// Does: acquires the lock, and waits for at most `span`. Returns: whether the caller now owns the lock. Thread: any that does not own it before.
+  /// Does: acquires the lock, and waits for at most `span`. Returns: whether the caller now owns the lock. Thread: any
+  /// that does not own it before.
   template <typename Rep, typename Period> bool try_lock_for(std::chrono::duration<Rep, Period> span) {
     return csched_lock_lock_until(&lock_, after(span));
   }
@@ -88,8 +92,8 @@ public:
   Raw *get() noexcept { return &raw_; }
 
 protected:
-  /// Does: waits until `deadline` of any clock, by calls of `wait(csched_time)`: more than one if `Clock` is set back meanwhile, and a final one that
-  /// does not wait. Returns: whether a call of `wait` succeeded.
+  /// Does: waits until `deadline` of any clock, by calls of `wait(csched_time)`: more than one if `Clock` is set back
+  /// meanwhile, and a final one that does not wait. Returns: whether a call of `wait` succeeded.
   template <typename Clock, typename Duration, typename Wait>
   static bool wait_with_clock(std::chrono::time_point<Clock, Duration> deadline, Wait wait) {
     for (auto now = Clock::now(); now < deadline; now = Clock::now())
@@ -115,7 +119,8 @@ public:
   }
 };
 
-/// csched_rwlock (rwlock.h), with the interface of std::shared_timed_mutex: for std::shared_lock, std::unique_lock and similar classes.
+/// csched_rwlock (rwlock.h), with the interface of std::shared_timed_mutex: for std::shared_lock, std::unique_lock and
+/// similar classes.
 class shared_lock : public detail::waitable<csched_rwlock> {
 public:
   void lock() noexcept { csched_rwlock_lock_write(&raw_); }
@@ -140,8 +145,8 @@ public:
   }
 };
 
-/// csched_cond (cond.h), with the interface of std::condition_variable_any, for `unfair_lock`, also in a std::unique_lock. A wait's caller owns the
-/// lock.
+/// csched_cond (cond.h), with the interface of std::condition_variable_any, for `unfair_lock`, also in a
+/// std::unique_lock. A wait's caller owns the lock.
 class condition : public detail::waitable<csched_cond> {
 public:
   void notify_one() noexcept { csched_cond_signal(&raw_); }
@@ -153,7 +158,8 @@ public:
     while (!is_ready()) wait(lock);
   }
 
-  /// Does: as wait, for `span` or until `deadline` of csched_now at most. Returns: whether it was woken; with `is_ready`: its result.
+  /// Does: as wait, for `span` or until `deadline` of csched_now at most. Returns: whether it was woken; with
+  /// `is_ready`: its result.
   template <typename Lock, typename Rep, typename Period>
   bool wait_for(Lock &lock, std::chrono::duration<Rep, Period> span) {
     return wait_until(lock, after(span));
@@ -212,16 +218,19 @@ public:
 
 // MARK: functions
 
-/// A function that was scheduled, as a value (csched_task: task.h). It may be copied, and cancelled too late. Its destructor does not cancel.
+/// A function that was scheduled, as a value (csched_task: task.h). It may be copied, and cancelled too late. Its
+/// destructor does not cancel.
 class task {
 public:
   constexpr task() noexcept = default; ///< a task that is over
   constexpr explicit task(csched_task raw) noexcept : raw_(raw) {}
 
-  /// Does: cancels the task if it has not started, and then destroys its captures before it returns. Returns, thread: as csched_task_cancel.
+  /// Does: cancels the task if it has not started, and then destroys its captures before it returns. Returns, thread:
+  /// as csched_task_cancel.
   csched_cancel_result cancel() const noexcept { return csched_task_cancel(raw_); }
 
-  /// Does: as cancel, and waits until a started run has ended, except inside that run. Returns: the state before the wait, as csched_task_cancel.
+  /// Does: as cancel, and waits until a started run has ended, except inside that run. Returns: the state before the
+  /// wait, as csched_task_cancel.
   csched_cancel_result cancel_and_wait() const noexcept { return csched_task_cancel_and_wait(raw_); }
 
   /// Returns: whether the task has run to its end or will never run, and its captures are destroyed. Thread: any.
@@ -235,8 +244,8 @@ private:
 
 namespace detail {
 
-// What a task's `void *context` points to: the function, and the function to call on a drop. Either `run` or `drop_context` is called, once, and
-// destroys it, also on an exception.
+// What a task's `void *context` points to: the function, and the function to call on a drop. Either `run` or
+// `drop_context` is called, once, and destroys it, also on an exception.
 template <typename Function, typename Drop> struct task_context {
   Function function;
   Drop drop;
@@ -250,7 +259,8 @@ template <typename Function, typename Drop> struct task_context {
   }
 };
 
-// Does: allocates a task_context, and passes its two functions and its address to `schedule`, which submits them. Returns: the task.
+// Does: allocates a task_context, and passes its two functions and its address to `schedule`, which submits them.
+// Returns: the task.
 template <typename Function, typename Drop, typename Schedule>
 task submit(Function &&function, Drop &&drop, Schedule schedule) {
   using context_type = task_context<std::decay_t<Function>, std::decay_t<Drop>>;
@@ -263,7 +273,8 @@ task submit(Function &&function, Drop &&drop, Schedule schedule) {
 
 inline constexpr auto ignore_drop = [](csched_drop_reason) noexcept {};
 
-// Whether a function is stored in the `void *context` itself, without an allocation: if it is trivially copyable, and at most one word.
+// Whether a function is stored in the `void *context` itself, without an allocation: if it is trivially copyable, and
+// at most one word.
 template <typename Function>
 inline constexpr bool fits_in_context = sizeof(Function) <= sizeof(void *) &&
                                         alignof(Function) <= alignof(void *) && std::is_trivially_copyable_v<Function>;
@@ -278,10 +289,11 @@ template <typename Function> void run_from_context(void *context) {
 
 template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop);
 
-/// Does: has `target` call `function()`, which is moved or copied, after all work that the same thread submitted to `target` before. The function's
-/// captures are destroyed exactly once: on the thread that ran it, at the end of the run. If it never runs, they are destroyed by the cancel, by the
-/// call that stops or destroys the target, or by this call if the target accepts no more work. Returns: the task, to cancel it. Throws:
-/// std::bad_alloc, and what moving `function` throws; nothing is then submitted. Thread: any.
+/// Does: has `target` call `function()`, which is moved or copied, after all work that the same thread submitted to
+/// `target` before. The function's captures are destroyed exactly once: on the thread that ran it, at the end of the
+/// run. If it never runs, they are destroyed by the cancel, by the call that stops or destroys the target, or by this
+/// call if the target accepts no more work. Returns: the task, to cancel it. Throws: std::bad_alloc, and what moving
+/// `function` throws; nothing is then submitted. Thread: any.
 template <typename Function> task async(csched_target *target, Function &&function) {
   using stored = std::decay_t<Function>;
   if constexpr (detail::fits_in_context<stored>) {
@@ -295,8 +307,8 @@ template <typename Function> task async(csched_target *target, Function &&functi
   }
 }
 
-/// Does: as async above. If `function` will not run, calls `drop(reason)` exactly once, on the thread that csched_target_async_or_drop says (task.h).
-/// An exception that escapes `drop` ends the process.
+/// Does: as async above. If `function` will not run, calls `drop(reason)` exactly once, on the thread that
+/// csched_target_async_or_drop says (task.h). An exception that escapes `drop` ends the process.
 template <typename Function, typename Drop> task async(csched_target *target, Function &&function, Drop &&drop) {
   return detail::submit(std::forward<Function>(function), std::forward<Drop>(drop),
                         [target](auto run, auto drop_context, void *context) {
@@ -304,8 +316,9 @@ template <typename Function, typename Drop> task async(csched_target *target, Fu
                         });
 }
 
-/// Does: has `target` call `function()` at `deadline` of the target's clock (csched_target_now). `after` makes a deadline of csched_now's clock,
-/// which is every target's clock but virtual time's. Captures, returns, throws: as async.
+/// Does: has `target` call `function()` at `deadline` of the target's clock (csched_target_now). `after` makes a
+/// deadline of csched_now's clock, which is every target's clock but virtual time's. Captures, returns, throws: as
+/// async.
 template <typename Function> task async_at(csched_target *target, csched_time deadline, Function &&function) {
   return detail::submit(
       std::forward<Function>(function), detail::ignore_drop, [&](auto run, auto drop_context, void *context) {
@@ -313,8 +326,8 @@ template <typename Function> task async_at(csched_target *target, csched_time de
       });
 }
 
-/// Does: has `target` call `function()` as `timing` says (task.h), until the task is cancelled, the target accepts no more work, or the function
-/// throws. Then the function's captures are destroyed, once. Returns, throws: as async.
+/// Does: has `target` call `function()` as `timing` says (task.h), until the task is cancelled, the target accepts no
+/// more work, or the function throws. Then the function's captures are destroyed, once. Returns, throws: as async.
 template <typename Function> task async_every(csched_target *target, const csched_timing &timing, Function &&function) {
   using stored = std::decay_t<Function>;
   static_assert(std::is_invocable_v<stored &>, "async_every takes a function that is called without arguments");
@@ -327,8 +340,9 @@ template <typename Function> task async_every(csched_target *target, const csche
   return task(csched_target_async_every(target, &timing, call, end, new stored(std::forward<Function>(function))));
 }
 
-/// Does: calls `function(i)` once for each `i` from 0 to `count - 1`, on this thread and in jobs of `target`. Returns when all calls have returned.
-/// `threads` and `grain`: as for csched_apply. Throws: the first exception of a call, after all started calls have ended; no more calls are started.
+/// Does: calls `function(i)` once for each `i` from 0 to `count - 1`, on this thread and in jobs of `target`. Returns
+/// when all calls have returned. `threads` and `grain`: as for csched_apply. Throws: the first exception of a call,
+/// after all started calls have ended; no more calls are started.
 template <typename Function>
 void apply(csched_target *target, size_t threads, size_t count, Function &&function, size_t grain = 1) {
   struct call {
@@ -360,7 +374,8 @@ inline void throw_if_error(int error, const char *function) {
   if (error != 0) throw std::system_error(error, std::generic_category(), function);
 }
 
-/// Does: calls the C function `function`, named `name`, to create a C object. Returns: the object. Throws: std::system_error.
+/// Does: calls the C function `function`, named `name`, to create a C object. Returns: the object. Throws:
+/// std::system_error.
 template <typename Raw, typename... Arguments>
 Raw *create(const char *name, int (*function)(Raw **, Arguments...), Arguments... arguments) {
   Raw *raw = nullptr;
@@ -399,7 +414,8 @@ private:
   std::unique_ptr<Raw, end> raw_;
 };
 
-/// Does: stops the thread, waits for its end, and destroys it. Does not wait on that thread itself, or for a thread of a parent process.
+/// Does: stops the thread, waits for its end, and destroys it. Does not wait on that thread itself, or for a thread of
+/// a parent process.
 inline void join_and_destroy(csched_thread *thread) {
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   if (!csched_thread_is_orphaned(thread)) csched_thread_join(thread); // EDEADLK at once on that thread
@@ -408,7 +424,8 @@ inline void join_and_destroy(csched_thread *thread) {
 
 } // namespace detail
 
-/// A run loop of the thread that creates it (loop.h). Its destructor drops outstanding work. Thread of the destructor: as csched_loop_destroy.
+/// A run loop of the thread that creates it (loop.h). Its destructor drops outstanding work. Thread of the destructor:
+/// as csched_loop_destroy.
 class loop : public detail::owner<csched_loop, csched_loop_destroy> {
 public:
   loop() : owner(detail::create("csched_loop_create", csched_loop_create)) {}
@@ -422,8 +439,8 @@ public:
   void close(csched_stop_policy policy) const noexcept { csched_loop_close(get(), policy); }
 };
 
-/// A thread that runs functions in order (thread.h). Its destructor stops the thread, with CSCHED_STOP_RUN unless it was stopped before, and waits
-/// for the thread's end. On that thread itself the destructor does not wait.
+/// A thread that runs functions in order (thread.h). Its destructor stops the thread, with CSCHED_STOP_RUN unless it
+/// was stopped before, and waits for the thread's end. On that thread itself the destructor does not wait.
 class thread : public detail::owner<csched_thread, detail::join_and_destroy> {
 public:
   explicit thread(const csched_thread_options &options = {})
@@ -443,8 +460,9 @@ private:
   }
 };
 
-/// A pool of worker threads (pool.h). As a target it is the pool's default priority. Its destructor waits until outstanding work has run, unless the
-/// pool was stopped with CSCHED_STOP_DROP, and until its threads have ended. Thread of the destructor: any but the pool's own.
+/// A pool of worker threads (pool.h). As a target it is the pool's default priority. Its destructor waits until
+/// outstanding work has run, unless the pool was stopped with CSCHED_STOP_DROP, and until its threads have ended.
+/// Thread of the destructor: any but the pool's own.
 class pool : public detail::owner<csched_pool, csched_pool_destroy> {
 public:
   explicit pool(const csched_pool_options &options = {})
@@ -454,19 +472,21 @@ public:
     return csched_pool_target(get(), priority);
   }
   void stop(csched_stop_policy policy = CSCHED_STOP_RUN) const noexcept { csched_pool_stop(get(), policy); }
-  /// Does: waits until the threads of a stopped pool have ended. Throws: std::system_error EDEADLK on a thread of the pool.
+  /// Does: waits until the threads of a stopped pool have ended. Throws: std::system_error EDEADLK on a thread of the
+  /// pool.
   void join() const { detail::throw_if_error(csched_pool_join(get()), "csched_pool_join"); }
 };
 
-/// A serial queue (serial.h) on `base`, which must outlive the queue's work. To build on another queue, pass its target(). Submitted work still runs
-/// after the destructor.
+/// A serial queue (serial.h) on `base`, which must outlive the queue's work. To build on another queue, pass its
+/// target(). Submitted work still runs after the destructor.
 class serial : public detail::owner<csched_serial, csched_serial_destroy> {
 public:
   explicit serial(csched_target *base) : owner(detail::create("csched_serial_create", csched_serial_create, base)) {}
 
-  /// Does: calls `function()` as a job of the queue, on this thread or on a thread of its base, and waits for its end. Returns: its result. Throws:
-  /// the function's exception, on this thread. std::system_error ECANCELED: the base accepts no more work, or the function ended the other
-  /// thread that it ran on. EDEADLK: the wait could never end (serial.h). Thread: any; it blocks.
+  /// Does: calls `function()` as a job of the queue, on this thread or on a thread of its base, and waits for its end.
+  /// Returns: its result. Throws: the function's exception, on this thread. std::system_error ECANCELED: the base
+  /// accepts no more work, or the function ended the other thread that it ran on. EDEADLK: the wait could never end
+  /// (serial.h). Thread: any; it blocks.
   template <typename Function> std::invoke_result_t<Function> sync(Function &&function) const {
     using result = std::invoke_result_t<Function>;
     using pointer = std::add_pointer_t<result>; // stored in place of a reference; for void, NULL is stored
@@ -505,8 +525,8 @@ public:
   }
 };
 
-/// A target that runs at most `most` functions at a time on `base` (limit.h), which must outlive its work. Submitted work still runs after the
-/// destructor.
+/// A target that runs at most `most` functions at a time on `base` (limit.h), which must outlive its work. Submitted
+/// work still runs after the destructor.
 class limit : public detail::owner<csched_limit, csched_limit_destroy> {
 public:
   limit(csched_target *base, int most)
@@ -535,7 +555,8 @@ public:
 
 #if defined(__cpp_impl_coroutine)
 
-/// `co_await on(target)` throws this if the target accepts no more work, drops the coroutine, or memory is short. Its code: ECANCELED, or ENOMEM.
+/// `co_await on(target)` throws this if the target accepts no more work, drops the coroutine, or memory is short. Its
+/// code: ECANCELED, or ENOMEM.
 class dropped : public std::system_error {
 public:
   explicit dropped(csched_drop_reason reason)
@@ -554,9 +575,10 @@ public:
   explicit on_awaiter(csched_target *target) noexcept : target_(target) {}
   bool await_ready() const noexcept { return false; }
 
-  // Does: submits a job that resumes the coroutine. Returns: whether the coroutine stays suspended; false if the target refused the job. During the
-  // submission another thread may resume the coroutine, and free its frame with this object. So the result is in `is_refused`, on this thread's
-  // stack. Not inline, so that no compiler moves that variable to the frame.
+  // Does: submits a job that resumes the coroutine. Returns: whether the coroutine stays suspended; false if the target
+  // refused the job. During the submission another thread may resume the coroutine, and free its frame with this
+  // object. So the result is in `is_refused`, on this thread's stack. Not inline, so that no compiler moves that
+  // variable to the frame.
   CSCHED_NOINLINE bool await_suspend(std::coroutine_handle<> caller) {
     bool is_refused = false;
     caller_ = caller;
@@ -585,11 +607,12 @@ private:
   std::optional<csched_drop_reason> reason_; // set: the job was dropped, so await_resume throws
 };
 
-/// Does: `co_await on(target)` suspends the coroutine, and resumes it as a job of `target`. Throws: `dropped`, inside the coroutine, if that job does
-/// not run. If the target accepts no more work, or memory is short, it throws on this thread. If the target drops the job later, it throws on the
-/// thread that stops or destroys the target, inside that call, or on a thread of the target. So the coroutine is resumed exactly once, if the target
-/// is eventually run, closed or destroyed. An exception that escapes the coroutine (an `unhandled_exception` that throws) acts as one from a function
-/// of async. If it escapes after a drop, it ends the process.
+/// Does: `co_await on(target)` suspends the coroutine, and resumes it as a job of `target`. Throws: `dropped`, inside
+/// the coroutine, if that job does not run. If the target accepts no more work, or memory is short, it throws on this
+/// thread. If the target drops the job later, it throws on the thread that stops or destroys the target, inside that
+/// call, or on a thread of the target. So the coroutine is resumed exactly once, if the target is eventually run,
+/// closed or destroyed. An exception that escapes the coroutine (an `unhandled_exception` that throws) acts as one from
+/// a function of async. If it escapes after a drop, it ends the process.
 [[nodiscard]] inline on_awaiter on(csched_target *target) noexcept { return on_awaiter(target); }
 
 #endif

@@ -1,7 +1,9 @@
 // Each thread's record of what it waits for (csched_dump_wait, frames_internal.h). Dumps and the watchdog read it.
-// States of the record: `function` NULL: the thread does not wait; else the thread waits in `function` for the object `what` since `since`
+// States of the record: `function` NULL: the thread does not wait; else the thread waits in `function` for the object
+// `what` since `since`
 // Invariants
-//   BW1  Only the thread itself writes its record. A reader sees no torn value, but the three values may belong to different waits.
+//   BW1  Only the thread itself writes its record. A reader sees no torn value, but the three values may belong to
+//        different waits.
 // Orderings: relaxed; the record publishes no other memory.
 // Assumes: the reader accepts a stale record.
 // Source: own design.

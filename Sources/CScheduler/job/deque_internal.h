@@ -1,4 +1,5 @@
-// A bounded deque: its owner pushes and pops at the bottom, thieves steal from the top. The protocol is described in deque.c.
+// A bounded deque: its owner pushes and pops at the bottom, thieves steal from the top. The protocol is described in
+// deque.c.
 // Depends on: atomic.h.
 #pragma once
 
@@ -6,14 +7,16 @@
 
 enum { CSCHED_DEQUE_SLOTS = 64 };
 
-/// All zero is an empty deque. Thieves write `top`. The owner writes `bottom` and the slots, on other cache lines, and rarely `top`.
+/// All zero is an empty deque. Thieves write `top`. The owner writes `bottom` and the slots, on other cache lines, and
+/// rarely `top`.
 typedef struct csched_deque {
   CSCHED_CACHE_ALIGNED uint64_t top;    ///< the oldest entry's number; it only grows
   CSCHED_CACHE_ALIGNED uint64_t bottom; ///< the number of the next entry to be pushed; only the owner writes it
   void *slots[CSCHED_DEQUE_SLOTS];      ///< entry n is in slot n % CSCHED_DEQUE_SLOTS
 } csched_deque;
 
-/// Does: adds `entry` at the bottom. Returns: false, and adds nothing, when the deque is full. Thread: the owner. Lock-free.
+/// Does: adds `entry` at the bottom. Returns: false, and adds nothing, when the deque is full. Thread: the owner.
+/// Lock-free.
 static inline bool csched_deque_push_(csched_deque *deque, void *entry) {
   uint64_t bottom = csched_load_relaxed(&deque->bottom); // DQ1: only the owner writes it, so relaxed is enough
   uint64_t top = csched_load_acquire(&deque->top);       // DQ3: pairs with steal's release: the thief has read the slot
@@ -38,8 +41,8 @@ static inline void *csched_deque_pop_(csched_deque *deque) {
   return entry;
 }
 
-/// Does: removes the oldest entry, unless the owner has stored `end` in `*word` before it pushed that entry. `word` NULL: any entry. Returns: the entry;
-/// NULL when the deque is empty, or `*word` is `end`. Thread: any. Lock-free.
+/// Does: removes the oldest entry, unless the owner has stored `end` in `*word` before it pushed that entry. `word`
+/// NULL: any entry. Returns: the entry; NULL when the deque is empty, or `*word` is `end`. Thread: any. Lock-free.
 void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint32_t end);
 
 /// Does: removes the oldest entry. Returns: the entry; NULL when the deque is empty. Thread: any. Lock-free.

@@ -1,14 +1,17 @@
 // The list of context frames of each thread, and the search for those that were unwound: see frames_internal.h.
 //
-// The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context frame, csched_frame_top_ moves
-// to the next entry. A full list grows by a block. Without memory, a context frame lies in its function's stack frame. Then csched_frame_top_ is
-// csched_frame_on_stack_, so that all callers take slow paths. At thread exit or longjmp, such a context frame does not end its job.
+// The entries of the list are allocated and linked in advance, and freed at the end of the thread. To begin a context
+// frame, csched_frame_top_ moves to the next entry. A full list grows by a block. Without memory, a context frame lies
+// in its function's stack frame. Then csched_frame_top_ is csched_frame_on_stack_, so that all callers take slow paths.
+// At thread exit or longjmp, such a context frame does not end its job.
 //
-// A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are below their caller. So a stack
-// frame is gone if the current caller is above it. This holds on one stack only: a thread may also run on the stack of a fiber, coroutine or signal
-// handler. So a stack frame counts as gone only if it and the caller are both on the thread's own stack.
+// A stack frame is "gone" when its function has returned or was unwound. The stack grows downwards, and callees are
+// below their caller. So a stack frame is gone if the current caller is above it. This holds on one stack only: a
+// thread may also run on the stack of a fiber, coroutine or signal handler. So a stack frame counts as gone only if it
+// and the caller are both on the thread's own stack.
 //   caller     the caller's address on the stack (CSCHED_CALLER_FRAME): equal for all calls by that stack frame
-//   address    the lowest address of the stack frame that began a context frame (CSCHED_OWN_FRAME): its callees are at this address or below
+//   address    the lowest address of the stack frame that began a context frame (CSCHED_OWN_FRAME): its callees are at
+//              this address or below
 // Limit: a call from below a stack frame that is gone looks like a call inside that stack frame.
 
 #include "frames_internal.h"
@@ -53,8 +56,9 @@ typedef struct thread_frames {
   csched_atfork atfork;             // also makes the list visible to dumps: csched_os_atfork_visit_
 } thread_frames;
 
-// Two sentinels, never written: no_list for a thread without a list, csched_frame_on_stack_ while the innermost context frame lies on the stack.
-// Their `next` NULL, and the `address` 0 of the second one, make the inline functions call the slow ones.
+// Two sentinels, never written: no_list for a thread without a list, csched_frame_on_stack_ while the innermost context
+// frame lies on the stack. Their `next` NULL, and the `address` 0 of the second one, make the inline functions call the
+// slow ones.
 static csched_frame no_list = {.address = UINTPTR_MAX};
 csched_frame csched_frame_on_stack_;
 
@@ -62,7 +66,8 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *csched_frame_top_ = &no_list;
 
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_frame *on_stack; // innermost context frame if on the stack, or NULL
 
-// Returns: this thread's list; NULL before its first context frame. csched_recorder_here_ points to the list's first member.
+// Returns: this thread's list; NULL before its first context frame. csched_recorder_here_ points to the list's first
+// member.
 static thread_frames *own_frames(void) {
   csched_recorder *recorder = csched_recorder_here_;
   return recorder != &csched_recorder_none_ ? (thread_frames *)recorder : NULL;
@@ -94,7 +99,8 @@ static bool is_gone(uintptr_t address, uintptr_t caller) {
 
 // MARK: memory
 
-// Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none). The caller sets `outer->next`.
+// Does: links the entries of a new `block` behind `outer`, the final entry of the list so far (NULL: none). The caller
+// sets `outer->next`.
 static void link_block(block *block, csched_frame *outer) {
   for (int i = 0; i < BLOCK; i++) {
     block->entries[i] = (entry){.frame = {.outer = i > 0 ? &block->entries[i - 1].frame : outer}};
@@ -103,8 +109,9 @@ static void link_block(block *block, csched_frame *outer) {
   block->more = NULL;
 }
 
-// Returns: the innermost context frame of a list of another thread. It is the sentinel if that thread has ended: a thread that makes its list in the
-// last round of its destructors leaves it behind, with `top` in memory that is freed, or is another thread's by now.
+// Returns: the innermost context frame of a list of another thread. It is the sentinel if that thread has ended: a
+// thread that makes its list in the last round of its destructors leaves it behind, with `top` in memory that is freed,
+// or is another thread's by now.
 static csched_frame *top_of(thread_frames *frames) {
   csched_frame *top = NULL, *own = NULL;
   if (!csched_os_copy_if_mapped_(&top, frames->top, sizeof top)) {
@@ -117,8 +124,9 @@ static csched_frame *top_of(thread_frames *frames) {
   return sentinel_of(frames);
 }
 
-// Atfork handler of one thread's list. Before the fork it stores the stack's bounds: in the child, this thread counts as the main thread, whose stack
-// was another. In the child, its list gets a new thread number and dump slot. Other threads' lists become hidden, and their jobs orphaned.
+// Atfork handler of one thread's list. Before the fork it stores the stack's bounds: in the child, this thread counts
+// as the main thread, whose stack was another. In the child, its list gets a new thread number and dump slot. Other
+// threads' lists become hidden, and their jobs orphaned.
 static void frames_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   thread_frames *frames = (thread_frames *)((char *)atfork - offsetof(thread_frames, atfork));
   if (phase == CSCHED_ATFORK_BEFORE && frames == own_frames()) is_on_own_stack(0); // stores the bounds
@@ -158,7 +166,8 @@ void csched_frames_free_(void) {
   csched_os_memory_free_(frames, sizeof *frames);
 }
 
-// Does: allocates this thread's list, whose first entry is a sentinel. Returns: false without memory, or without a key for the destructor.
+// Does: allocates this thread's list, whose first entry is a sentinel. Returns: false without memory, or without a key
+// for the destructor.
 static bool make_frames(void) {
   thread_frames *frames = csched_os_memory_allocate_(sizeof *frames);
   if (frames == NULL) return false;
@@ -193,7 +202,8 @@ static bool add_block(void) {
 
 // MARK: jobs that continue
 
-// Returns: the entry of `frame`; NULL: `frame` is in no entry, because it lies on the stack, or is a sentinel without a list, or NULL.
+// Returns: the entry of `frame`; NULL: `frame` is in no entry, because it lies on the stack, or is a sentinel without a
+// list, or NULL.
 static entry *entry_of(csched_frame *frame) {
   return frame != NULL && frame != &no_list && frame->next != frame ? (entry *)frame : NULL;
 }
@@ -224,8 +234,8 @@ static void end_continuing(entry *own) {
   if (due != NULL) csched_frame_continue_(own->deliver, due);
 }
 
-// Does: if a call in the context frame of `own` continues with `context`, lists `jobs` for it. If a call there was unwound, ends it. Returns: whether
-// it has listed `jobs`.
+// Does: if a call in the context frame of `own` continues with `context`, lists `jobs` for it. If a call there was
+// unwound, ends it. Returns: whether it has listed `jobs`.
 static bool lists_due(entry *own, void (*deliver)(csched_job *job), csched_job *jobs, uintptr_t caller) {
   if (own == NULL || own->continuing == NULL) return false;
   bool is_same = is_continuing(own, deliver, jobs->context);
@@ -234,8 +244,9 @@ static bool lists_due(entry *own, void (*deliver)(csched_job *job), csched_job *
   return is_same;
 }
 
-// The call around this one, if it delivers jobs of the same `context`, began in this context frame, or in the one around it: `deliver` has performed
-// its job in a context frame, which csched_target_perform_ ends after the job's `release`.
+// The call around this one, if it delivers jobs of the same `context`, began in this context frame, or in the one
+// around it: `deliver` has performed its job in a context frame, which csched_target_perform_ ends after the job's
+// `release`.
 CSCHED_NOINLINE void csched_frame_continue_(void (*deliver)(csched_job *job), csched_job *jobs) {
   const void *context = jobs->context;
   uintptr_t caller = CSCHED_CALLER_FRAME();
@@ -246,8 +257,8 @@ CSCHED_NOINLINE void csched_frame_continue_(void (*deliver)(csched_job *job), cs
     inner->deliver = deliver;
     inner->call = CSCHED_OWN_FRAME();
     append_due(inner, jobs);
-    // A `deliver` on a fiber may return after another call has removed its context frame, and has delivered `due`. Then the
-    // entry may have another use.
+    // A `deliver` on a fiber may return after another call has removed its context frame, and has delivered `due`. Then
+    // the entry may have another use.
     while (is_continuing(inner, deliver, context) && (jobs = pop_due(inner)) != NULL) deliver(jobs);
     if (is_continuing(inner, deliver, context)) inner->continuing = NULL;
   } else { // without memory, or a call for another context delivers here: not flat
@@ -293,8 +304,9 @@ static void set_top(csched_frame *frame) {
   csched_frame_top_ = is_on_stack ? &csched_frame_on_stack_ : frame;
 }
 
-// Does: removes the context frames inside `outer`, innermost first, and ends their jobs. With `ends_all` it ends all these jobs, else only those of
-// context frames whose stack frame is gone. It never reads a job whose own memory was in a gone stack frame.
+// Does: removes the context frames inside `outer`, innermost first, and ends their jobs. With `ends_all` it ends all
+// these jobs, else only those of context frames whose stack frame is gone. It never reads a job whose own memory was in
+// a gone stack frame.
 static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_all) {
   csched_frame *frame = csched_frame_here_();
   for (csched_frame *each = frame; each != outer; each = each->outer) {
@@ -312,15 +324,17 @@ static void end_inner_frames(csched_frame *outer, uintptr_t caller, bool ends_al
   set_top(outer);
 }
 
-// Does: if the innermost context frame lies in a gone stack frame, removes all that lie on the stack, without ending their jobs. The memory of the
-// innermost one may be overwritten, so it is not read. It has the only link to the others on the stack, so these cannot be found either. Context
-// frames lie on the stack only if the list is full or does not exist. So the list's final entry becomes the innermost context frame.
+// Does: if the innermost context frame lies in a gone stack frame, removes all that lie on the stack, without ending
+// their jobs. The memory of the innermost one may be overwritten, so it is not read. It has the only link to the others
+// on the stack, so these cannot be found either. Context frames lie on the stack only if the list is full or does not
+// exist. So the list's final entry becomes the innermost context frame.
 static void remove_frames_on_gone_stack(uintptr_t caller) {
   if (on_stack == NULL || !is_gone((uintptr_t)on_stack, caller)) return;
   set_top(own_frames() != NULL ? own_frames()->last : &no_list);
 }
 
-// Does: ends the context frames whose stack frames are gone, because `caller` runs now. Returns: the innermost of the remaining ones.
+// Does: ends the context frames whose stack frames are gone, because `caller` runs now. Returns: the innermost of the
+// remaining ones.
 CSCHED_NOINLINE csched_frame *csched_frames_end_unwound_slow_(uintptr_t caller) {
   remove_frames_on_gone_stack(caller);
   csched_frame *remaining = csched_frame_here_();
@@ -336,7 +350,8 @@ static bool is_in_list(const csched_frame *frame) {
   return each != NULL;
 }
 
-// Does: ends `frame`, which lies on the stack or is not the innermost context frame, and the unwound context frames inside it.
+// Does: ends `frame`, which lies on the stack or is not the innermost context frame, and the unwound context frames
+// inside it.
 CSCHED_NOINLINE void csched_frame_end_slow_(csched_frame *frame) {
   uintptr_t caller = CSCHED_CALLER_FRAME();
   remove_frames_on_gone_stack(caller);
@@ -406,7 +421,8 @@ csched_dump_wait *csched_frame_wait_(void) {
   return own_frames() != NULL ? &own_frames()->wait : NULL;
 }
 
-// The thread may change or free its context frames meanwhile. So each one is copied by a system call, which fails for unmapped memory.
+// The thread may change or free its context frames meanwhile. So each one is copied by a system call, which fails for
+// unmapped memory.
 bool csched_frames_copy_(const csched_atfork *atfork, csched_frames_seen *seen) {
   const thread_frames *frames = (const thread_frames *)((const char *)atfork - offsetof(thread_frames, atfork));
   if (atfork->handler != frames_at_fork || frames->top == NULL) return false; // NULL: a thread of the parent

@@ -1,46 +1,60 @@
-// The state of a job: one word decides which thread runs, cancels and releases the job, and which thread owns its memory.
+// The state of a job: one word decides which thread runs, cancels and releases the job, and which thread owns its
+// memory.
 //
 // States
 //   IDLE       not submitted, or ended
 //   QUEUED     submitted, not started
 //   RUNNING    `run` has started
-//   DROPPING   a thread is inside `drop_job`: a canceller, while the job is still linked, or the thread that dequeued the job to drop it
+//   DROPPING   a thread is inside `drop_job`: a canceller, while the job is still linked, or the thread that dequeued
+//              the job to drop it
 //   CANCELLED  `drop_job` has returned; the job is still linked: a cancelled entry
-//   PASSED     the queue has dequeued the job while its canceller is inside `drop_job`: the canceller must call `release`
-//   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING or PASSED
+//   PASSED     the queue has dequeued the job while its canceller is inside `drop_job`: the canceller must call
+//              `release`
+//   ORPHANED   in a child of fork: it was RUNNING on a thread of the parent; for a task (task_memory.c) also DROPPING
+//              or PASSED
 // These are the lowest bits of the job's word. Above them are
 //   UNWANTED       the job's csched_task was cancelled (task.c)
-//   resubmissions  how often the job's own run has submitted the job, modulo 16. A waiter for a run returns when this count changes
+//   resubmissions  how often the job's own run has submitted the job, modulo 16. A waiter for a run returns when this
+//                  count changes
 //   generation     (`life`) how often the job has become idle: 56 bits
-// `waiting` counts the threads that wait for the end of any job. Each of the `wait_slots` serves all jobs whose addresses have the same hash: its
-// `waiters` counts the threads that wait for such a job; its `ends` counts the runs and drops of such jobs that ended while there were waiters.
+// `waiting` counts the threads that wait for the end of any job. Each of the `wait_slots` serves all jobs whose
+// addresses have the same hash: its `waiters` counts the threads that wait for such a job; its `ends` counts the runs
+// and drops of such jobs that ended while there were waiters.
 //
 // Invariants
 //   J1  Exactly one of `run` and `drop_job` is called: one compare-and-exchange changes QUEUED to RUNNING or DROPPING.
 //   J2  Cancel returns after `drop_job`: the canceller that changes QUEUED to DROPPING calls `drop_job` itself.
-//   J3  `release` is the last call, after the end of `drop_job`, once for each submission. A compare-and-exchange on DROPPING decides whether the
-//       canceller or the queue calls `release`. A canceller that has unlinked the job itself always calls `release`.
-//   J4  A `run` that submits its own job again transfers the memory to that submission: the runner does not touch the job afterwards.
-//   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does not wait. A waiter also
-//       returns when the `run` submits its own job again.
-//   J6  A thread that has run or dropped a job makes the wake system call only if a thread waits. It publishes the new state (IDLE, CANCELLED, or
-//       QUEUED by J4), executes a light fence, and reads `waiting` and `waiters`. A waiter increments `waiting` and `waiters`, executes a heavy
-//       fence, and reads `ends`, then the word. The two fences order like full fences: the runner sees the waiter, or the waiter the new state.
-//   J7  A run that is unwound ends its job, by thread exit (pthread_exit, cancellation), a C++ exception or longjmp. Then the job's `release` is
-//       called, for the innermost job first. (frames.c stores the list of running jobs outside the stack, which is no longer readable.)
+//   J3  `release` is the last call, after the end of `drop_job`, once for each submission. A compare-and-exchange on
+//       DROPPING decides whether the canceller or the queue calls `release`. A canceller that has unlinked the job
+//       itself always calls `release`.
+//   J4  A `run` that submits its own job again transfers the memory to that submission: the runner does not touch the
+//       job afterwards.
+//   J5  Cancel-and-wait returns after the end of `run`, and sees the writes of `run`. Inside the job's own run it does
+//       not wait. A waiter also returns when the `run` submits its own job again.
+//   J6  A thread that has run or dropped a job makes the wake system call only if a thread waits. It publishes the new
+//       state (IDLE, CANCELLED, or QUEUED by J4), executes a light fence, and reads `waiting` and `waiters`. A waiter
+//       increments `waiting` and `waiters`, executes a heavy fence, and reads `ends`, then the word. The two fences
+//       order like full fences: the runner sees the waiter, or the waiter the new state.
+//   J7  A run that is unwound ends its job, by thread exit (pthread_exit, cancellation), a C++ exception or longjmp.
+//       Then the job's `release` is called, for the innermost job first. (frames.c stores the list of running jobs
+//       outside the stack, which is no longer readable.)
 //   J8  In a child of fork, a wait for a job that runs in the parent stops the process.
-//   J9  The library reads and writes no field of a job that is IDLE. So a thread that has seen IDLE (csched_job_is_idle, the end of a wait) owns the
-//       memory, unless the type has a `release`. The runner loads `type->release` before it stores IDLE. Later it uses only the address.
+//   J9  The library reads and writes no field of a job that is IDLE. So a thread that has seen IDLE
+//       (csched_job_is_idle, the end of a wait) owns the memory, unless the type has a `release`. The runner loads
+//       `type->release` before it stores IDLE. Later it uses only the address.
 //   J10  A node has no state word. The library does not touch a node once its `run` or `drop` has started.
-//   J11  Discards do not recurse. A job that a `drop` or `release` discards on the same thread is postponed until that `drop` and `release` return.
-//        Postponed jobs are dropped in order, and can be cancelled until then. The stack does not limit their number.
+//   J11  Discards do not recurse. A job that a `drop` or `release` discards on the same thread is postponed until that
+//        `drop` and `release` return. Postponed jobs are dropped in order, and can be cancelled until then. The stack
+//        does not limit their number.
 // Orderings
-//   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has acquired the job ·
-//   DROPPING→CANCELLED (canceller) and →PASSED (queue): release, pairs with the acquire of the queue or canceller, carries the last access to the
-//   job · →IDLE: release, pairs with the acquire of waiters, late cancels and csched_job_is_idle, carries the writes of `run` and the last access ·
-//   RUNNING→QUEUED: as →IDLE, carries the writes of that run · ends: release, pairs with the waiter's acquire, carries the change of the word
+//   →QUEUED: release, pairs with cancel's acquire, carries the job · QUEUED→RUNNING: relaxed, because the dequeue has
+//   acquired the job · DROPPING→CANCELLED (canceller) and →PASSED (queue): release, pairs with the acquire of the queue
+//   or canceller, carries the last access to the job · →IDLE: release, pairs with the acquire of waiters, late cancels
+//   and csched_job_is_idle, carries the writes of `run` and the last access · RUNNING→QUEUED: as →IDLE, carries the
+//   writes of that run · ends: release, pairs with the waiter's acquire, carries the change of the word
 // Assumes: the memory stays valid during a cancel (job.h).
-// Source: the one-word state: every task system; the release callback: RCU's deferred free; wait slots that are never freed: lock.c, LK8.
+// Source: the one-word state: every task system; the release callback: RCU's deferred free; wait slots that are never
+//   freed: lock.c, LK8.
 // Models: checks/job.c, checks/trampoline.c, checks/frames.c. Not modelled: J8, J10, J11; J11 concerns one thread only.
 
 #include "job_internal.h"
@@ -77,7 +91,8 @@ static CSCHED_NOINLINE csched_frame *frame_of(const csched_job *job) {
 
 bool csched_job_is_running_here_(const csched_job *job) { return frame_of(job) != NULL; }
 
-// Does: clears `job` in its context frame, because its own run submits it again. Requires: `job` is RUNNING. Returns: false: another thread runs it.
+// Does: clears `job` in its context frame, because its own run submits it again. Requires: `job` is RUNNING. Returns:
+// false: another thread runs it.
 static inline bool detach_from_frame(const csched_job *job) {
   csched_frame *frame = csched_frame_here_();
   if (CSCHED_UNLIKELY(frame->job != job) && (frame = frame_of(job)) == NULL) return false;
@@ -97,7 +112,8 @@ static struct wait_slot *slot_of(const csched_job *job) {
   return &wait_slots[(address >> 4 ^ address >> 12) % WAIT_SLOTS];
 }
 
-// Returns: whether any thread waits for any job; false saves the wake. Requires: a light fence after the store of the word: no waiter is missed.
+// Returns: whether any thread waits for any job; false saves the wake. Requires: a light fence after the store of the
+// word: no waiter is missed.
 static inline bool has_waiters(void) { return CSCHED_UNLIKELY(csched_load_relaxed(&waiting) != 0); } // J6: see above
 
 // Does: wakes the threads that wait for `job`. The job may be freed already: its address is only a hash key.
@@ -119,7 +135,8 @@ static void job_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
 // Returns: whether a run or a drop of a job in `state` is in progress, so that a waiter must sleep.
 static bool is_busy(unsigned state) { return state == RUNNING || state == DROPPING || state == PASSED; }
 
-// Does: waits until the run or drop that the caller has seen in `word` has ended, or its run has submitted the job again.
+// Does: waits until the run or drop that the caller has seen in `word` has ended, or its run has submitted the job
+// again.
 void csched_job_wait_in_(const csched_job *job, uint64_t word) {
   static const uint64_t CHANGES = CSCHED_JOB_STATE | CSCHED_JOB_UNWANTED; // bits that may change before the end
   static csched_atfork atfork;
@@ -169,8 +186,8 @@ static CSCHED_ALWAYS_INLINE void call_run(csched_job *job) {
   run(job);
 }
 
-// Does: marks a RUNNING job as QUEUED, from inside its run. The count of resubmissions tells waiters that this run has ended. If a cancel sets
-// UNWANTED meanwhile, the exchange fails, and is repeated with that flag.
+// Does: marks a RUNNING job as QUEUED, from inside its run. The count of resubmissions tells waiters that this run has
+// ended. If a cancel sets UNWANTED meanwhile, the exchange fails, and is repeated with that flag.
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
@@ -179,7 +196,8 @@ static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   if (has_waiters()) wake_waiters(job); // J5: not later: once the caller has linked the job, it may run and be freed
 }
 
-// Does: marks as QUEUED a `job` that its own run submits again. In any other state but IDLE, the submission is misuse, and stops the process.
+// Does: marks as QUEUED a `job` that its own run submits again. In any other state but IDLE, the submission is misuse,
+// and stops the process.
 static CSCHED_NOINLINE void submitted_slow(csched_job *job, const char *function) {
   uint64_t word = csched_load_relaxed(&job->word); // racy read: detects misuse
   unsigned state = csched_job_state_(word);
@@ -194,8 +212,9 @@ void csched_job_submitted_(csched_job *job, const char *function) {
   if (!csched_job_mark_(job)) submitted_slow(job, function);
 }
 
-// Does: ends the use of a job whose word is `word`: makes it IDLE, wakes its waiters, calls `release`. From the store on, the memory may belong to
-// another thread. The sum increments the generation, above bit 7, and clears the bits below it: the state (IDLE is 0), UNWANTED, resubmissions.
+// Does: ends the use of a job whose word is `word`: makes it IDLE, wakes its waiters, calls `release`. From the store
+// on, the memory may belong to another thread. The sum increments the generation, above bit 7, and clears the bits
+// below it: the state (IDLE is 0), UNWANTED, resubmissions.
 static CSCHED_ALWAYS_INLINE void end_job(csched_job *job, uint64_t word) {
   void (*release)(csched_job *) = job->type->release;                   // J9: not after the store: the job may be freed
   csched_store_release(&job->word, (word | (CSCHED_JOB_LIFE - 1)) + 1); // J5, J9: IDLE; pairs with waiters' acquire
@@ -211,7 +230,8 @@ static CSCHED_ALWAYS_INLINE void end_run(csched_job *job) {
   end_job(job, word);
 }
 
-// Does: releases a dequeued cancelled entry, whose word was `found`. If its canceller is still inside `drop_job`, PASSED makes the canceller do so.
+// Does: releases a dequeued cancelled entry, whose word was `found`. If its canceller is still inside `drop_job`,
+// PASSED makes the canceller do so.
 static void release_cancelled_entry(csched_job *job, uint64_t found) {
   if (csched_job_state_(found) == DROPPING &&
       csched_cas_release(&job->word, &found, csched_job_in_state_(found, PASSED)))
@@ -220,7 +240,8 @@ static void release_cancelled_entry(csched_job *job, uint64_t found) {
   end_job(job, csched_load_acquire(&job->word)); // J3: pairs with the release in csched_job_end_cancel_
 }
 
-// Does: ends the run of `job` and its context frame `frame`. Slow path: inner context frames were unwound, or `frame` is new or on the stack.
+// Does: ends the run of `job` and its context frame `frame`. Slow path: inner context frames were unwound, or `frame`
+// is new or on the stack.
 static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
   csched_frame_end_inner_(frame); // J7: first, so that `release` is called for the innermost job first
   if (frame->job == job) {        // J4: NULL if the run has submitted the job again
@@ -230,7 +251,8 @@ static CSCHED_NOINLINE void end_run_slow(csched_frame *frame, csched_job *job) {
   csched_frame_end_(frame);
 }
 
-// Does: runs `job`, which is RUNNING, in a newly allocated context frame. Without memory the context frame is `spare`, on the stack.
+// Does: runs `job`, which is RUNNING, in a newly allocated context frame. Without memory the context frame is `spare`,
+// on the stack.
 static CSCHED_NOINLINE void perform_slow(csched_job *job, struct csched_target *target) {
   csched_frame spare, *frame = csched_frame_begin_(&spare, CSCHED_OWN_FRAME(), job, target);
   csched_recorder_make_room_();                                              // makes room for the run
@@ -258,13 +280,15 @@ static CSCHED_NOINLINE void release_cancelled_entry_on(csched_job *job, struct c
   csched_frame_end_(frame);
 }
 
-// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first. `*found`: the word before.
+// Does: changes `job`, which this thread has dequeued, from QUEUED to `state`. Returns: false if a canceller was first.
+// `*found`: the word before.
 static inline bool claim_dequeued(csched_job *job, unsigned state, uint64_t *found) {
   *found = csched_job_in_state_(csched_load_relaxed(&job->word), QUEUED); // J1: expects QUEUED; dequeue has acquired it
   return CSCHED_LIKELY(csched_cas_relaxed(&job->word, found, *found ^ QUEUED ^ state)); // J1: fails after a cancel
 }
 
-// Does: runs `job` with `target` as the current target, and ends it; a cancelled entry is only released. Returns: whether it ran.
+// Does: runs `job` with `target` as the current target, and ends it; a cancelled entry is only released. Returns:
+// whether it ran.
 static CSCHED_ALWAYS_INLINE bool perform_on(csched_job *job, struct csched_target *target) {
   csched_frame *outer = csched_frame_top_, *frame = outer->next; // `frame`: for the job; NULL: not allocated yet
   uint64_t found;
@@ -382,7 +406,8 @@ bool csched_job_is_dropped_here_(const csched_job *job) {
 
 csched_drop_reason csched_job_drop_reason_(void) { return current_drop->reason; }
 
-// Does: calls the `drop` of `job`, which is DROPPING; meanwhile `reason` is the reason of the innermost drop on this thread.
+// Does: calls the `drop` of `job`, which is DROPPING; meanwhile `reason` is the reason of the innermost drop on this
+// thread.
 static void drop_job(csched_job *job, csched_drop_reason reason) {
   if (csched_is_observed_()) csched_observe_hooks_->drop(job, reason);
   dropping this_drop = {job, reason, current_drop};
@@ -391,7 +416,8 @@ static void drop_job(csched_job *job, csched_drop_reason reason) {
   current_drop = this_drop.outer;
 }
 
-// Does: drops and releases `job`, which this thread has dequeued. A cancelled entry is only released: its canceller calls `drop`.
+// Does: drops and releases `job`, which this thread has dequeued. A cancelled entry is only released: its canceller
+// calls `drop`.
 static void discard_now(csched_job *job, csched_drop_reason reason) {
   uint64_t found;
   if (is_node(job)) {
@@ -408,7 +434,8 @@ static void discard_now(csched_job *job, csched_drop_reason reason) {
 
 // MARK: nested discards, which are postponed until the drop around them has returned (J11)
 
-// Lowest bit of the link to a postponed job, which stores the reason of the drop. Set: the submission refused the job. Clear: its target stopped.
+// Lowest bit of the link to a postponed job, which stores the reason of the drop. Set: the submission refused the job.
+// Clear: its target stopped.
 static const uintptr_t REFUSED = 1;
 
 csched_discards_owners csched_discards_owners_; // hooks of the Swift module; all NULL: jobs have no owners
@@ -495,7 +522,8 @@ bool csched_discards_reason_(csched_drop_reason *reason) {
   return current_drop != NULL;
 }
 
-// Does: discards the remaining postponed jobs, after longjmp or thread exit has unwound a drop. It is the `release` of `unwind_job`.
+// Does: discards the remaining postponed jobs, after longjmp or thread exit has unwound a drop. It is the `release` of
+// `unwind_job`.
 static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed jobs are still discarded
   csched_postponed_drops *postponed = unwind_job->context;
   csched_drop_reason reason;
@@ -507,7 +535,8 @@ static void discards_unwound(csched_job *unwind_job) { // J7, J11: postponed job
 
 static const csched_job_type discards_type = {.release = discards_unwound};
 
-// Does: discards `job`, then in a loop the jobs that these drops postpone. If a drop is unwound, the context frame calls discards_unwound.
+// Does: discards `job`, then in a loop the jobs that these drops postpone. If a drop is unwound, the context frame
+// calls discards_unwound.
 static CSCHED_NOINLINE void discard_flat(csched_postponed_drops *postponed, csched_job *job,
                                          csched_drop_reason reason) { // J11: no recursion
   csched_frame spare;
@@ -528,7 +557,8 @@ void csched_job_drop_own_(csched_job *job) { ((const csched_own_job_type *)(cons
 // Returns: whether `job` is one of the library's own jobs, whose `drop` runs no user code.
 static bool is_own(const csched_job *job) { return job->type->drop == csched_job_drop_own_; }
 
-// Returns: the reason of a drop of `job` now: REFUSED while this thread is inside the submission of `job` in its present generation, else STOPPED.
+// Returns: the reason of a drop of `job` now: REFUSED while this thread is inside the submission of `job` in its
+// present generation, else STOPPED.
 static csched_drop_reason reason_of(const csched_job *job) {
   bool is_refused = job == csched_job_may_be_refused_.job;
   if (is_refused && !is_node(job))
@@ -592,7 +622,8 @@ bool csched_job_is_cancelled_(const csched_job *job) {
   return !is_node(job) && csched_job_state_(csched_load_relaxed(&job->word)) >= CANCELLED; // J1: final in the queue
 }
 
-// For dumps. Returns: whether `job`, which may be freed, seems to be a node or an uncancelled job, and not of the type `except`.
+// For dumps. Returns: whether `job`, which may be freed, seems to be a node or an uncancelled job, and not of the type
+// `except`.
 bool csched_job_seems_to_wait_(const csched_job *job, const csched_job_type *except) {
   struct {
     const csched_job *next;

@@ -1,28 +1,36 @@
-// A run queue: many threads push jobs; one consumer pops them in order. The consumer parks in the queue before it sleeps.
+// A run queue: many threads push jobs; one consumer pops them in order. The consumer parks in the queue before it
+// sleeps.
 //
 // States of head
 //   NULL       no jobs in head; the consumer is awake, the queue is open
 //   PARKED     no jobs in head; the consumer sleeps or is about to sleep, the queue is open
 //   CLOSED     no jobs in head; further pushes are refused
-//   job        the newest job, linked to older jobs by `next`, and the oldest to NULL; the consumer is awake, the queue is open
+//   job        the newest job, linked to older jobs by `next`, and the oldest to NULL; the consumer is awake, the queue
+//              is open
 //   job|1      the newest job, as above; further pushes are refused
-// `first` is the consumer's own list, oldest first. When it is empty, the consumer moves all jobs of head to it (take_all_jobs).
+// `first` is the consumer's own list, oldest first. When it is empty, the consumer moves all jobs of head to it
+// (take_all_jobs).
 //
 // Invariants
 //   Q1  Every pushed job is popped exactly once. One producer's jobs are popped in the order of their pushes.
-//   Q2  A producer that is preempted inside a push hides no job of other producers: the push is one compare-and-exchange. (A producer that is
-//       preempted between its push and the wake of Q3 delays the consumer.)
-//   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. If a push, notify or close
-//       replaces PARKED, its caller must wake the consumer. If unpark replaces PARKED, no thread wakes the consumer.
-//   Q4  A push that does not find PARKED needs no wake: the consumer sees that job before it sleeps, because park succeeds only on NULL.
-//   Q5  A notify that ends no park still publishes the notifier's earlier writes: the consumer sees them after its next park. Both modify head.
+//   Q2  A producer that is preempted inside a push hides no job of other producers: the push is one
+//       compare-and-exchange. (A producer that is preempted between its push and the wake of Q3 delays the consumer.)
+//   Q3  Each park causes exactly one wake, unless unpark undoes the park. One compare-and-exchange replaces PARKED. If
+//       a push, notify or close replaces PARKED, its caller must wake the consumer. If unpark replaces PARKED, no
+//       thread wakes the consumer.
+//   Q4  A push that does not find PARKED needs no wake: the consumer sees that job before it sleeps, because park
+//       succeeds only on NULL.
+//   Q5  A notify that ends no park still publishes the notifier's earlier writes: the consumer sees them after its next
+//       park. Both modify head.
 //   Q6  A closed queue stays closed. Close and push change the same word: a job is refused, or will be popped.
 // Orderings
-//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake follows it · notify and park: acquire
-//   and release, carry the caller's earlier writes (Q5) · pop of `first`: plain, only the consumer uses it
+//   push: release, pairs with the consumer's acquire, carries the job; acquire, pairs with park: the wake follows it ·
+//   notify and park: acquire and release, carry the caller's earlier writes (Q5) · pop of `first`: plain, only the
+//   consumer uses it
 // Assumes: one consumer at a time; jobs are aligned to 2 at least.
-// Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the word that a push must read
-//   anyway. The exchange-linked queue (Vyukov) was measured and rejected: see Documentation/Internals/Jobs.md, "Run queue".
+// Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the
+//   word that a push must read anyway. The exchange-linked queue (Vyukov) was measured and rejected: see
+//   Documentation/Internals/Jobs.md, "Run queue".
 // Models: checks/queue.c.
 
 #include <CScheduler/atomic.h>
@@ -40,7 +48,8 @@ static char parked_mark[2] __attribute__((aligned(2)));
 static bool has_closed_bit(const csched_job *head) { return ((uintptr_t)head & CLOSED_BIT) != 0; }
 static csched_job *without_closed_bit(csched_job *head) { return (csched_job *)((uintptr_t)head & ~CLOSED_BIT); }
 
-// Does: appends the jobs that `next` links from `newest` to `oldest`. Returns: WAKE: the caller must wake the consumer; CLOSED: refused.
+// Does: appends the jobs that `next` links from `newest` to `oldest`. Returns: WAKE: the caller must wake the consumer;
+// CLOSED: refused.
 csched_push_result csched_mpsc_push_list(csched_mpsc *queue, csched_job *newest, csched_job *oldest) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
@@ -54,7 +63,8 @@ csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Does: removes all jobs from head; a closed queue stays closed. Requires: head is not PARKED. Returns: these jobs, oldest first; NULL: none.
+// Does: removes all jobs from head; a closed queue stays closed. Requires: head is not PARKED. Returns: these jobs,
+// oldest first; NULL: none.
 // The cas is an acquire: this thread then reads what the producers wrote in the jobs.
 static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
@@ -152,13 +162,15 @@ bool csched_mpsc_is_closed(const csched_mpsc *queue) {
 
 // MARK: inspection by other threads
 
-// Inspection reads jobs that may be freed meanwhile: csched_os_copy_if_mapped_ copies each link, and `most` limits the walk if a link is garbage.
+// Inspection reads jobs that may be freed meanwhile: csched_os_copy_if_mapped_ copies each link, and `most` limits the
+// walk if a link is garbage.
 typedef struct filter {
   bool (*counts)(const csched_job *job, const void *context); // returns: whether to count `job`; NULL: count all jobs
   const void *context;
 } filter;
 
-// Returns: how many jobs of the list that begins with `job` pass `filter`, at most `most`. `*last`: the final job that it has read.
+// Returns: how many jobs of the list that begins with `job` pass `filter`, at most `most`. `*last`: the final job that
+// it has read.
 static size_t count_copied(const csched_job *job, size_t most, filter filter, const csched_job **last) {
   size_t count = 0;
   for (csched_job *next; job != NULL && job != PARKED && count < most; job = next) {

@@ -1,7 +1,9 @@
-// The events that the scheduler reports to observers: submissions, runs, drops, wakes and waits for locks. process/observe.c receives the events.
+// The events that the scheduler reports to observers: submissions, runs, drops, wakes and waits for locks.
+// process/observe.c receives the events.
 // Depends on: job.h, platform.h.
 //
-// Without an observer, each submission and each run costs two instructions: a comparison with zero, and a jump that is not taken.
+// Without an observer, each submission and each run costs two instructions: a comparison with zero, and a jump that is
+// not taken.
 #pragma once
 
 #include <CScheduler/job.h>
@@ -55,7 +57,8 @@ typedef enum csched_occurrence {
   CSCHED_OCCURRED_START,     ///< a run starts; its RUN event is noted at its end
 } csched_occurrence;
 
-/// Where jobs of `type` store the address of the user's function: the word at `offset`; or `context` - 1, if `is_in_context` and `context` is odd.
+/// Where jobs of `type` store the address of the user's function: the word at `offset`; or `context` - 1, if
+/// `is_in_context` and `context` is odd.
 typedef struct csched_observed_code {
   const csched_job_type *type;
   size_t offset;
@@ -64,26 +67,30 @@ typedef struct csched_observed_code {
 
 /// The functions that receive the events.
 typedef struct csched_observe_hooks {
-  /// Notes that `job` is submitted to `target`. Called before `job` is linked into a queue. `due`: the deadline on the target's clock, 0: at once.
+  /// Notes that `job` is submitted to `target`. Called before `job` is linked into a queue. `due`: the deadline on the
+  /// target's clock, 0: at once.
   void (*submit)(csched_observed_submission *submission, struct csched_target *target, csched_job *job,
                  csched_time due);
   void (*submitted)(const csched_observed_submission *submission); ///< notes that the submitting call returns
   /// Notes that `job`, which was dequeued, starts.
   void (*run)(csched_observed_run *run, const csched_job *job);
-  /// Notes that the run has ended; `has_run` is false if the job was a cancelled entry. It does not read the job, which may be freed.
+  /// Notes that the run has ended; `has_run` is false if the job was a cancelled entry. It does not read the job, which
+  /// may be freed.
   void (*ran)(csched_observed_run *run, bool has_run);
   /// Notes that `job` will not run.
   void (*drop)(const csched_job *job, csched_drop_reason reason);
   /// Notes that `job` has a new deadline.
   void (*moved)(const csched_job *job, csched_time due);
   void (*note)(csched_occurrence what, const void *address, csched_time span); ///< notes any other csched_occurrence
-  /// Removes the statistics of `target`, whose memory is being freed. Thread: the one that destroys `target`. Called without observers, too.
+  /// Removes the statistics of `target`, whose memory is being freed. Thread: the one that destroys `target`. Called
+  /// without observers, too.
   void (*gone)(const struct csched_target *target);
   /// Releases the observer of the calling thread, which exits.
   void (*leave)(struct csched_observer *observer);
   /// Returns: whether jobs with this `run` may have the address of the user's function, plus 1, in `context`.
   bool (*has_code)(void (*run)(csched_job *job));
-  /// Writes the recent events, if they are recorded. `may_wait`: a write may block. Returns: 0, ENOMEM, or the errno value of the first failed write.
+  /// Writes the recent events, if they are recorded. `may_wait`: a write may block. Returns: 0, ENOMEM, or the errno
+  /// value of the first failed write.
   int (*write_events)(int fd, bool may_wait);
 } csched_observe_hooks;
 

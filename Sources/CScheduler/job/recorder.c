@@ -1,5 +1,5 @@
-// The flight recorder, which records the most recent runs of each thread: see recorder_internal.h. No atomics: a thread writes only its own recorder;
-// other threads copy it by csched_os_copy_if_mapped_, and the copy may be inconsistent.
+// The flight recorder, which records the most recent runs of each thread: see recorder_internal.h. No atomics: a thread
+// writes only its own recorder; other threads copy it by csched_os_copy_if_mapped_, and the copy may be inconsistent.
 // Source: the flight recorders of aircraft, and of the Java Virtual Machine.
 
 #include "recorder_internal.h"
@@ -12,7 +12,8 @@
 
 #include <errno.h>
 
-// A report shows about MOST runs, and at least LEAST of each thread. A ring is copied one stretch (CHUNK) at a time. LINE: bytes for a line.
+// A report shows about MOST runs, and at least LEAST of each thread. A ring is copied one stretch (CHUNK) at a time.
+// LINE: bytes for a line.
 enum { MOST = 10000, LEAST = 64, CHUNK = 64, BUFFER = 4096, LINE = 512, SLOTS = CSCHED_DUMP_SLOTS };
 
 // MARK: on the recorder's thread
@@ -30,7 +31,8 @@ void csched_recorder_free_(csched_recorder *recorder) {
   if (recorder->recording != NULL) csched_os_memory_free_(recorder->recording, sizeof *recorder->recording);
 }
 
-// Does: makes room for the thread's next runs: continues the present stretch or begins the next one, and reads the clock.
+// Does: makes room for the thread's next runs: continues the present stretch or begins the next one, and reads the
+// clock.
 void csched_recorder_make_room_(void) {
   csched_recorder *recorder = csched_recorder_here_;
   csched_recording *recording = recorder->recording;
@@ -57,7 +59,8 @@ csched_time csched_recorder_run_start_(const csched_recorder *recorder, void (*r
 
 enum { NAMES = 16, NAME = 160 }; // function names in a report's cache; bytes of one
 
-// A text with recent runs, written to `fd`. `codes` and `names` cache function names, because a look-up may read a whole file.
+// A text with recent runs, written to `fd`. `codes` and `names` cache function names, because a look-up may read a
+// whole file.
 typedef struct report {
   int fd, error;        // error: 0, or the errno value of the first failed write
   bool may_wait;        // a write may block
@@ -90,7 +93,8 @@ static void end_line(report *to) {
   if (to->text.end - to->text.at < LINE) flush_text(to); // the next line might not fit
 }
 
-// Does: appends the run's context. If the context is the address of a Swift closure's code plus 1, appends the closure's name instead.
+// Does: appends the run's context. If the context is the address of a Swift closure's code plus 1, appends the
+// closure's name instead.
 static void add_context(report *to, const csched_recorded *entry) {
   uintptr_t context = (uintptr_t)entry->context;
   if ((context & 1) == 0 || csched_observe_hooks_ == NULL || !csched_observe_hooks_->has_code(entry->run)) {
@@ -123,7 +127,8 @@ static void count_or_write(report *to, const csched_recorded *entry) {
   to->times++;
 }
 
-// Does: writes how long ago `time` was; nothing for 0 or a later time than `now`, because then the copy was inconsistent.
+// Does: writes how long ago `time` was; nothing for 0 or a later time than `now`, because then the copy was
+// inconsistent.
 static void write_time(report *to, csched_time time, csched_time now) {
   if (time == 0 || time > now) return;
   write_counted_runs(to);
@@ -137,7 +142,8 @@ static void write_time(report *to, csched_time time, csched_time now) {
 static void write_ring(report *to, const csched_recorder *recorder, long most, csched_time now) {
   const csched_recording *recording = recorder->recording;
   csched_recorded entries[CHUNK];
-  // `last`: the newest run's index. The next stretch in the ring is the oldest. `i` counts entries from its start; `at` is the index of entry `i`.
+  // `last`: the newest run's index. The next stretch in the ring is the oldest. `i` counts entries from its start; `at`
+  // is the index of entry `i`.
   long last = recorder->next - 1 - recording->entries, from = CSCHED_RECORDED - most;
   for (long i = from - from % CHUNK; i < CSCHED_RECORDED; i += CHUNK) { // oldest first
     long at = (last - last % CHUNK + CHUNK + i) % CSCHED_RECORDED;      // the newest run is in the final stretch

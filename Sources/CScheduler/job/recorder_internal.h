@@ -1,8 +1,9 @@
 // The flight recorder: a ring with the most recent runs of each thread, always on.
 // Depends on: job.h.
 //
-// A run adds its function, target and context to its thread's ring: 16 instructions, no atomics, no clock. The ring is divided into stretches of 64
-// entries. The clock is read for the first run of each stretch, and for the first run after the thread has slept.
+// A run adds its function, target and context to its thread's ring: 16 instructions, no atomics, no clock. The ring is
+// divided into stretches of 64 entries. The clock is read for the first run of each stretch, and for the first run
+// after the thread has slept.
 #pragma once
 
 #include <CScheduler/job.h>
@@ -31,21 +32,23 @@ typedef struct csched_recorder {
   csched_recorded few[CSCHED_RECORDED_FEW]; ///< the ring when `recording` is NULL
 } csched_recorder;
 
-/// This thread's recorder. Before the thread's first context frame: csched_recorder_none_, which all threads share, without room and never written.
+/// This thread's recorder. Before the thread's first context frame: csched_recorder_none_, which all threads share,
+/// without room and never written.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_recorder *csched_recorder_here_;
 extern CSCHED_HIDDEN csched_recorder csched_recorder_none_;
 
 void csched_recorder_begin_(csched_recorder *recorder); ///< allocates the ring; `recorder` is all zero
 void csched_recorder_free_(csched_recorder *recorder);  ///< frees the ring
 
-/// Returns: whether there is room for the next run. A function that runs a job checks this first. Without room it makes a tail call to a slow
-/// function. A check later in the function would make each run save registers.
+/// Returns: whether there is room for the next run. A function that runs a job checks this first. Without room it makes
+/// a tail call to a slow function. A check later in the function would make each run save registers.
 static inline bool csched_recorder_has_room_(void) {
   const csched_recorder *recorder = csched_recorder_here_;
   return CSCHED_LIKELY(recorder->next != recorder->limit);
 }
 
-/// Does: makes room for the next runs: begins a stretch, or continues one after a sleep, and reads the clock. Without a recorder, it does nothing.
+/// Does: makes room for the next runs: begins a stretch, or continues one after a sleep, and reads the clock. Without a
+/// recorder, it does nothing.
 void csched_recorder_make_room_(void);
 
 /// Does: adds a run that starts. Requires: there is room.
@@ -64,9 +67,12 @@ static inline void csched_recorder_slept_(void) {
   if (recorder != &csched_recorder_none_) recorder->limit = recorder->next;
 }
 
-/// Returns: the earliest possible start of the thread's most recent run, if that run called `run`; else 0. Thread: any, also after the thread's exit.
+/// Returns: the earliest possible start of the thread's most recent run, if that run called `run`; else 0. Thread: any,
+/// also after the thread's exit.
 csched_time csched_recorder_run_start_(const csched_recorder *recorder, void (*run)(csched_job *job));
-/// Does: writes the recent runs of all threads to `fd`, as csched_recorder_write (dump.h). Returns: 0 or an errno value.
+/// Does: writes the recent runs of all threads to `fd`, as csched_recorder_write (dump.h). Returns: 0 or an errno
+/// value.
 int csched_recorder_write_(int fd);
-/// Does: writes `message`, all recordings, and `message` again to standard error. It ends the recordings early if a write would block for 100 ms.
+/// Does: writes `message`, all recordings, and `message` again to standard error. It ends the recordings early if a
+/// write would block for 100 ms.
 void csched_recorder_say_(const char *message);

@@ -1,49 +1,68 @@
-// A run loop: one thread runs the jobs, timers and sources that any thread submits, and sleeps when there is nothing to do.
+// A run loop: one thread runs the jobs, timers and sources that any thread submits, and sleeps when there is nothing to
+// do.
 //
 // States
 //   inbox      submitted jobs (mpsc.c); its head also records whether the loop is parked
-//   wake       futex. 1: the sleeping loop must wake; 0: no wake. A waker that has found an earlier park may write 1 late: one useless check
-//   closing    0: open. 1 + the strictest policy requested; it only grows. ORPHANED: in a child of fork, if the loop's thread is in the parent
+//   wake       futex. 1: the sleeping loop must wake; 0: no wake. A waker that has found an earlier park may write 1
+//              late: one useless check
+//   closing    0: open. 1 + the strictest policy requested; it only grows. ORPHANED: in a child of fork, if the loop's
+//              thread is in the parent
 //   ending     1 from csched_loop_end_run until this request has ended a run
 //   timers     see timer.c; their field `wake` is the time until which the loop may sleep
-//   refs       calls of csched_loop_ref minus calls of csched_loop_unref; csched_loop_run_until_done adds this to the number of timers and sources
+//   refs       calls of csched_loop_ref minus calls of csched_loop_unref; csched_loop_run_until_done adds this to the
+//              number of timers and sources
 //   served     NEVER_RUN; RUN; or STOPPED: csched_loop_end_run has ended the most recent outermost run
-//   fds        see loop_fd.c. Once its poller is open, the loop sleeps there, not on the futex; or its host, another library's loop, sleeps for it
+//   fds        see loop_fd.c. Once its poller is open, the loop sleeps there, not on the futex; or its host, another
+//              library's loop, sleeps for it
 //
 // Invariants
-//   LP1  After parking and before sleeping, a loop checks every condition that could end the sleep. A thread that makes such a condition true pushes
-//       or notifies afterwards. So either the loop sees the condition, or the thread sees the park. The same holds while a host sleeps for the loop:
-//       the thread then wakes the host. A loop does not park in a host that has promised another run.
-//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does (mpsc.c, Q3 and Q4).
-//   LP3  No kind of work starves another. A batch runs up to MOST due timers, then up to MOST sources, then up to MOST jobs. Jobs of queues on the
-//       loop count, too. Then the loop reads the clock and polls again. A timer that is submitted during a batch, with a deadline that has passed,
-//       waits for a later batch, behind the timers that waited before it.
-//   LP4  Exactly one thread removes each timer from `timers`: the loop's, to run or drop it, or the canceller. That thread releases the timer.
-//   LP5  A run ends by its own activation, by csched_loop_end_run if the run is the innermost, by its deadline, by the loop's closing, or when it is
-//       done (csched_loop_run_until_done). The end of an inner run does not end the outer runs, except by closing.
+//   LP1  After parking and before sleeping, a loop checks every condition that could end the sleep. A thread that makes
+//       such a condition true pushes or notifies afterwards. So either the loop sees the condition, or the thread sees
+//       the park. The same holds while a host sleeps for the loop: the thread then wakes the host. A loop does not park
+//       in a host that has promised another run.
+//   LP2  The thread whose push, notify or close finds the loop parked wakes it; no other thread does (mpsc.c, Q3 and
+//        Q4).
+//   LP3  No kind of work starves another. A batch runs up to MOST due timers, then up to MOST sources, then up to MOST
+//       jobs. Jobs of queues on the loop count, too. Then the loop reads the clock and polls again. A timer that is
+//       submitted during a batch, with a deadline that has passed, waits for a later batch, behind the timers that
+//       waited before it.
+//   LP4  Exactly one thread removes each timer from `timers`: the loop's, to run or drop it, or the canceller. That
+//        thread releases the timer.
+//   LP5  A run ends by its own activation, by csched_loop_end_run if the run is the innermost, by its deadline, by the
+//       loop's closing, or when it is done (csched_loop_run_until_done). The end of an inner run does not end the outer
+//       runs, except by closing.
 //   LP6  After close has returned, no submission is accepted. An accepted submission is run or dropped.
-//   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is over, and the loop can be run
-//       again. If the thread ends before the loop is run again, the loop is closed, and its contents are dropped.
-//   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's loop stops the process.
-//   LP9  Timers with equal deadlines run in the order of submission, also if the later one is submitted after the deadline. An overdue timer is
-//       delivered at once only if W9 (timer.c) permits that. `is_delivering` is set before a pop locks the timers. It is cleared after a pop that has
-//       found no timer of another target. So no overdue timer overtakes a timer that is being delivered.
-//   LP10  A run up to a given job (csched_loop_run_through_) runs no job that was submitted after it; a run up to NULL runs no submitted job. So a
-//       host's queue can keep one order for the jobs that are submitted to the host and to the loop.
-//   LP11  Work that runs at once because the loop is free (csched_loop_is_free_) overtakes nothing. A loop is free only on its own thread, outside of
-//       its jobs and runs, and only if the inbox is empty after due timers were moved to the inbox.
-//   LP12  Each figure of the statistics is stored in one word, and only grows. While the loop sleeps, the word `idle` is the idle time minus the
-//       start of the sleep, with ASLEEP set; a reader adds the current time.
-//   LP13  At the end of the process, a loop reports how many of its jobs were neither cancelled nor run. It reports nothing inside of a run, after
-//       csched_loop_end_run, and while a host runs the loop.
-//   LP14  A loop that is closed to run its work accepts the jobs of queues and limits that continue with accepted work, until it has finished. Before
-//       that, it waits for threads that are just submitting such jobs: a queue or limit on it has work that the loop does not have (`is_busy`).
+//   LP7  A run is a context frame (`csched_frame`, frames.c). If a C++ exception or longjmp unwinds the run, the run is
+//       over, and the loop can be run again. If the thread ends before the loop is run again, the loop is closed, and
+//       its contents are dropped.
+//   LP8  In a child of fork, the loops of the thread that forked continue, with their contents. Using another thread's
+//        loop stops the process.
+//   LP9  Timers with equal deadlines run in the order of submission, also if the later one is submitted after the
+//       deadline. An overdue timer is delivered at once only if W9 (timer.c) permits that. `is_delivering` is set
+//       before a pop locks the timers. It is cleared after a pop that has found no timer of another target. So no
+//       overdue timer overtakes a timer that is being delivered.
+//   LP10  A run up to a given job (csched_loop_run_through_) runs no job that was submitted after it; a run up to NULL
+//       runs no submitted job. So a host's queue can keep one order for the jobs that are submitted to the host and to
+//       the loop.
+//   LP11  Work that runs at once because the loop is free (csched_loop_is_free_) overtakes nothing. A loop is free only
+//       on its own thread, outside of its jobs and runs, and only if the inbox is empty after due timers were moved to
+//       the inbox.
+//   LP12  Each figure of the statistics is stored in one word, and only grows. While the loop sleeps, the word `idle`
+//       is the idle time minus the start of the sleep, with ASLEEP set; a reader adds the current time.
+//   LP13  At the end of the process, a loop reports how many of its jobs were neither cancelled nor run. It reports
+//       nothing inside of a run, after csched_loop_end_run, and while a host runs the loop.
+//   LP14  A loop that is closed to run its work accepts the jobs of queues and limits that continue with accepted work,
+//       until it has finished. Before that, it waits for threads that are just submitting such jobs: a queue or limit
+//       on it has work that the loop does not have (`is_busy`).
 // Orderings
-//   wake: relaxed, ordered by the inbox · closing, ending, ended: release, pair with the loop's acquire; ordered against parking by
-//   csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed, ordered against parking by csched_mpsc_notify
+//   wake: relaxed, ordered by the inbox · closing, ending, ended: release, pair with the loop's acquire; ordered
+//   against parking by csched_mpsc_notify and csched_mpsc_close (mpsc.c, Q5) · timers.wake and timers.first: relaxed,
+//   ordered against parking by csched_mpsc_notify
 // Assumes: the caller keeps the loop valid during the call.
-// Source: the batch with a budget comes from libuv and Netty; nested activations, each with a word `ended`, are this project's.
-// Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order nothing.
+// Source: the batch with a budget comes from libuv and Netty; nested activations, each with a word `ended`, are this
+//   project's.
+// Models: checks/loop.c, checks/loop_fd.c, checks/frames.c. Not modelled: LP8; LP12 and LP13, whose figures order
+//   nothing.
 
 #include "loop_state.h"
 
@@ -68,15 +87,16 @@ CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) { // Requires: the cal
 
 // MARK: timers
 
-// Does: delivers an overdue timer at once: by the delivery worker, if the timer must follow timers that the worker still has (DV4); else on this
-// thread. Returns: 0, or ECANCELED if the timer's target is closed.
+// Does: delivers an overdue timer at once: by the delivery worker, if the timer must follow timers that the worker
+// still has (DV4); else on this thread. Returns: 0, or ECANCELED if the timer's target is closed.
 static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: overtakes no earlier timer
   return loop->delivery != NULL && csched_delivery_take_overdue_(loop->delivery, timer)
              ? 0
              : csched_loop_deliver_now_(timer);
 }
 
-// The `deliver_at` of a loop: makes `timer` wait, or delivers an overdue timer at once. Returns: 0; ECANCELED: the loop is closed.
+// The `deliver_at` of a loop: makes `timer` wait, or delivers an overdue timer at once. Returns: 0; ECANCELED: the loop
+// is closed.
 static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_loop *loop = (csched_loop *)target;
   // An overdue timer that precedes all waiting timers need not be linked among them.
@@ -91,7 +111,8 @@ static int deliver_to_loop_at(csched_target *target, csched_timer *timer, csched
   return ECANCELED;
 }
 
-// Does: moves a waiting timer to another deadline. Returns: false: `timer` does not wait in this loop, and nothing has changed.
+// Does: moves a waiting timer to another deadline. Returns: false: `timer` does not wait in this loop, and nothing has
+// changed.
 bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadline) {
   if (csched_is_observed_()) csched_observe_hooks_->moved(&timer->job, deadline);
   csched_timer_added added = csched_timers_move_(&loop->timers, timer, deadline);
@@ -104,7 +125,8 @@ bool csched_loop_rearm(csched_loop *loop, csched_timer *timer, csched_time deadl
 
 // MARK: submitting
 
-// Does: after the close, accepts `job`, which continues with accepted work. Returns: false: the loop has finished its work, or drops it.
+// Does: after the close, accepts `job`, which continues with accepted work. Returns: false: the loop has finished its
+// work, or drops it.
 static CSCHED_NOINLINE bool accept_late(csched_loop *loop, csched_job *job) {   // LP14
   (void)csched_mpsc_is_closed(&loop->inbox);                                    // LP6: acquires the closer's writes
   if (csched_load_acquire(&loop->closing) != 1 + CSCHED_STOP_RUN) return false; // LP6: pairs with csched_loop_close
@@ -124,7 +146,8 @@ static unsigned rest_of_loop(const csched_target *target) {
              : 0;
 }
 
-// The `deliver` of a loop: queues `job`, and wakes a parked loop. Returns: 0; ECANCELED: the loop is closed, and the job was discarded.
+// The `deliver` of a loop: queues `job`, and wakes a parked loop. Returns: 0; ECANCELED: the loop is closed, and the
+// job was discarded.
 static int deliver_to_loop(csched_target *target, csched_job *job) {
   csched_loop *loop = (csched_loop *)target;
   csched_push_result result = csched_mpsc_push(&loop->inbox, job);
@@ -187,7 +210,8 @@ static void add_to_figure(uint64_t *figure, uint64_t count) {        // LP12: a 
   csched_store_relaxed(figure, csched_load_relaxed(figure) + count); // LP12: one writer, so no atomic addition
 }
 
-// Does: delivers due timers of other targets, up to the loop's own first one. Returns: its job, to be run; NULL: none is due, or the batch is full.
+// Does: delivers due timers of other targets, up to the loop's own first one. Returns: its job, to be run; NULL: none
+// is due, or the batch is full.
 static csched_job *next_timer(csched_loop *loop) {
   while (loop->timers_left > 0) {
     loop->timers_left--;                                   // LP3: so that many due timers do not delay jobs
@@ -216,7 +240,8 @@ static csched_job *next_source(csched_loop *loop) {
   return csched_fds_next_(&loop->fds);
 }
 
-// Returns: the oldest submitted job; NULL: the inbox is empty, the batch is full, or this run must not run submitted jobs (LP10).
+// Returns: the oldest submitted job; NULL: the inbox is empty, the batch is full, or this run must not run submitted
+// jobs (LP10).
 static csched_job *next_submitted(csched_loop *loop) {
   csched_job *job = loop->jobs_left > 0 && (loop->no_jobs_at_depth == 0 || loop->no_jobs_at_depth != loop->depth)
                         ? csched_mpsc_pop(&loop->inbox)
@@ -225,7 +250,8 @@ static csched_job *next_submitted(csched_loop *loop) {
   return job;
 }
 
-// Does: sets new limits for timers, sources and jobs, reads the clock if a timer or source needs it, and polls if a poll is due.
+// Does: sets new limits for timers, sources and jobs, reads the clock if a timer or source needs it, and polls if a
+// poll is due.
 static void begin_batch(csched_loop *loop) {
   add_to_figure(&loop->ran, CSCHED_LOOP_MOST - loop->jobs_left); // LP12: the jobs of the previous batch, at once
   csched_time first = csched_load_relaxed(&loop->timers.first);  // racy read, rechecked before a sleep
@@ -240,7 +266,8 @@ static void begin_batch(csched_loop *loop) {
   if (loop->fds.count > 0) csched_fds_poll_if_due_(&loop->fds, loop->batch_time);
 }
 
-// Returns: the next job of this batch, or of a new one; NULL: no work, or, with `has_more_timers`, a batch full of timers of other targets.
+// Returns: the next job of this batch, or of a new one; NULL: no work, or, with `has_more_timers`, a batch full of
+// timers of other targets.
 csched_job *csched_loop_next_(csched_loop *loop) {
   for (bool is_new = false;; is_new = true) { // two rounds: the current batch, then a new one
     csched_job *job = next_timer(loop);
@@ -262,7 +289,8 @@ bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activatio
          csched_load_relaxed(&loop->timers.wake) <= now; // LP1: relaxed: the park before a sleep orders it
 }
 
-// Does: checks for work repeatedly for a short time, if earlier spins have found work (spin.h). Returns: whether there is work. Speed only.
+// Does: checks for work repeatedly for a short time, if earlier spins have found work (spin.h). Returns: whether there
+// is work. Speed only.
 static bool spin_for_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   csched_time time = csched_may_spin_() ? csched_spin_time_(&loop->spin) : 0;
   if (time == 0) return false;
@@ -291,7 +319,8 @@ void csched_loop_get_statistics(const csched_loop *loop, csched_loop_statistics 
   statistics->idle = (idle & ASLEEP) != 0 ? (idle + csched_now()) & ~ASLEEP : idle; // with the current sleep so far
 }
 
-// Does: spins, then parks, checks for work once more, and sleeps until there is work, a timer needs a wake, or `deadline`. It may return early.
+// Does: spins, then parks, checks for work once more, and sleeps until there is work, a timer needs a wake, or
+// `deadline`. It may return early.
 static void sleep_until_work(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   // A spin does not poll descriptors. So a loop with sources spins only if a submission ended its previous sleep.
   if ((loop->fds.count == 0 || loop->was_notified) && spin_for_work(loop, activation, deadline)) return;
@@ -313,7 +342,8 @@ static void sleep_until_work(csched_loop *loop, const csched_activation *activat
   csched_mpsc_unpark(&loop->inbox); // its result is not needed: a waker may have ended the park already
 }
 
-// Does: calls the hooks, and sleeps until there is work, or until `deadline`. It may return early: the caller looks for work again.
+// Does: calls the hooks, and sleeps until there is work, or until `deadline`. It may return early: the caller looks for
+// work again.
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline) {
   if (loop->has_more_timers) return; // no sleep: the batch was full of timers of other targets, and more may be due
   csched_loop_call_hooks_(loop, loop->depth, true); // LP1: before the park, which sees work that a hook submits
@@ -323,7 +353,8 @@ void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, c
 
 // MARK: a run
 
-// Does: runs jobs until the run must end. Returns: why it ended. `activation` NULL: only csched_loop_end_run, the close and `deadline` end it.
+// Does: runs jobs until the run must end. Returns: why it ended. `activation` NULL: only csched_loop_end_run, the close
+// and `deadline` end it.
 CSCHED_NOINLINE csched_run_result csched_loop_run_activation_(csched_loop *loop, csched_activation *activation,
                                                               csched_time deadline, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME();                            // so that an unwind of this stack frame is found

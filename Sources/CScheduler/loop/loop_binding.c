@@ -12,7 +12,8 @@ enum { MOST_UNRUN = 1000 }; // LP13: csched_loop_count_unrun_ counts at most so 
 
 // MARK: owning thread
 
-// Its address identifies the thread. Its value is 1 once a loop was bound to the thread. (One byte: the block for such variables is small.)
+// Its address identifies the thread. Its value is 1 once a loop was bound to the thread. (One byte: the block for such
+// variables is small.)
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 static CSCHED_THREAD_LOCAL LIST_HEAD(, csched_loop) loops_here; // the loops of this thread
 static csched_lock binding; // guards `loops_here` of all threads, and a change of a loop's thread
@@ -54,7 +55,8 @@ static void unbind_locked(csched_loop *loop) {
   csched_store_relaxed(&loop->thread, NULL);      // racy write: else a later thread with this address would own it
 }
 
-// Does: unbinds this thread's loops, until it finds one whose last run was left by longjmp, an exception or the thread's exit (LP7 of loop.c).
+// Does: unbinds this thread's loops, until it finds one whose last run was left by longjmp, an exception or the
+// thread's exit (LP7 of loop.c).
 // Returns: that loop, still bound, for the caller to close; or NULL.
 static csched_loop *unbind_until_unwound(void) {
   csched_loop *loop;
@@ -64,8 +66,8 @@ static csched_loop *unbind_until_unwound(void) {
   return loop;
 }
 
-// Does: at thread exit, unwinds the thread's runs, and closes each loop whose last run was unwound. Unbinds the thread's other loops, which stay
-// open.
+// Does: at thread exit, unwinds the thread's runs, and closes each loop whose last run was unwound. Unbinds the
+// thread's other loops, which stay open.
 static void loop_thread_ends(void *value) { // LP7: destructor of the key in csched_loop_bind_
   (void)value;
   csched_frames_end_thread_();
@@ -107,7 +109,8 @@ void csched_loop_unbind_(csched_loop *loop) {
 
 // MARK: waiting work
 
-// Does: delivers all due timers to their targets. Timers of the loop itself go to its inbox, so that later submissions run after them.
+// Does: delivers all due timers to their targets. Timers of the loop itself go to its inbox, so that later submissions
+// run after them.
 static void deliver_due_timers(csched_loop *loop) {
   csched_time first = csched_load_relaxed(&loop->timers.first); // racy read, rechecked by csched_timers_pop_
   if (first == CSCHED_FOREVER) return;
@@ -118,7 +121,8 @@ static void deliver_due_timers(csched_loop *loop) {
   csched_store_relaxed(&loop->timers.is_delivering, 0u); // LP9: all popped timers are delivered
 }
 
-// Does: moves due timers to the inbox. Returns: whether the caller may run work at once in place of a submission: nothing waits or runs on the loop.
+// Does: moves due timers to the inbox. Returns: whether the caller may run work at once in place of a submission:
+// nothing waits or runs on the loop.
 bool csched_loop_is_free_(csched_loop *loop) { // LP11: else work that runs at once would overtake other work
   if (!csched_loop_is_here_(loop) || csched_target_holds_(&loop->target) || csched_loop_is_closing_(loop)) return false;
   deliver_due_timers(loop);
@@ -127,10 +131,12 @@ bool csched_loop_is_free_(csched_loop *loop) { // LP11: else work that runs at o
   return csched_mpsc_is_empty(&loop->inbox) && TAILQ_EMPTY(&loop->fds.ready);
 }
 
-// Returns: whether csched_loop_count_unrun_ counts `job`: it was neither cancelled nor run, and its type is not `except`.
+// Returns: whether csched_loop_count_unrun_ counts `job`: it was neither cancelled nor run, and its type is not
+// `except`.
 static bool is_unrun(const csched_job *job, const void *except) { return csched_job_seems_to_wait_(job, except); }
 
-// Does: at the end of the process, counts the jobs (`*queued`) and timers (`*delayed`) that will never run. Returns: whether there are any.
+// Does: at the end of the process, counts the jobs (`*queued`) and timers (`*delayed`) that will never run. Returns:
+// whether there are any.
 bool csched_loop_count_unrun_(csched_loop *loop, const csched_job_type *except, size_t *queued, size_t *delayed) {
   uint32_t served = csched_load_relaxed(&loop->served); // LP13: relaxed: no other data depends on it
   *queued = *delayed = 0;

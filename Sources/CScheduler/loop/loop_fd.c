@@ -1,38 +1,51 @@
 // The descriptors of a loop: calls the handlers of ready sources, and lets the loop sleep on a poller or in a host.
 //
 // States
-//   poller_state  0: the loop sleeps on its futex. 1: the poller is open: from its next park on, the loop sleeps on it, until csched_fds_destroy_.
-//              LOST: a child of fork had no free descriptor for a poller of its own; the loop's thread opens one later
-//   by_fd      a table: a source of each descriptor number; `sibling` links the sources of a number in a ring. The poller watches each number once,
-//              for the events of all its sources. It reports the number, and the serial number that these sources share
-//   is_silent  of a source: SILENT once csched_loop_unregister_fd_ has removed it from the poller, CLOSED if its descriptor was closed before. The
-//              loop's thread removes it from the table later
-//   ready      the queue of sources whose handlers are to be called; of a source: its reported events, 0 outside the queue
+//   poller_state  0: the loop sleeps on its futex. 1: the poller is open: from its next park on, the loop sleeps on it,
+//              until csched_fds_destroy_. LOST: a child of fork had no free descriptor for a poller of its own; the
+//              loop's thread opens one later
+//   by_fd      a table: a source of each descriptor number; `sibling` links the sources of a number in a ring. The
+//              poller watches each number once, for the events of all its sources. It reports the number, and the
+//              serial number that these sources share
+//   is_silent  of a source: SILENT once csched_loop_unregister_fd_ has removed it from the poller, CLOSED if its
+//              descriptor was closed before. The loop's thread removes it from the table later
+//   ready      the queue of sources whose handlers are to be called; of a source: its reported events, 0 outside the
+//              queue
 //
 // Invariants
-//   FD1  A waker wakes the object that the loop sleeps on (futex or poller): poller_state is written before the park that the waker has found.
+//   FD1  A waker wakes the object that the loop sleeps on (futex or poller): poller_state is written before the park
+//        that the waker has found.
 //       (A late waker may wake a later sleep: one wake too many.) A thread that reads 1 may use the poller.
-//   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A wake or an alarm
-//       stays pending until the loop polls. So no wake or alarm is lost between the park and the sleep.
-//   FD3  A handler is called only for an added source, and only for events that the source still waits for. A removal unlinks the source from
-//       the poller, the table and the queue. A reported event is looked up by number and serial number, never by an address.
-//   FD4  Each polled event is reported once, however the runs nest: it waits in `ready`, which all runs of the loop share.
-//   FD5  No starvation: a batch begins with a poll if eight batches have begun since the previous poll, or if the first of them began half a
-//       millisecond ago. One poll returns a bounded number of events. Each batch calls a bounded number of handlers (loop.c, LP3).
-//   FD6  Once a source is silent or removed, the poller does not watch its descriptor, except for other sources of the same number. The poller's
-//        descriptors, the rings and is_silent change under `lock`. A number is added to the poller only if its ring is empty.
-//   FD7  Events of a descriptor without a source stop. Without this rule they would repeat for ever if a descriptor was closed before its source was
-//       removed, and a copy of it is open. The second poll in a row that finds such an event replaces the poller by a new one, under the same number.
-//       The new poller does not get numbers that are now those of other descriptors. A loop with a host prints one message instead, because the
-//       host knows the old poller. A loop without free descriptors prints it, too.
+//   FD2  A sleep on the poller ends by a wake, by a source, or by the alarm, which is set to the end of the sleep. A
+//       wake or an alarm stays pending until the loop polls. So no wake or alarm is lost between the park and the
+//       sleep.
+//   FD3  A handler is called only for an added source, and only for events that the source still waits for. A removal
+//       unlinks the source from the poller, the table and the queue. A reported event is looked up by number and serial
+//       number, never by an address.
+//   FD4  Each polled event is reported once, however the runs nest: it waits in `ready`, which all runs of the loop
+//        share.
+//   FD5  No starvation: a batch begins with a poll if eight batches have begun since the previous poll, or if the first
+//       of them began half a millisecond ago. One poll returns a bounded number of events. Each batch calls a bounded
+//       number of handlers (loop.c, LP3).
+//   FD6  Once a source is silent or removed, the poller does not watch its descriptor, except for other sources of the
+//        same number. The poller's descriptors, the rings and is_silent change under `lock`. A number is added to the
+//        poller only if its ring is empty.
+//   FD7  Events of a descriptor without a source stop. Without this rule they would repeat for ever if a descriptor was
+//       closed before its source was removed, and a copy of it is open. The second poll in a row that finds such an
+//       event replaces the poller by a new one, under the same number. The new poller does not get numbers that are now
+//       those of other descriptors. A loop with a host prints one message instead, because the host knows the old
+//       poller. A loop without free descriptors prints it, too.
 // Orderings
-//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a source must itself keep the
-//   handler from starting (LoopSource.swift) · poller_state: release, pairs with the waker's acquire, carries the poller
-// Assumes: the poller's wake and alarm stay pending as platform.h says; a source is removed before its descriptor is closed. (Otherwise the system
-//   removes the descriptor from the poller, unless a copy is open (FD7), and the source leaves the table when its number is added again.)
-// Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's (edge-triggered there, one-shot
-//   here). The table with serial numbers, against stale events, is epoll(7)'s advice.
-// Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's descriptors.
+//   is_silent: relaxed. The loop's thread reads it before a handler, and may miss a change: the thread that silences a
+//   source must itself keep the handler from starting (LoopSource.swift) · poller_state: release, pairs with the
+//   waker's acquire, carries the poller
+// Assumes: the poller's wake and alarm stay pending as platform.h says; a source is removed before its descriptor is
+//   closed. (Otherwise the system removes the descriptor from the poller, unless a copy is open (FD7), and the source
+//   leaves the table when its number is added again.)
+// Source: one descriptor for a whole loop is libuv's backend_fd. An eventfd that wakes and is never read is mio's
+//   (edge-triggered there, one-shot here). The table with serial numbers, against stale events, is epoll(7)'s advice.
+// Models: checks/loop_fd.c. Not modelled: FD3, FD4, FD5, FD6, FD7, which concern one thread and the system's
+//   descriptors.
 
 #include "loop_fd_internal.h"
 
@@ -80,7 +93,8 @@ void csched_fds_init_(csched_fds *fds, const csched_loop *loop) {
   TAILQ_INIT(&fds->ready);
 }
 
-// Returns: what the poller reports with each event of `source`: its serial number in the high half, its descriptor in the low half (FD3).
+// Returns: what the poller reports with each event of `source`: its serial number in the high half, its descriptor in
+// the low half (FD3).
 static uint64_t event_tag(const csched_fd_source *source) {
   return (uint64_t)source->serial << 32 | (uint32_t)source->fd;
 }
@@ -98,8 +112,8 @@ static unsigned events_with(const csched_fd_source *source) {
   return events_beside(source) | (is_silent(source) ? 0 : source->events);
 }
 
-// Returns: whether `poller` still watches the descriptor of `source`. If not, the descriptor was closed, or all its sources are silent. Requires: the
-// lock. The poller reports again what is ready now.
+// Returns: whether `poller` still watches the descriptor of `source`. If not, the descriptor was closed, or all its
+// sources are silent. Requires: the lock. The poller reports again what is ready now.
 static bool is_watched(csched_poller *poller, const csched_fd_source *source) {
   unsigned events = events_with(source);
   return events != 0 && csched_poller_set_(poller, source->fd, events, events, event_tag(source)) == 0;
@@ -117,7 +131,8 @@ static bool is_lost(const csched_fds *fds) {              // on the loop's threa
   return csched_load_relaxed(&fds->poller_state) == LOST; // FD1: relaxed: only `lock` and the loop's thread end LOST
 }
 
-// Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Requires: the lock. Thread: the loop's.
+// Does: in a child of fork, opens the poller again, with its sources. Returns: 0 or an errno value. Requires: the lock.
+// Thread: the loop's.
 static int reopen_poller_locked(csched_fds *fds) {
   int error = csched_poller_renew_(&fds->poller);
   for (size_t fd = 0; fd < fds->size && error == 0; fd++) {
@@ -164,7 +179,8 @@ static csched_poller *poller_of(csched_fds *fds) {
   return &fds->poller;
 }
 
-// Does: wakes the poller. After an error, stops the process, unless the poller was closed meanwhile, as csched_shutdown closes the main loop's.
+// Does: wakes the poller. After an error, stops the process, unless the poller was closed meanwhile, as csched_shutdown
+// closes the main loop's.
 static void wake_poller(csched_fds *fds) {
   int error = csched_poller_wake_(&fds->poller);
   if (CSCHED_UNLIKELY(error != 0) && csched_load_relaxed(&fds->poller_state) != 0) // FD1: 0: closed: no loop to wake
@@ -179,7 +195,8 @@ bool csched_fds_wake_(csched_fds *fds) { // Returns: false: there is no poller, 
   return true;
 }
 
-// Does: replaces a poller that reports a descriptor without a source by a new one; if that is impossible, prints a message, once.
+// Does: replaces a poller that reports a descriptor without a source by a new one; if that is impossible, prints a
+// message, once.
 static CSCHED_NOINLINE void replace_poller(csched_fds *fds) { // FD7: ends the events without a source
   csched_poller next;
   static const char *const advice =
@@ -208,7 +225,8 @@ static void add_ready(csched_fds *fds, csched_fd_source *source, unsigned events
   source->ready |= ready; // FD4: adds to events that are not yet passed to the handler
 }
 
-// Does: polls, and appends the ready sources to `ready`. `blocks`: first waits for an event, a wake, the alarm or a signal.
+// Does: polls, and appends the ready sources to `ready`. `blocks`: first waits for an event, a wake, the alarm or a
+// signal.
 static void poll_sources(csched_fds *fds, bool blocks) {
   csched_poller_event events[EVENTS]; // FD5: bounded; the next poll returns the other events
   int count = csched_poller_wait_(poller_of(fds), events, EVENTS, blocks), unknown = 0;
@@ -238,7 +256,8 @@ void csched_fds_poll_if_due_(csched_fds *fds, csched_time now) { // FD5: else jo
   if (++fds->batches > MOST_BATCHES || now - fds->since >= MOST_TIME) poll_sources(fds, false);
 }
 
-// Does: marks `fds->job`, which calls the handler of the first ready source, as submitted. Returns: that job, for the caller to run.
+// Does: marks `fds->job`, which calls the handler of the first ready source, as submitted. Returns: that job, for the
+// caller to run.
 static CSCHED_NOINLINE csched_job *call_ready(csched_fds *fds) {
   if (!csched_job_is_running_here_(&fds->job))          // else a nested run inside a handler resubmits the running job
     csched_job_init(&fds->job, &handler_job_type, fds); // resets it: its previous run may have been unwound
@@ -273,7 +292,8 @@ void csched_fds_arm_for_host_(csched_fds *fds, bool is_idle, csched_time until) 
   else wake_poller(fds);                                // FD2: the descriptor becomes readable at once
 }
 
-// Does: gives the loop to a host. Returns: 0, and in `*fd` the poller's descriptor, on which the host waits; or an errno value.
+// Does: gives the loop to a host. Returns: 0, and in `*fd` the poller's descriptor, on which the host waits; or an
+// errno value.
 int csched_loop_fd(csched_loop *loop, int *fd) {
   csched_fds *fds = csched_loop_fds_(loop, "csched_loop_fd");
   int error = csched_fds_open_(fds);
@@ -324,8 +344,8 @@ static void unlink_source(csched_fds *fds, csched_fd_source *source) { // FD3: e
   fds->count--;
 }
 
-// Does: removes the events of `source` from the poller, if they are there. Returns: 0; EBADF or ENOENT if its descriptor was closed before. Requires:
-// the lock, and the source is in the table.
+// Does: removes the events of `source` from the poller, if they are there. Returns: 0; EBADF or ENOENT if its
+// descriptor was closed before. Requires: the lock, and the source is in the table.
 static int leave_poller(csched_fds *fds, const csched_fd_source *source) {
   if (is_silent(source)) return csched_load_relaxed(&source->is_silent) == CLOSED ? EBADF : 0; // FD6: under the lock
   if (is_lost(fds)) return 0;                                                                  // there is no poller
@@ -354,7 +374,8 @@ static void report_drop(csched_fd_source *source, int error) {
         source->fd, (void *)source);
 }
 
-// Does: drops one source of number `fd` if the number's descriptor was closed, or the number has only silent sources. Returns: whether it did.
+// Does: drops one source of number `fd` if the number's descriptor was closed, or the number has only silent sources.
+// Returns: whether it did.
 // Requires: the lock, which is unlocked during the call of `dropped`.
 static bool drop_closed(csched_fds *fds, int fd) {
   csched_fd_source *source = fds->by_fd[fd];
@@ -375,8 +396,8 @@ static int refusal_of(const csched_fds *fds, const csched_fd_source *source) {
   return fds->is_closed || is_silent(source) ? ECANCELED : 0;
 }
 
-// Does: adds `source` to the poller and the table. `other`: a source of the same number, or NULL. Returns: 0 or an errno value; after an error the
-// source is not added. Requires: the lock, and the poller watches `other`.
+// Does: adds `source` to the poller and the table. `other`: a source of the same number, or NULL. Returns: 0 or an
+// errno value; after an error the source is not added. Requires: the lock, and the poller watches `other`.
 static int add_beside(csched_fds *fds, csched_fd_source *source, csched_fd_source *other) {
   unsigned before = other != NULL ? events_with(other) : 0;
   source->serial = other != NULL ? other->serial : ++fds->last_serial; // FD3: new, so that earlier events are stale
@@ -391,7 +412,8 @@ static int add_beside(csched_fds *fds, csched_fd_source *source, csched_fd_sourc
   return 0;
 }
 
-// Does: adds `source`, also beside other level-triggered sources of its number if `is_shared`. Returns: 0 or an errno value.
+// Does: adds `source`, also beside other level-triggered sources of its number if `is_shared`. Returns: 0 or an errno
+// value.
 static int add_source(csched_fds *fds, csched_fd_source *source, bool is_shared) {
   int error = refusal_of(fds, source);
   if (error == 0) error = csched_fds_open_(fds);
@@ -436,7 +458,8 @@ int csched_loop_modify_fd(csched_loop *loop, csched_fd_source *source, unsigned 
   return 0;
 }
 
-// Does: from any thread, removes `source` from the poller at once. The loop's thread removes it from the table and the queue later.
+// Does: from any thread, removes `source` from the poller at once. The loop's thread removes it from the table and the
+// queue later.
 void csched_loop_unregister_fd_(csched_loop *loop, csched_fd_source *source) {
   csched_fds *fds = csched_loop_fds_of_(loop);
   csched_lock_lock(&fds->lock); // FD6: the loop's thread may be adding or removing the source
@@ -475,7 +498,8 @@ void csched_fds_destroy_(csched_fds *fds) { // also closes the poller, and frees
 
 void csched_fds_renew_(csched_fds *fds) {    // in a child of fork: gives a loop that continues a poller of its own
   fds->lock = (csched_lock)CSCHED_LOCK_INIT; // FD6: a thread of the parent may have locked it
-  // The old poller may have had a pending wake, which a host needs: wakes the new one. LOST: the first use tries again; a child may only call exec.
+  // The old poller may have had a pending wake, which a host needs: wakes the new one. LOST: the first use tries again;
+  // a child may only call exec.
   if (!is_open(fds)) return;
   if (reopen_poller_locked(fds) == 0) wake_poller(fds);          // FD6: no lock is needed: the child has one thread
   else csched_store_relaxed(&fds->poller_state, (uint32_t)LOST); // FD1: relaxed: the child has one thread

@@ -15,7 +15,8 @@ typedef struct csched_hooks {
   bool is_asleep;         ///< the most recent call was for a sleep, not for a wake
   bool is_closed;         ///< later hooks are refused
 } csched_hooks;
-/// Does: calls all hooks, for a sleep or for the wake after it, in a run of depth `depth`. Inside a hook it does nothing. Thread: the loop's.
+/// Does: calls all hooks, for a sleep or for the wake after it, in a run of depth `depth`. Inside a hook it does
+/// nothing. Thread: the loop's.
 void csched_hooks_call_(csched_hooks *hooks, unsigned depth, bool is_sleep);
 /// Does: removes all hooks, and refuses later ones. Thread: the loop's, any number of times.
 void csched_hooks_close_(csched_hooks *hooks);

@@ -20,15 +20,16 @@ static csched_loop *loop_containing(csched_atfork *atfork) {
   return (csched_loop *)((char *)atfork - offsetof(csched_loop, atfork));
 }
 
-// Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are not used.
+// Does: in a child of fork, closes a loop whose thread is in the parent. Its other fields may be inconsistent, and are
+// not used.
 static void orphan_loop(csched_loop *loop) {                  // LP8: its use stops the process
   csched_store_relaxed(&loop->closing, CSCHED_LOOP_ORPHANED); // LP8: relaxed: the child has one thread
   csched_mpsc_close(&loop->inbox);              // the thread that its result asks to wake is in the parent
   loop->target.type = &csched_target_orphaned_; // a submission stops the process
 }
 
-// Does: locks the timers before a fork and unlocks them after it, so that the child's copy of them is consistent. In the child, orphans the loop if
-// its thread is in the parent; else gives it a poller of its own.
+// Does: locks the timers before a fork and unlocks them after it, so that the child's copy of them is consistent. In
+// the child, orphans the loop if its thread is in the parent; else gives it a poller of its own.
 static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LP8: loops of this thread continue
   csched_loop *loop = loop_containing(atfork);
   bool is_of_other_thread = !csched_loop_is_on_thread(loop) && csched_load_relaxed(&loop->thread) != NULL; // racy read
@@ -41,12 +42,14 @@ static void loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) 
   else csched_fds_renew_(&loop->fds);
 }
 
-// For dumps. Returns: the loop that contains `atfork`; NULL: the entry of another kind of object, which has another handler.
+// For dumps. Returns: the loop that contains `atfork`; NULL: the entry of another kind of object, which has another
+// handler.
 const csched_target *csched_loop_of_atfork_(const csched_atfork *atfork) {
   return atfork->handler == loop_life_at_fork ? &loop_containing((csched_atfork *)(uintptr_t)atfork)->target : NULL;
 }
 
-// For dumps in a signal handler. The loop may be freed at any time, so each field is copied only if its memory is mapped. Returns: false: it is not.
+// For dumps in a signal handler. The loop may be freed at any time, so each field is copied only if its memory is
+// mapped. Returns: false: it is not.
 bool csched_loop_copy_state_(const csched_target *target, uint32_t *thread, uint32_t *closing, size_t *timers) {
   const csched_loop *loop = (const csched_loop *)target;
   return csched_os_copy_if_mapped_(thread, &loop->thread_number, sizeof *thread) &&
@@ -59,7 +62,8 @@ csched_timers *csched_loop_timers_seen_(const csched_target *target) {
   return target->type == &csched_loop_type_ ? &((csched_loop *)(uintptr_t)target)->timers : NULL;
 }
 
-// Does: initialises all fields except those that a renewal keeps: `refusal`, `atfork` (the loop stays in the fork list) and the target's owner.
+// Does: initialises all fields except those that a renewal keeps: `refusal`, `atfork` (the loop stays in the fork list)
+// and the target's owner.
 static void init_loop(csched_loop *loop) {
   void *owner = loop->target.owner;
   const char *refusal = loop->refusal;
@@ -75,7 +79,8 @@ static void init_loop(csched_loop *loop) {
   loop->atfork = atfork;
 }
 
-// Does: in a child of fork, makes an orphaned loop empty and open. Closes the child's copy of the poller; forgets jobs and sources, and drops none.
+// Does: in a child of fork, makes an orphaned loop empty and open. Closes the child's copy of the poller; forgets jobs
+// and sources, and drops none.
 void csched_loop_renew_(csched_loop *loop) {
   while (csched_timers_pop_(&loop->timers, CSCHED_FOREVER) != NULL) {
   } // unlinks each timer, and drops none, so that the timer's owner can still cancel it
@@ -83,7 +88,8 @@ void csched_loop_renew_(csched_loop *loop) {
   init_loop(loop);
 }
 
-// Does: initialises `loop`, and adds it to the fork list and the table for dumps. `refusal`: the message if csched_loop_destroy must refuse; or NULL.
+// Does: initialises `loop`, and adds it to the fork list and the table for dumps. `refusal`: the message if
+// csched_loop_destroy must refuse; or NULL.
 static csched_loop *init_and_register(csched_loop *loop, const char *refusal) {
   loop->refusal = refusal;
   loop->target.owner = NULL;

@@ -1,4 +1,5 @@
-// Runs of a loop: how runs nest, how a loop parks in its host (another library's main loop), and the runs that a host calls.
+// Runs of a loop: how runs nest, how a loop parks in its host (another library's main loop), and the runs that a host
+// calls.
 // States and invariants: those of loop.c.
 
 #include "loop_state.h"
@@ -9,7 +10,8 @@ enum { MOST_DUE = 1024 }; // LP10: limit of csched_loop_run_through_ without `la
 
 // MARK: nesting
 
-// Does: parks the loop, so that the host sleeps for it. If there is work, or the host was not notified of a close, makes the host call again at once.
+// Does: parks the loop, so that the host sleeps for it. If there is work, or the host was not notified of a close,
+// makes the host call again at once.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
   csched_fds_consume_stale_(fds);                   // FD2: before the park: later it would consume that park's wake
@@ -76,7 +78,8 @@ void csched_loop_leave_(csched_loop *loop, const csched_scope *scope) { // ends 
 
 // MARK: runs for a host
 
-// Returns: the next job for a run that a host calls; NULL: none. After a close it removes the sources; with CSCHED_STOP_DROP it drops all work.
+// Returns: the next job for a run that a host calls; NULL: none. After a close it removes the sources; with
+// CSCHED_STOP_DROP it drops all work.
 static csched_job *next_for_host(csched_loop *loop) {
   if (csched_loop_is_closing_(loop)) csched_fds_close_(&loop->fds);
   if (csched_loop_is_dropping_(loop)) {

@@ -1,4 +1,5 @@
-// The state of a loop, shared by loop.c, loop_run.c, loop_stop.c, loop_binding.c and loop_life.c. States and invariants are in loop.c.
+// The state of a loop, shared by loop.c, loop_run.c, loop_stop.c, loop_binding.c and loop_life.c. States and invariants
+// are in loop.c.
 // Depends on: loop_internal.h, loop_fd_internal.h, loop_hook_internal.h, observed.h, timer_internal.h.
 #pragma once
 
@@ -11,7 +12,8 @@
 #include "loop_hook_internal.h"
 #include "loop_internal.h"
 
-/// LP3: one batch runs at most this many timers, this many sources and this many jobs. 3 * 16 of them, at 200 us each, take less than 10 ms.
+/// LP3: one batch runs at most this many timers, this many sources and this many jobs. 3 * 16 of them, at 200 us each,
+/// take less than 10 ms.
 enum { CSCHED_LOOP_MOST = 16 };
 /// Values of the field `served`. STOPPED: csched_loop_end_run has ended the most recent run that was not nested.
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };
@@ -31,7 +33,8 @@ struct csched_loop {
 
   CSCHED_CACHE_ALIGNED csched_timers timers;
 
-  // Written by the loop's thread, or at creation; `thread`, `thread_number` and `link` change under the lock `binding` (loop_binding.c).
+  // Written by the loop's thread, or at creation; `thread`, `thread_number` and `link` change under the lock `binding`
+  // (loop_binding.c).
   const char *refusal;    // csched_loop_destroy stops the process with this message; NULL: it destroys the loop
   uint32_t thread_number; // the system's number, 0 without a thread; for dumps
   const void *thread;     // address of the thread's csched_loop_here_; NULL: no thread, or it has ended
@@ -76,11 +79,13 @@ static inline int csched_loop_deliver_now_(csched_timer *timer) {
   return timer->target->type->deliver(timer->target, &timer->job);
 }
 
-/// Does: delivers due timers of other targets. Returns: the next job of this batch, or of a new batch; NULL: no job. If `has_more_timers` is set
-/// after NULL, the batch was full of timers of other targets. Then do not sleep: call this function again for the next batch.
+/// Does: delivers due timers of other targets. Returns: the next job of this batch, or of a new batch; NULL: no job. If
+/// `has_more_timers` is set after NULL, the batch was full of timers of other targets. Then do not sleep: call this
+/// function again for the next batch.
 csched_job *csched_loop_next_(csched_loop *loop);
-/// Returns: whether the loop must not sleep: it has a job or a ready source; the run must end (`activation`, NULL: none); the loop is closing; or a
-/// timer needs a wake at `now`. `now` 0: timers do not count, because the caller sleeps no longer than until the next timer.
+/// Returns: whether the loop must not sleep: it has a job or a ready source; the run must end (`activation`, NULL:
+/// none); the loop is closing; or a timer needs a wake at `now`. `now` 0: timers do not count, because the caller
+/// sleeps no longer than until the next timer.
 bool csched_loop_has_work_(csched_loop *loop, const csched_activation *activation, csched_time now);
 /// Does: calls the hooks, and sleeps until there is work, or until `deadline`. It may return early.
 void csched_loop_wait_(csched_loop *loop, const csched_activation *activation, csched_time deadline);
@@ -106,7 +111,8 @@ static inline bool csched_loop_is_dropping_(const csched_loop *loop) { // closed
   return csched_load_relaxed(&loop->closing) == 1 + CSCHED_STOP_DROP;  // LP6: relaxed: read again before each job
 }
 
-/// Returns: whether a csched_loop_run_until_done must return; false in any other run. Only the activation of such a run has a NULL `loop`.
+/// Returns: whether a csched_loop_run_until_done must return; false in any other run. Only the activation of such a run
+/// has a NULL `loop`.
 static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activation *activation) {
   if (activation == NULL || activation->loop != NULL) return false;
   int64_t refs = (int32_t)csched_load_acquire(&loop->refs); // LP5: before the inbox: a job is pushed before its unref
@@ -114,18 +120,21 @@ static inline bool csched_loop_is_done_(csched_loop *loop, const csched_activati
   return (int64_t)(csched_timers_count_(&loop->timers, false) + loop->fds.count) + refs <= 0;
 }
 
-/// Returns: whether an end of this run was requested. Each acquire pairs with the release in the function that its line names.
+/// Returns: whether an end of this run was requested. Each acquire pairs with the release in the function that its line
+/// names.
 static inline bool csched_loop_is_ended_(const csched_loop *loop, const csched_activation *activation) {
   return (activation != NULL && csched_load_acquire(&activation->ended) != 0) || // LP5: csched_activation_end_run
          csched_load_acquire(&loop->ending) != 0;                                // LP5: csched_loop_end_run
 }
 
-/// Does: records that csched_loop_end_run ends the current run. If that run is outermost, jobs that never run are not reported (LP13).
+/// Does: records that csched_loop_end_run ends the current run. If that run is outermost, jobs that never run are not
+/// reported (LP13).
 void csched_loop_record_end_(csched_loop *loop);
 
 // MARK: loop_binding.c
 
-/// A thread-local variable whose address identifies the thread. A later thread may get the same address. Its value: see loop_binding.c.
+/// A thread-local variable whose address identifies the thread. A later thread may get the same address. Its value: see
+/// loop_binding.c.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL char csched_loop_here_;
 
 /// Returns: whether the calling thread is the loop's.
@@ -135,11 +144,13 @@ static inline bool csched_loop_is_here_(const csched_loop *loop) {
 
 /// Does: stops the process unless the calling thread is the loop's.
 void csched_loop_require_thread_(const csched_loop *loop, const char *function);
-/// Does: in a child of fork, initialises the lock `binding` again, and stores the new number of the loop's thread, if that is the calling thread.
+/// Does: in a child of fork, initialises the lock `binding` again, and stores the new number of the loop's thread, if
+/// that is the calling thread.
 void csched_loop_rebind_(csched_loop *loop);
 
 // MARK: loop_run.c
 
-/// Does: begins (enter) or ends (leave) a run. `address`: CSCHED_OWN_FRAME() of the function that calls both. `function`: its name, for messages.
+/// Does: begins (enter) or ends (leave) a run. `address`: CSCHED_OWN_FRAME() of the function that calls both.
+/// `function`: its name, for messages.
 void csched_loop_enter_(csched_loop *loop, csched_scope *scope, uintptr_t address, const char *function);
 void csched_loop_leave_(csched_loop *loop, const csched_scope *scope);

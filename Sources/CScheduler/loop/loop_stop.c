@@ -11,7 +11,8 @@ void csched_require_policy_(csched_stop_policy policy, const char *function) {
     csched_panic_(function, "%d is no policy. Name one of csched_stop_policy.", (int)policy);
 }
 
-// Does: makes the loop refuse later work, and its run return after outstanding work was run or dropped, as `policy` says.
+// Does: makes the loop refuse later work, and its run return after outstanding work was run or dropped, as `policy`
+// says.
 void csched_loop_close(csched_loop *loop, csched_stop_policy policy) {
   csched_require_policy_(policy, "csched_loop_close");
   // The strictest policy stays in `closing`. CSCHED_LOOP_ORPHANED is greater than each `asked`.
@@ -75,9 +76,9 @@ static bool has_busy_queue(const csched_loop *loop) {
   return search.is_busy;
 }
 
-// Does: waits while a queue or limit on the loop has accepted work that the loop does not have: a thread is just submitting it. Not in a nested run,
-// because an outer context frame of this thread may have that work. At most for a second: a thread that was stopped in a submission does not keep the
-// loop.
+// Does: waits while a queue or limit on the loop has accepted work that the loop does not have: a thread is just
+// submitting it. Not in a nested run, because an outer context frame of this thread may have that work. At most for a
+// second: a thread that was stopped in a submission does not keep the loop.
 static void await_submitters(csched_loop *loop) { // LP14
   for (int i = 0; i < 10000 && loop->depth <= 1 && !csched_loop_is_dropping_(loop) &&
                   csched_mpsc_is_empty(&loop->inbox) && has_busy_queue(loop);
@@ -85,7 +86,8 @@ static void await_submitters(csched_loop *loop) { // LP14
     csched_nap_(100000);
 }
 
-// Does: refuses later work. Runs outstanding work until a close says CSCHED_STOP_DROP, then drops the rest, and all timers that are not due.
+// Does: refuses later work. Runs outstanding work until a close says CSCHED_STOP_DROP, then drops the rest, and all
+// timers that are not due.
 void csched_loop_finish_work_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have only set `closing` so far
   csched_fds_close_(&loop->fds);

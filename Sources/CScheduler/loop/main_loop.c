@@ -9,10 +9,12 @@
 static CSCHED_THREAD_LOCAL uint8_t cached_answer; // of csched_is_main_thread. 0: none yet; 1: false; 2: true
 static csched_lock lock;                          // guards the variables below
 static csched_loop *loop;                         // the main loop; NULL: not created yet
-// is_bound: `loop` has the main thread. is_over: csched_main_loop_end_ was called there. is_hosted: a host drives `loop`. is_kept: no shutdown.
+// is_bound: `loop` has the main thread. is_over: csched_main_loop_end_ was called there. is_hosted: a host drives
+// `loop`. is_kept: no shutdown.
 static bool is_bound, is_over, is_hosted, is_kept;
 
-// Does: in a child of fork, makes the thread that forked the main thread. Empties an orphaned main loop, at the same address, which other code uses.
+// Does: in a child of fork, makes the thread that forked the main thread. Empties an orphaned main loop, at the same
+// address, which other code uses.
 static void main_loop_life_at_fork(csched_atfork *atfork, csched_atfork_phase phase) {
   (void)atfork;
   if (phase != CSCHED_ATFORK_IN_CHILD_LAST) return;
@@ -74,7 +76,8 @@ bool csched_main_loop_is_kept_(void) {
   return found;
 }
 
-// Does: closes the main loop; on its thread, the first call also runs or drops outstanding work, and frees the loop's contents.
+// Does: closes the main loop; on its thread, the first call also runs or drops outstanding work, and frees the loop's
+// contents.
 void csched_main_loop_end_(csched_stop_policy policy) {
   csched_loop *ending = csched_main_loop(); // created if necessary, so that later callers find it closed
   csched_loop_close(ending, policy);

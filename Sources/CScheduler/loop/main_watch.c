@@ -1,14 +1,17 @@
-// Reports, once in a process, that work waits for a main loop which nothing runs. For the Swift module, which calls it at runs and submissions.
+// Reports, once in a process, that work waits for a main loop which nothing runs. For the Swift module, which calls it
+// at runs and submissions.
 // States
 //   state       NEVER: no run was recorded; RUNS: the program or a host runs the loop; ENDED: the last run is over
 //   is_watched  1 while a thread watches, and after a report
 //   is_long     1 while that thread sleeps until a timer is due, at `until`; it sleeps on this word
 // Invariants
-//   MW1  A report is true: for PATIENCE, work has been due, no run has begun, and the main thread has slept for the most part. No report follows one,
-//        nor csched_loop_end_run or csched_loop_close, nor is one made if another library runs the loop.
+//   MW1  A report is true: for PATIENCE, work has been due, no run has begun, and the main thread has slept for the
+//        most part. No report follows one, nor csched_loop_end_run or csched_loop_close, nor is one made if another
+//        library runs the loop.
 // Orderings: relaxed; the words publish nothing
 // Assumes: a report at the moment in which a run begins does no harm, nor one that comes late.
-// Source: the reports of stall detectors; a main thread that sleeps while its queue has work is a program's mistake in nearly every case.
+// Source: the reports of stall detectors; a main thread that sleeps while its queue has work is a program's mistake in
+//   nearly every case.
 // Models: none. Not modelled: MW1.
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
@@ -37,8 +40,8 @@ static csched_time due_of(const csched_loop *loop) {
   return csched_mpsc_count_(&loop->inbox, 1, waits, NULL) > 0 ? 0 : csched_load_relaxed(&loop->timers.first); // MW1
 }
 
-// Does: sleeps until the next look, or until a timer is due at `due`, if that is later. Returns: the span (ns) for which work was due meanwhile, while
-// the main thread slept and no run began; 0: it was not so.
+// Does: sleeps until the next look, or until a timer is due at `due`, if that is later. Returns: the span (ns) for
+// which work was due meanwhile, while the main thread slept and no run began; 0: it was not so.
 static csched_time look(csched_time due) {
   uint32_t main = csched_os_main_thread_id_(), ran = csched_load_relaxed(&runs); // MW1
   csched_time now = csched_now(), used = csched_os_thread_processor_time_(main), next = now + LOOK;

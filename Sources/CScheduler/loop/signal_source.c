@@ -2,21 +2,26 @@
 //
 // States, for each signal
 //   count      how often the signal has arrived since its source was last called
-//   bell       1 + the number of the eventfd to which the signal handler writes, and which is never closed; 0: not opened yet
+//   bell       1 + the number of the eventfd to which the signal handler writes, and which is never closed; 0: not
+//              opened yet
 //   source     the source of the signal, and `loop`, its loop; under `lock`
 //
 // Invariants
-//   SG1  Each signal is reported: the handler counts before it writes to the bell; the loop clears the bell before it reads and resets the count.
-//   SG2  The handler accesses only `count`, `bell` and the eventfd, because it may run on any thread, inside any function. The bell is never closed
-//        in the process that opened it, so a late handler writes to a bell for which no source waits.
-//   SG3  A signal has one source. The signal's action is restored when the source ends: by removal, by another thread that silences it, by the loop's
-//        close, or in a child of fork whose thread is not the loop's. A source that has ended does not change the count or bell of the next source.
-//   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are reported in the child, too.
-//   SG5  While a signal has a source, the loop's thread does not block it. So it arrives even if all other threads block it. The thread blocks it
-//        again when the source is removed, if it did before.
+//   SG1  Each signal is reported: the handler counts before it writes to the bell; the loop clears the bell before it
+//        reads and resets the count.
+//   SG2  The handler accesses only `count`, `bell` and the eventfd, because it may run on any thread, inside any
+//        function. The bell is never closed in the process that opened it, so a late handler writes to a bell for which
+//        no source waits.
+//   SG3  A signal has one source. The signal's action is restored when the source ends: by removal, by another thread
+//        that silences it, by the loop's close, or in a child of fork whose thread is not the loop's. A source that has
+//        ended does not change the count or bell of the next source.
+//   SG4  In a child of fork the bell is the child's own: neither process wakes the other. Signals counted before are
+//        reported in the child, too.
+//   SG5  While a signal has a source, the loop's thread does not block it. So it arrives even if all other threads
+//        block it. The thread blocks it again when the source is removed, if it did before.
 // Orderings
-//   count, bell: relaxed, only the values matter. The write and read of the eventfd order the handler's earlier writes before the loop's call of
-//   the source. The system call that sets the handler orders `bell`
+//   count, bell: relaxed, only the values matter. The write and read of the eventfd order the handler's earlier writes
+//   before the loop's call of the source. The system call that sets the handler orders `bell`
 // Assumes: eventfd and write(2) may be used in a signal handler (signal-safety(7)).
 // Source: Bernstein's self-pipe, with a count, as in libuv and tokio. A signalfd was rejected: see source.h.
 // Models: none, because the models have no interrupting handlers. Not modelled: SG1, SG2, SG3, SG4, SG5.
@@ -53,7 +58,8 @@ static void release_signal(int signal) { // SG3: the action is restored when the
   table[signal].source = NULL;
 }
 
-// Does: in a child of fork, gives each signal a bell of its own, and ends the sources of loops that do not continue here.
+// Does: in a child of fork, gives each signal a bell of its own, and ends the sources of loops that do not continue
+// here.
 static void signal_source_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
@@ -84,7 +90,8 @@ static void report_signals(csched_fd_source *fd, unsigned events) {
   if (count > 0) source->handler(source, count); // without the lock: it may free or remove the source
 }
 
-// Does: restores the signal's action, unless `source` has ended already. `is_on_thread`: on the loop's thread, which also restores its mask.
+// Does: restores the signal's action, unless `source` has ended already. `is_on_thread`: on the loop's thread, which
+// also restores its mask.
 static void end_signal_source(csched_signal_source *source, bool is_on_thread) {
   int signal = source->signal;
   csched_lock_lock(&lock);
@@ -120,7 +127,8 @@ void csched_signal_source_init(csched_signal_source *source, int signal,
   source->fd.dropped = signal_dropped;
 }
 
-// Does: opens the signal's bell, or clears an open one. Returns: 0, and the bell's descriptor in `*fd`; or an errno value. Requires: the lock.
+// Does: opens the signal's bell, or clears an open one. Returns: 0, and the bell's descriptor in `*fd`; or an errno
+// value. Requires: the lock.
 static int open_bell(int signal, int *fd) {
   uint32_t bell = csched_load_relaxed(&table[signal].bell); // ordered by the lock
   *fd = (int)bell - 1;
@@ -133,8 +141,8 @@ static int open_bell(int signal, int *fd) {
   return error;
 }
 
-// Does: makes `source` the source of its signal, unless it is that already, and installs on_signal. Returns: 0; EBUSY, ECANCELED or another errno
-// value. Requires: the lock.
+// Does: makes `source` the source of its signal, unless it is that already, and installs on_signal. Returns: 0; EBUSY,
+// ECANCELED or another errno value. Requires: the lock.
 static int claim_signal(csched_loop *loop, csched_signal_source *source) {
   int signal = source->signal, fd;
   if (csched_load_relaxed(&source->fd.is_silent) != 0) return ECANCELED; // SG3: else it would keep the signal
@@ -160,7 +168,8 @@ int csched_loop_claim_signal_(csched_loop *loop, csched_signal_source *source) {
   return error;
 }
 
-// Does: installs the signal handler, and adds the bell's descriptor to the loop. Returns: 0; or an errno value: the signal keeps its action.
+// Does: installs the signal handler, and adds the bell's descriptor to the loop. Returns: 0; or an errno value: the
+// signal keeps its action.
 int csched_loop_add_signal(csched_loop *loop, csched_signal_source *source) {
   csched_loop_fds_(loop, "csched_loop_add_signal"); // called for its check: stops the process on another thread
   if (source->fd.owner != NULL) return EEXIST;

@@ -1,4 +1,5 @@
-// Child processes and files as sources of a loop (source.h). All functions run on the loop's thread. Signals: see signal_source.c.
+// Child processes and files as sources of a loop (source.h). All functions run on the loop's thread. Signals: see
+// signal_source.c.
 #include <CScheduler/source.h>
 
 #include <CScheduler/lock.h>
@@ -23,13 +24,15 @@ _Static_assert((int)CSCHED_FILE_MODIFIED == CSCHED_OS_FILE_MODIFIED &&
 
 // MARK: the descriptor of a source, which the source opens and closes
 
-// Does: closes the descriptor of a removed source, unless other code has closed it, so that its number may be another descriptor's.
+// Does: closes the descriptor of a removed source, unless other code has closed it, so that its number may be another
+// descriptor's.
 static void close_fd(csched_fd_source *source) {
   if (source->serial != 0) csched_os_close_(source->fd);
   source->fd = -1;
 }
 
-// Does: adds the source, whose descriptor is open, to `loop`. Returns: 0; or an errno value, after which close_fd closes the descriptor.
+// Does: adds the source, whose descriptor is open, to `loop`. Returns: 0; or an errno value, after which close_fd
+// closes the descriptor.
 static int add_opened(csched_loop *loop, csched_fd_source *source) {
   source->context = loop; // for the handlers below, which may remove the source
   int error = csched_loop_add_fd(loop, source);
@@ -46,8 +49,9 @@ static int remove_and_close(csched_loop *loop, csched_fd_source *source) {
 
 // MARK: children
 //
-// The system gives a child's status away once. So the source that reaps a child stores the status in all other sources that wait for this child, on
-// any loop. A source added later finds it in `recent`, as long as no process has the child's number.
+// The system gives a child's status away once. So the source that reaps a child stores the status in all other sources
+// that wait for this child, on any loop. A source added later finds it in `recent`, as long as no process has the
+// child's number.
 
 enum { UNKNOWN = -1, BUCKETS = 64, RECENT = 256 }; // UNKNOWN: a value of `end`
 static const csched_time REMEMBERED = 60000000000; // ns for which a number is unlikely to be another process's
@@ -91,7 +95,8 @@ static void end_child(csched_child_source *source) {
   close_fd(&source->fd);
 }
 
-// Does: if the child has ended, stores its end in all sources that wait for it, and reaps it. Returns: whether it has ended. Requires: the lock.
+// Does: if the child has ended, stores its end in all sources that wait for it, and reaps it. Returns: whether it has
+// ended. Requires: the lock.
 static bool reap_locked(csched_child_source *source) {
   if (!csched_os_child_end_(source->fd.fd, false, &source->end, &source->status)) return source->end = UNKNOWN, false;
   if (source->end == CSCHED_OS_CHILD_REAPED_ELSEWHERE) return true;
@@ -115,7 +120,8 @@ static bool learn_end(csched_child_source *source) { // Returns: whether the chi
   return has_ended;
 }
 
-// Does: opens the source's descriptor: a pidfd; or for a child in `recent`, a descriptor that is readable at once. Adds the source to `waiting`.
+// Does: opens the source's descriptor: a pidfd; or for a child in `recent`, a descriptor that is readable at once. Adds
+// the source to `waiting`.
 // Returns: 0 or an errno value. Requires: the lock.
 static int open_child_locked(csched_child_source *source) {
   struct csched_recent_child *recent = recent_of(source);
@@ -206,7 +212,8 @@ static void file_changed(csched_fd_source *fd, unsigned events) { // the `handle
   if (changes != 0) source->handler(source, changes, name); // it may free the source
 }
 
-// Does: in a child of fork, opens a new descriptor, because changes pending in the old one belong to the parent. Returns: 0 or an errno value.
+// Does: in a child of fork, opens a new descriptor, because changes pending in the old one belong to the parent.
+// Returns: 0 or an errno value.
 static int renew_file(csched_fd_source *fd) {
   csched_file_source *source = (csched_file_source *)fd;
   source->lost = csched_os_file_renew_(source->path, source->changes, fd->fd);

@@ -5,13 +5,17 @@
 //   owners     reference count: one for the handle, one for the thread
 //
 // Invariants
-//   TH1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs its loop. After a failure
-//       there is no thread and no allocation: a thread whose options are refused ends, and its starter joins it.
+//   TH1  csched_thread_start returns a thread that is ready: it has its name, its processors and its policy, and runs
+//       its loop. After a failure there is no thread and no allocation: a thread whose options are refused ends, and
+//       its starter joins it.
 //   TH2  The handle and the thread each release one reference. The last release frees the structure.
-//   TH3  However the thread ends (closed loop, pthread_exit inside a job, cancellation), its work is run or dropped, and a join returns.
+//   TH3  However the thread ends (closed loop, pthread_exit inside a job, cancellation), its work is run or dropped,
+//        and a join returns.
 //   TH4  A thread is joined or detached exactly once, however many threads wait for it.
-//   TH5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process. csched_thread_destroy does nothing.
-// Orderings: phase: release and acquire; the thread no longer reads the options · owners: acquire and release; the last owner sees all writes.
+//   TH5  In a child of fork no thread waits for a thread of the parent: csched_thread_join stops the process.
+//        csched_thread_destroy does nothing.
+// Orderings: phase: release and acquire; the thread no longer reads the options · owners: acquire and release; the last
+//   owner sees all writes.
 // Assumes: the invariants of loop.c.
 // Source: a reference count for handle and thread, as std::thread implementations keep for their shared state.
 // Models: checks/thread.c. Not modelled: TH5.
@@ -82,7 +86,8 @@ static void run_thread(void *context) { // the thread's body; end_thread follows
   while (csched_loop_run(thread->loop) != CSCHED_RUN_CLOSED) {} // a job's csched_loop_end_run does not end the thread
 }
 
-// Does: drops outstanding work, and releases the thread's reference. Called after run_thread, also if pthread_exit or a cancellation has ended it.
+// Does: drops outstanding work, and releases the thread's reference. Called after run_thread, also if pthread_exit or a
+// cancellation has ended it.
 static void end_thread(void *context) { // TH3: called on each way out, else work would stay in the loop
   csched_thread *thread = context;
   csched_frames_end_thread_(); // first: ends the jobs and runs that the thread was inside
@@ -95,7 +100,8 @@ static void end_thread(void *context) { // TH3: called on each way out, else wor
 
 static void loop_thread_main(void *context) { csched_os_call_with_cleanup_(run_thread, end_thread, context); }
 
-// Does: starts a thread, and waits until it is ready. Returns: 0, and the thread in `*result`; or an errno value, and no thread.
+// Does: starts a thread, and waits until it is ready. Returns: 0, and the thread in `*result`; or an errno value, and
+// no thread.
 static int start_thread(csched_thread **result, const csched_thread_options *options, bool is_internal) {
   csched_thread *thread = calloc(1, sizeof *thread);
   if (thread == NULL) return ENOMEM;

@@ -32,9 +32,10 @@ static void leave_count(void *unused) {
 
 // MARK: signal masks
 //
-// A thread that may run user code begins with the main thread's mask, wherever it is started. The starter's own mask would not do: Dispatch blocks
-// nearly all signals in its threads, where Swift's tasks run, and a child process that such a thread spawns would never get SIGTERM. An empty mask
-// would not do either: a program may block signals in all threads, and take them by sigwait or a signalfd.
+// A thread that may run user code begins with the main thread's mask, wherever it is started. The starter's own mask
+// would not do: Dispatch blocks nearly all signals in its threads, where Swift's tasks run, and a child process that
+// such a thread spawns would never get SIGTERM. An empty mask would not do either: a program may block signals in all
+// threads, and take them by sigwait or a signalfd.
 
 enum { SIGKILL_BIT = 1 << (SIGKILL - 1) }; // in `mask_of_main`: the mask is known. No thread can block SIGKILL
 static uint64_t mask_of_main; // when the main thread last started a thread, else at the first start; 0: no start yet
@@ -77,7 +78,8 @@ static uint64_t all_signals(void) { // except those of faults, which are not blo
   return all_signals_but(of_faults, sizeof of_faults / sizeof of_faults[0]);
 }
 
-// Returns: whether Dispatch has set the mask: it says nothing about the program's. Dispatch blocks all but these, and real-time signals in part.
+// Returns: whether Dispatch has set the mask: it says nothing about the program's. Dispatch blocks all but these, and
+// real-time signals in part.
 static bool is_of_dispatch(uint64_t mask) {
   static const int open[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGPIPE, SIGSYS, SIGPROF, SIGKILL, SIGSTOP};
   uint64_t blocked = all_signals_but(open, sizeof open / sizeof open[0]) & INT32_MAX; // INT32_MAX: signals 1 to 31
@@ -110,7 +112,8 @@ bool csched_os_signal_block_(int signal, bool blocks) {
 
 // MARK: start
 
-// The start function of a thread. It copies its arguments first: the starter may discard the csched_os_thread once `body` is called.
+// The start function of a thread. It copies its arguments first: the starter may discard the csched_os_thread once
+// `body` is called.
 static void *posix_thread_main(void *argument) {
   const csched_os_thread *self = argument;
   void (*body)(void *) = self->body;
@@ -123,7 +126,8 @@ static void *posix_thread_main(void *argument) {
   return NULL;
 }
 
-// Does: sets the stack size: at least csched_os_thread_least_stack_, rounded up to pages; `size` 0: the default. Returns: 0 or an errno value.
+// Does: sets the stack size: at least csched_os_thread_least_stack_, rounded up to pages; `size` 0: the default.
+// Returns: 0 or an errno value.
 static int set_stack_size(pthread_attr_t *attributes, size_t size) {
   enum { AMPLE = 1 << 20 }; // bytes; assumed to exceed every least size, which is costly to compute
   if (size == 0 && pthread_attr_getstacksize(attributes, &size) == 0 && size >= AMPLE) return 0;
@@ -133,7 +137,8 @@ static int set_stack_size(pthread_attr_t *attributes, size_t size) {
   return pthread_attr_setstacksize(attributes, (size + page - 1) / page * page);
 }
 
-// Does: as csched_os_thread_start_. `is_internal`: the thread never runs user code, so it blocks signals: no handler of the program runs there.
+// Does: as csched_os_thread_start_. `is_internal`: the thread never runs user code, so it blocks signals: no handler of
+// the program runs there.
 static int start(csched_os_thread *thread, size_t stack_size, void (*body)(void *), void *context, bool is_internal) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
@@ -178,8 +183,8 @@ void csched_os_call_with_cleanup_(void (*body)(void *), void (*finally)(void *),
   pthread_cleanup_pop(1); // 1: calls `finally`
 }
 
-// close() is a cancellation point, so cancellation is disabled around it. Rejected: a raw system call. ThreadSanitizer would not see it, and would
-// mistake the next descriptor with this number for the closed one.
+// close() is a cancellation point, so cancellation is disabled around it. Rejected: a raw system call. ThreadSanitizer
+// would not see it, and would mistake the next descriptor with this number for the closed one.
 void csched_os_close_(int fd) {
   int before;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -191,7 +196,8 @@ void csched_os_close_(int fd) {
 
 static pthread_mutex_t key_lock = PTHREAD_MUTEX_INITIALIZER; // guards the creation of keys; locked during a fork
 
-// Does: sets this thread's value of `tsd`, whose key the first call creates. The thread's exit calls `destructor`. Returns: 0 or an errno value.
+// Does: sets this thread's value of `tsd`, whose key the first call creates. The thread's exit calls `destructor`.
+// Returns: 0 or an errno value.
 int csched_tsd_set_(csched_tsd *tsd, void *value, void (*destructor)(void *)) {
   if (csched_load_acquire(&tsd->state) != 2) { // 2: the key exists; 0: no key yet
     pthread_mutex_lock(&key_lock);
@@ -235,7 +241,8 @@ size_t csched_os_page_size_(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; // guards the fork list; locked during a whole fork
 static csched_atfork *all;                                    // the fork list, newest entry first
-// True while this thread forks, and so owns `list_lock`. A handler may add an entry (by its first csched_lock): it must not lock `list_lock` again.
+// True while this thread forks, and so owns `list_lock`. A handler may add an entry (by its first csched_lock): it must
+// not lock `list_lock` again.
 static CSCHED_THREAD_LOCAL bool is_forking;
 
 // `back` is changed under the lock, and read without it by csched_os_atfork_.
@@ -243,7 +250,8 @@ static void set_back(csched_atfork *atfork, csched_atfork **back) {
   csched_store_relaxed(&atfork->back, back);
 } // Speed only
 
-// Does: adds `atfork` to the fork list, so that each fork calls `handler`. An entry that is in the list already stays as it is, and takes no lock.
+// Does: adds `atfork` to the fork list, so that each fork calls `handler`. An entry that is in the list already stays
+// as it is, and takes no lock.
 void csched_os_atfork_(csched_atfork *atfork, void (*handler)(csched_atfork *, csched_atfork_phase)) {
   if (csched_load_relaxed(&atfork->back) != NULL) return; // Speed only: it is in the list
   if (!is_forking) pthread_mutex_lock(&list_lock);
@@ -278,8 +286,9 @@ static void link_before(csched_atfork *atfork, csched_atfork *next) {
   set_back(next, &atfork->next);
 }
 
-// `mark` is a cursor: an entry of the list that stands for no object. If `visit` refuses an entry, `mark` is linked in front of that entry. The next
-// call unlinks `mark`, and begins with the entry that was behind it. With a `mark` outside the list, a call begins with the newest entry.
+// `mark` is a cursor: an entry of the list that stands for no object. If `visit` refuses an entry, `mark` is linked in
+// front of that entry. The next call unlinks `mark`, and begins with the entry that was behind it. With a `mark`
+// outside the list, a call begins with the newest entry.
 bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *, void *), void *context) {
   pthread_mutex_lock(&list_lock);
   csched_atfork *each = mark->back != NULL ? mark->next : all;
@@ -290,7 +299,8 @@ bool csched_os_atfork_visit_(csched_atfork *mark, bool (*visit)(csched_atfork *,
   return each != NULL;
 }
 
-// Does: calls all handlers, newest first, for one phase, but not those of entries that a handler adds. Requires: the caller owns `list_lock`.
+// Does: calls all handlers, newest first, for one phase, but not those of entries that a handler adds. Requires: the
+// caller owns `list_lock`.
 static void call_handlers(csched_atfork_phase phase) {
   for (csched_atfork *each = all, *next; each != NULL; each = next) {
     next = each->next;
@@ -343,7 +353,8 @@ static void in_child(void) {                         // after the fork
   for (csched_atfork *each; (each = take_continuing()) != NULL;) each->handler(each, CSCHED_ATFORK_AFTER_CHILD);
 }
 
-// At load, before the program registers handlers with pthread_atfork: so before_fork runs after the program's handlers, and in_child before them.
+// At load, before the program registers handlers with pthread_atfork: so before_fork runs after the program's handlers,
+// and in_child before them.
 __attribute__((constructor)) static void add_handlers(void) { pthread_atfork(before_fork, in_parent, in_child); }
 
 // MARK: panic
@@ -380,7 +391,8 @@ void csched_os_restore_cancellation_(int before) { pthread_setcancelstate(before
 void csched_os_abort_(const char *text) {
   csched_os_disable_cancellation_(); // sleep() is a cancellation point
   csched_os_say_(text);
-  // A seccomp filter may forbid the system calls of abort(), which then executes an illegal instruction. So try kill() if pthread_kill() fails.
+  // A seccomp filter may forbid the system calls of abort(), which then executes an illegal instruction. So try kill()
+  // if pthread_kill() fails.
   if (pthread_kill(pthread_self(), 0) != 0 && kill(getpid(), SIGABRT) == 0) sleep(1); // until the signal arrives
   abort();
 }

@@ -31,10 +31,12 @@ void csched_os_restore_handler_(int signal, const csched_os_handler *before) {
 
 // MARK: calls
 
-// The C library's function (execinfo.h). Weak: NULL in musl, which lacks it, and in a static program that does not use it.
+// The C library's function (execinfo.h). Weak: NULL in musl, which lacks it, and in a static program that does not use
+// it.
 __attribute__((weak)) int backtrace(void **addresses, int size);
 
-// Runs in a signal handler. The first backtrace() loads the unwinder, which a handler must not do: csched_os_backtrace_prepare_ does it before.
+// Runs in a signal handler. The first backtrace() loads the unwinder, which a handler must not do:
+// csched_os_backtrace_prepare_ does it before.
 int csched_os_backtrace_(uintptr_t *addresses, int most) {
   enum { SKIPPED = 3, MOST = 64 }; // SKIPPED: this function, the handler, and the system's return from it
   void *found[MOST];

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Does: empties the file if it is a regular file of this user with one link. Returns: 0; EPERM: it is not, and keeps its content (so open() has no
-// O_TRUNC); or another errno value.
+// Does: empties the file if it is a regular file of this user with one link. Returns: 0; EPERM: it is not, and keeps
+// its content (so open() has no O_TRUNC); or another errno value.
 static int check_and_empty(int fd) {
   struct stat found;
   if (fstat(fd, &found) != 0) return errno;
@@ -60,7 +60,8 @@ void csched_os_record_by_environment_(int (*begin)(void)) {
   csched_os_say_("Scheduler: SCHEDULER_RECORD: no memory to record events\n");
 }
 
-// Returns: the span `text`, such as 1s, 0.5s, 250ms or 100us, in nanoseconds; 0: `text` has another form, or is more than a year.
+// Returns: the span `text`, such as 1s, 0.5s, 250ms or 100us, in nanoseconds; 0: `text` has another form, or is more
+// than a year.
 static csched_time span_of(const char *text) {
   static const struct {
     const char *name;

@@ -1,25 +1,33 @@
-// A parallel loop: the caller and its helper jobs claim ranges ("parts") of the iteration numbers from 0 to `count`, until all are claimed.
+// A parallel loop: the caller and its helper jobs claim ranges ("parts") of the iteration numbers from 0 to `count`,
+// until all are claimed.
 //
 // States
 //   next        the first number that no thread has claimed
 //   references  to the helpers' memory (`shared`): one of the caller, and one of each helper that has not been released
 // Invariants
-//   AP1  Each iteration number is in one part: `next` changes by compare-and-exchange only; a part is the range from the old value to the new.
-//   AP2  The call returns after all parts: all numbers are claimed, and each helper was cancelled before its start, or has ended.
+//   AP1  Each iteration number is in one part: `next` changes by compare-and-exchange only; a part is the range from
+//        the old value to the new.
+//   AP2  The call returns after all parts: all numbers are claimed, and each helper was cancelled before its start, or
+//        has ended.
 //   AP3  Each part sees what happened before the call, and the caller sees what the parts did.
-//   AP4  The call does not wait for a helper that has not started. So the caller's thread is enough, and the call may be made inside any job.
-//   AP5  The final reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long after the call.
-//   AP6  On a pool worker that runs a job of the target, the helpers are spawned jobs (fork_join.c) in the caller's stack frame. So a call leaves no
-//       cancelled helpers in a busy target, however many calls are nested or follow each other.
-//   AP7  The caller runs parts of its own call, and what these have spawned, but no other job. So a call may be made under a lock that other jobs ask
-//       for, and in a queue's job. A caller whose numbers are all claimed waits for spawned jobs (FJ4), or sleeps until its helpers have ended.
+//   AP4  The call does not wait for a helper that has not started. So the caller's thread is enough, and the call may
+//        be made inside any job.
+//   AP5  The final reference frees the helpers' memory, once: a cancelled helper may stay linked in the target long
+//        after the call.
+//   AP6  On a pool worker that runs a job of the target, the helpers are spawned jobs (fork_join.c) in the caller's
+//       stack frame. So a call leaves no cancelled helpers in a busy target, however many calls are nested or follow
+//       each other.
+//   AP7  The caller runs parts of its own call, and what these have spawned, but no other job. So a call may be made
+//       under a lock that other jobs ask for, and in a queue's job. A caller whose numbers are all claimed waits for
+//       spawned jobs (FJ4), or sleeps until its helpers have ended.
 // Orderings
 //   next: relaxed, it assigns a number to a thread and carries nothing
-//   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait for it (J5, FJ3)
-//   references: acquire and release; the thread that releases the final reference sees the end of all use
+//   AP3, at the start: the release of the helper's submission; at the end: the acquire of its cancel, or of the wait
+//   for it (J5, FJ3) references: acquire and release; the thread that releases the final reference sees the end of all
+//   use
 // Assumes: J2, J3 and J5 of job.c; FJ3 and FJ4 of fork_join.c.
-// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs parts too, and a helper that
-//   starts after all parts are claimed returns at once.
+// Source: guided self-scheduling (Polychronopoulos and Kuck) for the parts. Dispatch's dispatch_apply: the caller runs
+//   parts too, and a helper that starts after all parts are claimed returns at once.
 // Models: checks/apply.c. Not modelled: AP6; AP7, see FJ4 and FJ6. Not tested: AP6.
 
 #include <CScheduler/apply.h>
@@ -34,8 +42,9 @@ enum { HELPERS_MOST = CSCHED_APPLY_THREADS_MOST - 1 }; // the caller is one of t
 
 _Static_assert(HELPERS_MOST < (int)CSCHED_DEQUE_SLOTS, "one call's spawns fit into a deque");
 
-// One call of csched_apply, with the iteration numbers from 0 to `count` - 1. A part has 1 / `shares` of the numbers that no thread has claimed yet,
-// and at least `grain` numbers; the final part may be smaller. So the parts shrink, and the threads end together. `body` runs `from` to `to` - 1.
+// One call of csched_apply, with the iteration numbers from 0 to `count` - 1. A part has 1 / `shares` of the numbers
+// that no thread has claimed yet, and at least `grain` numbers; the final part may be smaller. So the parts shrink, and
+// the threads end together. `body` runs `from` to `to` - 1.
 typedef struct numbers {
   void (*body)(void *context, size_t from, size_t to);
   void *context;
@@ -79,7 +88,8 @@ static void run_with_spawned_helpers(numbers *all,
 
 // MARK: helpers that are submitted jobs
 
-// The numbers and the helpers of one call. They are on the heap, because a cancelled helper may stay linked in the target after the call (AP5).
+// The numbers and the helpers of one call. They are on the heap, because a cancelled helper may stay linked in the
+// target after the call (AP5).
 typedef struct shared {
   numbers all;
   uint32_t references;
@@ -94,7 +104,8 @@ static void run_helper(csched_job *job) { run_parts(&((shared *)job->context)->a
 static void release_helper(csched_job *job) { release_apply(job->context); }
 static const csched_job_type helper_type = {run_helper, drop_nothing, release_helper};
 
-// Does: cancels `helper`; if it runs, waits for its end. The first attempt does not wait, so that most calls never count as blocked.
+// Does: cancels `helper`; if it runs, waits for its end. The first attempt does not wait, so that most calls never
+// count as blocked.
 static void end_helper(csched_job *helper) { // AP2, AP4: no wait for a helper that has not started
   if (csched_job_cancel(helper) != CSCHED_CANCEL_RUNNING) return;
   csched_pool_blocking_begin(); // on a pool's worker: another worker may run meanwhile
@@ -111,7 +122,8 @@ static void run_with_jobs(shared *shared, csched_target *target, size_t helpers)
   release_apply(shared);
 }
 
-// Does: runs `body` for all numbers below `count`, on at most `threads` threads, this one included. Returns when all have run.
+// Does: runs `body` for all numbers below `count`, on at most `threads` threads, this one included. Returns when all
+// have run.
 void csched_apply(csched_target *target, size_t threads, size_t count, size_t grain,
                   void (*body)(void *context, size_t from, size_t to), void *context) {
   CSCHED_NEEDS_FUNCTION_(body, "csched_apply");

@@ -1,31 +1,38 @@
-// Spawn and join on a pool's workers: a spawned job waits in its worker's deque, where other workers steal it. A join runs spawned jobs or sleeps.
-// csched_pool_fork spawns a job, and csched_pool_wait joins it. In this file and in the other files of the pool, "fork" is the fork of a process.
+// Spawn and join on a pool's workers: a spawned job waits in its worker's deque, where other workers steal it. A join
+// runs spawned jobs or sleeps. csched_pool_fork spawns a job, and csched_pool_wait joins it. In this file and in the
+// other files of the pool, "fork" is the fork of a process.
 //
 // States
-//   spawns     a worker's deque of spawned jobs that have not started (deque.c); the worker's thread is the deque's owner
-//   phase      of a spawn (a csched_fork: one spawned job). PENDING: not done. WAITED: not done, and the spawner sleeps. DONE: it has
-//              ended
+//   spawns     a worker's deque of spawned jobs that have not started (deque.c); the worker's thread is the deque's
+//              owner
+//   phase      of a spawn (a csched_fork: one spawned job). PENDING: not done. WAITED: not done, and the spawner
+//              sleeps. DONE: it has ended
 // Invariants
-//   FJ1  Each spawned job starts once. A job in a deque is started by the one thread that removes it, owner or thief (DQ1). A job for which the deque
-//       has no room is run by its spawner at once.
-//   FJ2  A check of the deques after a fence misses no spawned job. A job is in a deque before the spawner's fence (DQ4; pool_idle.c, F1), and the
-//       check includes that worker's slot (pool_worker.c, WK2).
-//   FJ3  A wait returns after the job, its `release` and the final access to the spawn. The waiter sees what the job did. No wake is lost: the
-//       waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or the exchange to DONE finds WAITED.
-//   FJ4  No deadlock, and no job of a stranger. While a thread waits for a spawned job, it runs that job, newer jobs that the same stack frame has
-//       spawned, and spawned jobs that descend from the awaited one. So all jobs above a stack frame descend from that frame's job: its locks, its
-//       queue and its waits concern no other job. A chain of waits goes from a job to its descendants, and ends at a thread that runs. Otherwise the
-//       thread sleeps, and counts as blocked, so that another worker runs. A worker that runs no job holds nothing: it steals any spawned job.
+//   FJ1  Each spawned job starts once. A job in a deque is started by the one thread that removes it, owner or thief
+//       (DQ1). A job for which the deque has no room is run by its spawner at once.
+//   FJ2  A check of the deques after a fence misses no spawned job. A job is in a deque before the spawner's fence
+//       (DQ4; pool_idle.c, F1), and the check includes that worker's slot (pool_worker.c, WK2).
+//   FJ3  A wait returns after the job, its `release` and the final access to the spawn. The waiter sees what the job
+//       did. No wake is lost: the waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or
+//       the exchange to DONE finds WAITED.
+//   FJ4  No deadlock, and no job of a stranger. While a thread waits for a spawned job, it runs that job, newer jobs
+//       that the same stack frame has spawned, and spawned jobs that descend from the awaited one. So all jobs above a
+//       stack frame descend from that frame's job: its locks, its queue and its waits concern no other job. A chain of
+//       waits goes from a job to its descendants, and ends at a thread that runs. Otherwise the thread sleeps, and
+//       counts as blocked, so that another worker runs. A worker that runs no job holds nothing: it steals any spawned
+//       job.
 //   FJ5  If a spawned job ends a thread other than its spawner's, the job has ended, and the wait for it returns.
-//   FJ6  A waiter steals from the worker that has stolen its spawn (`thief`), while that spawn is not DONE. A worker's deque is empty when it steals.
-//       So until the stolen spawn is DONE, all entries of the thief's deque descend from it. A later entry is pushed after DONE was stored (DQ5).
+//   FJ6  A waiter steals from the worker that has stolen its spawn (`thief`), while that spawn is not DONE. A worker's
+//       deque is empty when it steals. So until the stolen spawn is DONE, all entries of the thief's deque descend from
+//       it. A later entry is pushed after DONE was stored (DQ5).
 // Orderings
 //   slots_used: as in pool_worker.c
-//   phase: DONE is stored by release, pairs with the waiter's acquire, carries what the job did; relaxed if the spawner itself runs the job
-//   thief: relaxed, it carries nothing: if the spawner still reads 0, it sleeps
+//   phase: DONE is stored by release, pairs with the waiter's acquire, carries what the job did; relaxed if the spawner
+//   itself runs the job thief: relaxed, it carries nothing: if the spawner still reads 0, it sleeps
 // Assumes: the spawner waits for its spawns before its stack frame ends (pool.h).
-// Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest. For waits leapfrogging (Wagner and Calder, "Leapfrogging: a
-//   portable technique for implementing efficient futures"): the victim of a theft steals from the thief only.
+// Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest. For waits leapfrogging (Wagner
+//   and Calder, "Leapfrogging: a portable technique for implementing efficient futures"): the victim of a theft steals
+//   from the thief only.
 // Models: checks/pool.c. Not modelled: FJ5.
 
 #include "pool_internal.h"
@@ -58,7 +65,8 @@ static void mark_done(csched_fork *spawn) {
     csched_futex_wake_(phase, 1);                               // the spawn may be freed: the address is only a key
 }
 
-// Does: runs the job of `spawn`, at the priority and the nice value of its spawner. If the worker has both already, runs it directly.
+// Does: runs the job of `spawn`, at the priority and the nice value of its spawner. If the worker has both already,
+// runs it directly.
 static void perform_spawn(csched_pool_worker *worker, const csched_fork *spawn) {
   csched_pool_class *class = (csched_pool_class *)spawn->target;
   if (CSCHED_LIKELY(worker->class == class && worker->nice == class->nice))
@@ -92,8 +100,9 @@ static void run_removed(csched_pool_worker *worker, csched_fork *spawn, const cs
   *slot = NULL;
 }
 
-// Does: steals a spawned job, from the worker's own deque last, and runs it. Returns: false: found none. The search may miss
-// a job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a fence, before it sleeps (FJ2).
+// Does: steals a spawned job, from the worker's own deque last, and runs it. Returns: false: found none. The search may
+// miss a job: without a fence, a deque may seem to be empty (DQ4). So an idle worker checks all deques again, after a
+// fence, before it sleeps (FJ2).
 bool csched_pool_help_(csched_pool_worker *worker) { // FJ4: requires that the worker runs no job
   csched_pool *pool = worker->pool;
   uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the check before a sleep
@@ -108,7 +117,8 @@ bool csched_pool_help_(csched_pool_worker *worker) { // FJ4: requires that the w
   return spawn != NULL;
 }
 
-// Does: for the waiter of `awaited`, runs a job that descends from it: one that the thief of `awaited` has in its deque. Returns: false: found none.
+// Does: for the waiter of `awaited`, runs a job that descends from it: one that the thief of `awaited` has in its
+// deque. Returns: false: found none.
 static bool help_with(csched_pool_worker *worker, const csched_fork *awaited) { // FJ6: leapfrogging
   uint32_t number = csched_load_relaxed(&awaited->thief); // FJ6: 0: the thief has not stored it yet
   if (number == 0 || worker->helping_depth == CSCHED_HELPING_MOST) return false;
@@ -122,7 +132,8 @@ static bool help_with(csched_pool_worker *worker, const csched_fork *awaited) { 
   return true;
 }
 
-// Does: pushes `job` to this worker's deque, where others can steal it. If this thread runs no job of a pool, or the deque is full, runs `job` here.
+// Does: pushes `job` to this worker's deque, where others can steal it. If this thread runs no job of a pool, or the
+// deque is full, runs `job` here.
 CSCHED_NOINLINE void csched_pool_fork(csched_fork *spawn, csched_job *job) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   *spawn = (csched_fork){.job = job, .phase = PENDING};
@@ -148,8 +159,8 @@ static bool is_done(const csched_fork *spawn) {
   return csched_load_acquire(&spawn->phase) == DONE; // FJ3: pairs with mark_done's release
 }
 
-// Does: stops the process if this thread, which was a worker when it spawned the job, is none now. Then the thread has called the system's fork(),
-// and this process is the child, whose pool has no workers.
+// Does: stops the process if this thread, which was a worker when it spawned the job, is none now. Then the thread has
+// called the system's fork(), and this process is the child, whose pool has no workers.
 static void require_worker(const csched_fork *spawn) {
   if (CSCHED_UNLIKELY(csched_pool_worker_here_ == NULL))
     csched_pool_panic_worker_(((const csched_pool_class *)spawn->target)->pool);

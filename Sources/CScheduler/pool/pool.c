@@ -5,21 +5,24 @@
 //   is_closed  whether the monitor has closed the inboxes
 //   over       futex: 0; 1 when the final worker has left
 // Invariants
-//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver until its loop has ended;
-//       then it closes the inboxes. A push then fails, or a worker dequeues the job before the final worker leaves.
-//   X2  A stopped pool ends. The monitor closes the inboxes after its last delivery, and wakes all workers. A worker leaves when the inboxes are closed
-//       and empty.
-//   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began to wait before the stop. Each
-//       thread is joined once, however many callers wait.
+//   X1  After stop has returned, no submission is accepted. An accepted job is run or dropped. The monitor may deliver
+//       until its loop has ended; then it closes the inboxes. A push then fails, or a worker dequeues the job before
+//       the final worker leaves.
+//   X2  A stopped pool ends. The monitor closes the inboxes after its last delivery, and wakes all workers. A worker
+//       leaves when the inboxes are closed and empty.
+//   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began
+//       to wait before the stop. Each thread is joined once, however many callers wait.
 //   X4  A create that fails leaves no thread and no memory behind.
-//   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does nothing.
-//   X6  A pool that was stopped to run its work accepts the jobs of queues and limits that continue with accepted work: from its own workers, which
-//       check for work again before they leave; from other threads until the first worker leaves (`is_done`). Later, such a thread runs the job.
+//   X5  In a child of fork, the pool accepts no job and no wait: either stops the process. A stop or a destroy does
+//       nothing.
+//   X6  A pool that was stopped to run its work accepts the jobs of queues and limits that continue with accepted work:
+//       from its own workers, which check for work again before they leave; from other threads until the first worker
+//       leaves (`is_done`). Later, such a thread runs the job.
 // Orderings
-//   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes
-//   is_done: release, pairs with the acquire of a thread that then runs the job, carries what the pool's workers did
-//   is_closed: relaxed; stored under `pick`, which carries the pushes to workers that then check for work
-//   over: release, pairs with join's acquire, carries everything that the final worker has seen, including the stopper's writes
+//   closing: release, pairs with the acquire of workers and submitters, carries the stopper's writes is_done: release,
+//   pairs with the acquire of a thread that then runs the job, carries what the pool's workers did is_closed: relaxed;
+//   stored under `pick`, which carries the pushes to workers that then check for work over: release, pairs with join's
+//   acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
 // Models: checks/pool.c. Not modelled: X5.
@@ -66,12 +69,14 @@ static void require_not_orphaned(const csched_pool *pool, const char *function) 
   if (CSCHED_UNLIKELY(csched_pool_is_orphaned(pool))) csched_target_panic_orphaned_(&pool->classes[0].target, function);
 }
 
-// Returns: whether the pool refuses a submission from this thread. A stopped pool accepts jobs from its monitor only, whose loop delivers until it ends.
+// Returns: whether the pool refuses a submission from this thread. A stopped pool accepts jobs from its monitor only,
+// whose loop delivers until it ends.
 static bool is_refusing(csched_pool *pool) {
   return CSCHED_UNLIKELY(csched_pool_is_closing_(pool)) && !csched_pool_is_monitor_(pool);
 }
 
-// Does: after the stop, accepts `job`, which continues with accepted work. Returns: false: this thread is not the pool's, and the pool's workers leave.
+// Does: after the stop, accepts `job`, which continues with accepted work. Returns: false: this thread is not the
+// pool's, and the pool's workers leave.
 static CSCHED_NOINLINE bool accept_late(csched_pool_class *class, csched_job *job) {
   csched_pool *pool = class->pool;
   (void)csched_mpsc_is_closed(&class->inbox); // X1: acquires the stopper's writes, if the inbox is closed
@@ -86,7 +91,8 @@ static CSCHED_NOINLINE bool accept_late(csched_pool_class *class, csched_job *jo
   return accepts;
 }
 
-// Does: keeps `job` for this worker's next run, or adds it to its priority's inbox; wakes a worker. Returns: 0; ECANCELED after dropping the job.
+// Does: keeps `job` for this worker's next run, or adds it to its priority's inbox; wakes a worker. Returns: 0;
+// ECANCELED after dropping the job.
 static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
@@ -101,7 +107,8 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   return 0;
 }
 
-// Does: gives `timer` to the monitor. Returns: 0; ECANCELED after dropping the timer. A stopped pool refuses timers even from its monitor.
+// Does: gives `timer` to the monitor. Returns: 0; ECANCELED after dropping the timer. A stopped pool refuses timers
+// even from its monitor.
 static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched_time deadline, csched_time leeway) {
   csched_pool_class *class = (csched_pool_class *)target;
   if (CSCHED_UNLIKELY(csched_pool_is_closing_(class->pool))) return refuse(&class->inbox, &timer->job);
@@ -111,10 +118,12 @@ static int deliver_to_pool_at(csched_target *target, csched_timer *timer, csched
 static bool is_pool_closed(const csched_target *target) { // X1: a stopped pool accepts no submission
   return csched_pool_is_closing_(((const csched_pool_class *)target)->pool);
 }
-// The `enter` of a pool. Returns: whether the calling thread may run the pool's work inline: always if the pool is open.
+// The `enter` of a pool. Returns: whether the calling thread may run the pool's work inline: always if the pool is
+// open.
 static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(target); }
-// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a donation, so that none must be
-// ended, if the class has this priority or a higher one (a lower number). Requires: the pool stays valid until the donation has ended.
+// Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a
+// donation, so that none must be ended, if the class has this priority or a higher one (a lower number). Requires: the
+// pool stays valid until the donation has ended.
 static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;         // a class's index is its priority
@@ -122,13 +131,15 @@ static bool donate(csched_target *target, int priority, int change) { // WK7: pr
   return true;
 }
 
-// The `may_help_` of a pool. Returns: whether a thread that waits for a queue on the pool may run work that the pool has accepted.
+// The `may_help_` of a pool. Returns: whether a thread that waits for a queue on the pool may run work that the pool
+// has accepted.
 static bool may_be_helped(const csched_target *target) {
   uint32_t closing = csched_load_acquire(&((const csched_pool_class *)target)->pool->closing); // X1: pairs with stop
   return closing != 1 + CSCHED_STOP_DROP && closing != ORPHANED;
 }
 
-// The `rest_` of a pool. Returns: CSCHED_REST_RUNS: the workers leave, and this thread, which is not one of them, may run the remaining work.
+// The `rest_` of a pool. Returns: CSCHED_REST_RUNS: the workers leave, and this thread, which is not one of them, may
+// run the remaining work.
 static unsigned rest_of_pool(const csched_target *target) {
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
   bool is_own = csched_pool_worker_here_ != NULL && csched_pool_worker_here_->pool == pool;
@@ -177,7 +188,8 @@ static CSCHED_NOINLINE CSCHED_NORETURN void panic_priority(csched_priority prior
   csched_panic_(function, "%d is no priority. Name one of csched_priority.", (int)priority);
 }
 
-// Returns: the class of `priority`. Stops the process, with a message that names `function`, if there is no such priority.
+// Returns: the class of `priority`. Stops the process, with a message that names `function`, if there is no such
+// priority.
 static csched_pool_class *class_of(csched_pool *pool, csched_priority priority, const char *function) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, function);
   return &pool->classes[priority];
@@ -187,13 +199,15 @@ csched_target *csched_pool_target(csched_pool *pool, csched_priority priority) {
   return &class_of(pool, priority, "csched_pool_target")->target;
 }
 
-// Does: as donate, to the root of the chain of bases of `target`, if the root is a pool's target. Returns: as donate; false for other roots.
+// Does: as donate, to the root of the chain of bases of `target`, if the root is a pool's target. Returns: as donate;
+// false for other roots.
 static bool donate_at_root(csched_target *target, csched_priority priority, int change) {
   csched_target *root = csched_target_root_(target);
   return root->type->donate_ != NULL && root->type->donate_(root, (int)priority, change);
 }
 
-// The public functions that begin (lend) and end (take_back) a donation. If lend has returned false, take_back must not be called.
+// The public functions that begin (lend) and end (take_back) a donation. If lend has returned false, take_back must not
+// be called.
 bool csched_target_lend(csched_target *target, csched_priority priority) {
   if (CSCHED_UNLIKELY((unsigned)priority >= CSCHED_PRIORITIES)) panic_priority(priority, "csched_target_lend");
   return donate_at_root(target, priority, 1);
@@ -302,8 +316,8 @@ void csched_pool_panic_worker_(const csched_pool *pool) {
                 (const void *)pool);
 }
 
-// The atfork handler: orphans the pool in the child, where the pool has no threads. A worker that forked stops being a worker, but its job can run to
-// its end. The handler locks nothing: a thread of the parent may have held the lock.
+// The atfork handler: orphans the pool in the child, where the pool has no threads. A worker that forked stops being a
+// worker, but its job can run to its end. The handler locks nothing: a thread of the parent may have held the lock.
 static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // X5: orphaned in the child
   csched_pool *pool = (csched_pool *)((char *)atfork - offsetof(csched_pool, atfork));
   if (phase != CSCHED_ATFORK_IN_CHILD) return;
@@ -327,8 +341,8 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // re
 
 // MARK: create
 
-// Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`: how many run at once; `most`: the
-// number of threads. `slots`: the number of slots, at least `most`.
+// Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`:
+// how many run at once; `most`: the number of threads. `slots`: the number of slots, at least `most`.
 static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most,
                       size_t slots) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards

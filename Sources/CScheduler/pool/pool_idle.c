@@ -1,42 +1,52 @@
 // The pool's idle protocol: submitters wake workers, and workers search, sleep and leave, without a lost wake.
 //
 // States
-//   counts     four counts of workers. SEARCHING: workers that search for work, or are about to. IDLE: workers in `idle`, asleep or about to sleep.
-//              THREADS: all workers, including those about to start. BLOCKED: see pool_monitor.c. THREADS - IDLE - BLOCKED workers are running;
-//              `pool->workers` running workers are enough
+//   counts     four counts of workers. SEARCHING: workers that search for work, or are about to. IDLE: workers in
+//              `idle`, asleep or about to sleep. THREADS: all workers, including those about to start. BLOCKED: see
+//              pool_monitor.c. THREADS - IDLE - BLOCKED workers are running; `pool->workers` running workers are enough
 //   idle       list of idle workers, the most recently idle first; changed together with IDLE, under `idle_lock`
-//   signal     a worker's futex. 0: no signal yet. WOKEN: a waker has removed the worker from `idle`, and counted it as searching. REPLACED: the
-//              waker has also started another thread in the worker's slot, and has counted that thread instead
+//   signal     a worker's futex. 0: no signal yet. WOKEN: a waker has removed the worker from `idle`, and counted it as
+//              searching. REPLACED: the waker has also started another thread in the worker's slot, and has counted
+//              that thread instead
 // Invariants
-//   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a worker unless F2 or F3 holds.
-//       A worker that stops searching or running (sleeps, blocks) changes `counts`, executes a full fence, and checks for work. If there is work, it
-//       continues or wakes a worker. So the submitter sees the worker's change, or the worker sees the submitter's work.
-//   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it checks for queued, spawned and
-//       kept jobs, even if it has found a job. If there are more jobs, that worker wakes the next worker or continues itself. So no skipped wake
-//       loses a job, and at most one wake is in flight.
-//   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started. Each running worker checks
-//       for work when it stops running. The monitor finds workers that block without a report (pool_monitor.c).
-//   F4  A worker is removed from `idle` once for each sleep. Its waker counts it as searching, and signals it once. Or the worker removes itself.
-//   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the pool stores the end first,
-//       and then wakes all workers in `idle`. `idle_lock` orders the two.
+//   F1  No lost wake. A thread that adds work publishes the work, executes a full fence, and reads `counts`. It wakes a
+//       worker unless F2 or F3 holds. A worker that stops searching or running (sleeps, blocks) changes `counts`,
+//       executes a full fence, and checks for work. If there is work, it continues or wakes a worker. So the submitter
+//       sees the worker's change, or the worker sees the submitter's work.
+//   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it
+//       checks for queued, spawned and kept jobs, even if it has found a job. If there are more jobs, that worker wakes
+//       the next worker or continues itself. So no skipped wake loses a job, and at most one wake is in flight.
+//   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started.
+//       Each running worker checks for work when it stops running. The monitor finds workers that block without a
+//       report (pool_monitor.c).
+//   F4  A worker is removed from `idle` once for each sleep. Its waker counts it as searching, and signals it once. Or
+//       the worker removes itself.
+//   F5  A sleeping worker has checked for work and for the pool's end after it entered `idle`. The thread that ends the
+//       pool stores the end first, and then wakes all workers in `idle`. `idle_lock` orders the two.
 //   F6  One worker stays, asleep without a deadline. The other workers leave after `idle_exit` without work.
-//   F7  The final worker that leaves wakes the joiners, and ends the monitor. After that, no thread is started. A worker that leaves an ending pool
-//       before that checks for work once more, and continues if there is work for it: the jobs that still run may have added it.
+//   F7  The final worker that leaves wakes the joiners, and ends the monitor. After that, no thread is started. A
+//       worker that leaves an ending pool before that checks for work once more, and continues if there is work for it:
+//       the jobs that still run may have added it.
 // Orderings
-//   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the deque carry the work
-// Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends (fork_join.c).
-// Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread parking/unparking"). Rejected: light and
-//   heavy fences, because a worker that leaves SEARCHING would need the heavy one for each job that it finds by spinning.
+//   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the
+//   deque carry the work
+// Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends
+//   (fork_join.c).
+// Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread
+//   parking/unparking"). Rejected: light and heavy fences, because a worker that leaves SEARCHING would need the heavy
+//   one for each job that it finds by spinning.
 // Models: checks/pool.c.
 
 #include "pool_internal.h"
 #include "../job/observed.h"
 #include "../job/recorder_internal.h"
 
-// KEPT_CHECK_ROUNDS: a search checks for kept jobs once in so many rounds only, because the check reads cache lines that other workers write.
-// SEARCH_MOST: while workers keep jobs, a search lasts up to so many times `spin_for`: otherwise each kept job would wake a sleeping worker.
+// KEPT_CHECK_ROUNDS: a search checks for kept jobs once in so many rounds only, because the check reads cache lines
+// that other workers write. SEARCH_MOST: while workers keep jobs, a search lasts up to so many times `spin_for`:
+// otherwise each kept job would wake a sleeping worker.
 enum { KEPT_CHECK_ROUNDS = 8, SEARCH_MOST = 8 };
-// The units of the four counts in `counts`, 16 bits each: adding a unit counts one worker more; adding its negative, modulo 2^64, one worker fewer.
+// The units of the four counts in `counts`, 16 bits each: adding a unit counts one worker more; adding its negative,
+// modulo 2^64, one worker fewer.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
 // Returns: how many workers `counts` counts in `unit`.
 static unsigned count_of(uint64_t counts, uint64_t unit) { return (unsigned)(counts / unit & 0xFFFF); }
@@ -73,7 +83,8 @@ bool csched_pool_may_have_queued_(csched_pool *pool) {
   return false;
 }
 
-// Returns: whether a job seems to be queued or spawned. It locks nothing, and may miss a job that is being dequeued or kept.
+// Returns: whether a job seems to be queued or spawned. It locks nothing, and may miss a job that is being dequeued or
+// kept.
 bool csched_pool_may_have_work_(csched_pool *pool) {
   return csched_pool_may_have_queued_(pool) || csched_pool_has_spawns_(pool);
 }
@@ -97,7 +108,8 @@ void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what) {
 
 static void signal_woken(csched_pool_worker *worker) { csched_pool_signal_(worker, CSCHED_SLEPT_WOKEN); }
 
-// Does: removes the most recently idle worker from `idle`. Returns: the worker; NULL: none. The caller changes `counts` and signals the worker.
+// Does: removes the most recently idle worker from `idle`. Returns: the worker; NULL: none. The caller changes `counts`
+// and signals the worker.
 static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
   csched_pool_worker *worker = TAILQ_FIRST(&pool->idle);
   if (worker == NULL) return NULL;
@@ -106,7 +118,8 @@ static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
   return worker;
 }
 
-// Returns: whether the pool has its largest number of workers, and none is idle. So there is no worker to wake, and none may be started.
+// Returns: whether the pool has its largest number of workers, and none is idle. So there is no worker to wake, and
+// none may be started.
 static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, IDLE) == 0 &&
          count_of(counts, THREADS) >= pool->most_threads + csched_load_relaxed(&pool->spares); // racy read: MN9
@@ -117,14 +130,16 @@ static inline bool is_saturated(const csched_pool *pool, uint64_t counts) {
   return running(counts) >= pool->workers || is_at_cap(pool, counts);
 }
 
-// Returns: whether a wake is superfluous now. `beside_others`: wake a worker even while another searches, because each job of a batch needs one.
+// Returns: whether a wake is superfluous now. `beside_others`: wake a worker even while another searches, because each
+// job of a batch needs one.
 static inline bool needs_no_wake(const csched_pool *pool, uint64_t counts, bool beside_others) {
   return (!beside_others && count_of(counts, SEARCHING) > 0) || // F2: a worker is searching
          is_saturated(pool, counts) ||                          // F3: enough workers run, or at the cap
          count_of(counts, THREADS) == 0;                        // F7: the pool has ended
 }
 
-// Returns: whether queued work may depend on blocked workers, and the monitor can start a thread, or can print the message about `most_threads`.
+// Returns: whether queued work may depend on blocked workers, and the monitor can start a thread, or can print the
+// message about `most_threads`.
 static inline bool may_grow(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, SEARCHING) == 0 && count_of(counts, THREADS) > 0 &&
          (count_of(counts, IDLE) > 0 || count_of(counts, THREADS) < pool->slot_count ||
@@ -151,7 +166,8 @@ void csched_pool_drop_spares_(csched_pool *pool) {
 
 bool csched_pool_may_grow_(csched_pool *pool) { return may_grow(pool, counts_of(pool)); }
 
-// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, starts the monitor's watch.
+// Returns: whether to skip the wake. If the work then depends on workers that may be blocked, starts the monitor's
+// watch.
 static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_others) {
   if (!needs_no_wake(pool, counts, beside_others)) return false;
   if (CSCHED_UNLIKELY(may_grow(pool, counts)))
@@ -159,7 +175,8 @@ static inline bool skip_wake(csched_pool *pool, uint64_t counts, bool beside_oth
   return true;
 }
 
-// Does: counts one more worker as searching, and wakes an idle worker or starts one. Returns: false: no wake is needed, by a check under the lock.
+// Does: counts one more worker as searching, and wakes an idle worker or starts one. Returns: false: no wake is needed,
+// by a check under the lock.
 static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool beside_others) {
   csched_pool_worker *idle = NULL;
   uint64_t claim; // added to `counts`: an idle worker becomes searching, or a new searching thread is counted
@@ -186,7 +203,8 @@ bool csched_pool_wake_(csched_pool *pool, bool beside_others) { // returns: fals
   return !skip_wake(pool, counts, beside_others) && wake_one(pool, counts, beside_others);
 }
 
-// Called after `count` jobs were published. Does: wakes a worker if that is needed; for a batch, one for each job, at most `workers`.
+// Called after `count` jobs were published. Does: wakes a worker if that is needed; for a batch, one for each job, at
+// most `workers`.
 void csched_pool_announce_(csched_pool *pool, size_t count) {
   csched_fence_full(); // F1: between publishing the work and reading `counts`
   uint64_t counts = counts_of(pool);
@@ -208,7 +226,8 @@ void csched_pool_wake_all_(csched_pool *pool) { // wakes all workers that are in
 
 // MARK: searching
 
-// Does: stops counting `worker` as searching. Returns: whether no worker searches now. Then the caller must check for work, and wake a worker if any.
+// Does: stops counting `worker` as searching. Returns: whether no worker searches now. Then the caller must check for
+// work, and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) return false; // the worker was running, so it is not counted in SEARCHING
   worker->is_searching = false;
@@ -217,7 +236,8 @@ bool csched_pool_stop_search_(csched_pool_worker *worker) {
   return true;
 }
 
-// Does: counts `worker` as searching, and spins until there is work or the time is over. Returns: whether there seems to be work, or a job to steal.
+// Does: counts `worker` as searching, and spins until there is work or the time is over. Returns: whether there seems
+// to be work, or a job to steal.
 bool csched_pool_search_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   if (!worker->is_searching) add_to_counts(pool, SEARCHING);
@@ -238,8 +258,10 @@ bool csched_pool_search_(csched_pool_worker *worker) {
 
 // MARK: sleeping and leaving
 
-// Does: removes the calling worker from `idle`, and adds `claim` to `counts`: -IDLE - THREADS to leave the pool, or SEARCHING - IDLE to continue.
-// Returns: false, and does nothing, if a waker has already removed the worker, or the worker wants to leave but is the one that must stay (F6).
+// Does: removes the calling worker from `idle`, and adds `claim` to `counts`: -IDLE - THREADS to leave the pool, or
+// SEARCHING - IDLE to continue.
+// Returns: false, and does nothing, if a waker has already removed the worker, or the worker wants to leave but is the
+// one that must stay (F6).
 static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
@@ -255,12 +277,14 @@ static bool stop_being_idle(csched_pool_worker *worker, uint64_t claim) {
   return removes;
 }
 
-// Returns: whether a worker that has just entered `idle` must continue: the pool ends, or there is work and too few workers run.
+// Returns: whether a worker that has just entered `idle` must continue: the pool ends, or there is work and too few
+// workers run.
 static bool must_stay_awake(csched_pool *pool) { // F5: the check follows the entry in `idle`
   return csched_pool_must_end_(pool) || (running(counts_of(pool)) < pool->workers && csched_pool_has_work_(pool));
 }
 
-// Does: enters `idle`; sleeps until a waker removes the worker, or the worker leaves the pool after `idle_exit`. Returns: how the sleep ended.
+// Does: enters `idle`; sleeps until a waker removes the worker, or the worker leaves the pool after `idle_exit`.
+// Returns: how the sleep ended.
 static csched_pool_slept sleep_in_idle(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_set_idle_(worker, true); // first: else the monitor would count the sleeping worker as blocked
@@ -294,14 +318,16 @@ csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker) {
   return slept;
 }
 
-// Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves. The final worker wakes the joiners.
+// Does: subtracts `units` (THREADS, and IDLE or SEARCHING) from `counts`, for a worker that leaves. The final worker
+// wakes the joiners.
 static void leave_locked(csched_pool *pool, uint64_t units) {
   if (count_of(add_to_counts(pool, -units), THREADS) == 1 && csched_pool_is_closing_(pool))
     csched_pool_wake_joiners_(pool); // F7: the final worker has left
 }
 
-// Does: counts `worker`, which has left an ending pool, again, as searching, if too few workers run, and another one is still counted; else has the
-// monitor watch those that run (F3). Returns: whether the worker is counted again. Requires: there is work.
+// Does: counts `worker`, which has left an ending pool, again, as searching, if too few workers run, and another one is
+// still counted; else has the monitor watch those that run (F3). Returns: whether the worker is counted again.
+// Requires: there is work.
 static bool come_back(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_lock_lock(&pool->idle_lock);
@@ -327,8 +353,9 @@ bool csched_pool_leave_(csched_pool_worker *worker) {
   return !csched_pool_has_work_(pool) || !come_back(worker);
 }
 
-// Does: stops counting a thread that the system did not start. Submitters may have skipped wakes, because it counted as searching. So wakes an
-// idle worker to search instead. If none is idle, each running worker checks for work before it sleeps, and the monitor tries again.
+// Does: stops counting a thread that the system did not start. Submitters may have skipped wakes, because it counted as
+// searching. So wakes an idle worker to search instead. If none is idle, each running worker checks for work before it
+// sleeps, and the monitor tries again.
 void csched_pool_start_failed_(csched_pool *pool) {
   csched_lock_lock(&pool->idle_lock);
   csched_pool_worker *worker = pop_idle_locked(pool);
@@ -351,5 +378,6 @@ void csched_pool_count_blocked_(csched_pool *pool) {
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
 }
 
-// Does: counts one blocked worker fewer. Returns: whether more than `workers` run now: before the subtraction, at least `workers` were running.
+// Does: counts one blocked worker fewer. Returns: whether more than `workers` run now: before the subtraction, at least
+// `workers` were running.
 bool csched_pool_count_unblocked_(csched_pool *pool) { return running(add_to_counts(pool, -BLOCKED)) >= pool->workers; }

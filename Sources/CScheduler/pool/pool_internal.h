@@ -13,17 +13,20 @@
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
 
-// A class is a kind of work with its own inbox: the four priorities, then two that the monitor fills: timers to deliver, and jobs to discard.
+// A class is a kind of work with its own inbox: the four priorities, then two that the monitor fills: timers to
+// deliver, and jobs to discard.
 enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
-// A kept job: a job that a worker's current job has submitted to the same priority. The worker runs it next, without the inbox (pool_worker.c, WK8).
-// The word `kept` is the job's address, with the number of its class (0 to 3) in the two lowest bits. CSCHED_CLASS_BITS is the mask of these bits.
+// A kept job: a job that a worker's current job has submitted to the same priority. The worker runs it next, without
+// the inbox (pool_worker.c, WK8). The word `kept` is the job's address, with the number of its class (0 to 3) in the
+// two lowest bits. CSCHED_CLASS_BITS is the mask of these bits.
 enum { CSCHED_CLASS_BITS = 3 };
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // nested jobs that waits run; bytes of a name, with its 0
 
 typedef struct csched_pool_worker csched_pool_worker;
 TAILQ_HEAD(csched_worker_queue, csched_pool_worker);
 
-/// A class: its target and its inbox. Three cache lines: what submitters read, what submitters write, and what the consumer writes.
+/// A class: its target and its inbox. Three cache lines: what submitters read, what submitters write, and what the
+/// consumer writes.
 typedef struct csched_pool_class {
   csched_target target; ///< stays first: a target is cast to its class
   csched_pool *pool;
@@ -85,7 +88,8 @@ struct csched_pool {
   uint32_t is_done;                      ///< 1: a worker has left the ending pool; set under the lock `pick`
   uint32_t over;                         ///< futex: 1: the final worker has left
   uint32_t slots_used;                   ///< slots from this index on were never used, and are not initialised
-  // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's default.
+  // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's
+  // default.
   size_t workers, most_threads, stack_size;
   size_t slot_count; ///< the length of `slots`: `most_threads` if the user has set it, else more (MN9)
   uint32_t spares;   ///< how many threads above `most_threads` may exist; the monitor changes it (MN9); read racily
@@ -127,24 +131,29 @@ typedef enum csched_pool_slept {
 
 // pool_idle.c: running, searching, sleeping.
 void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` jobs were added: wakes workers for them
-/// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false. Returns: false: no wake was needed.
+/// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false.
+/// Returns: false: no wake was needed.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
 void csched_pool_wake_all_(csched_pool *pool);        ///< wakes all workers that sleep in `idle`
 bool csched_pool_may_have_queued_(csched_pool *pool); ///< whether there seems to be a queued job; racy
 bool csched_pool_may_have_work_(csched_pool *pool);   ///< whether there seems to be a queued or spawned job; racy
 bool csched_pool_has_work_(csched_pool *pool);        ///< whether there is work; exact after a fence
-/// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then the monitor must watch them.
+/// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then
+/// the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
 bool csched_pool_is_stuck_at_cap_(csched_pool *pool); ///< whether workers are blocked, and no thread may be added
-/// Does: if every worker is blocked, and no thread may be added, permits one thread more, unless the user has set the limit. Returns: whether it did.
+/// Does: if every worker is blocked, and no thread may be added, permits one thread more, unless the user has set the
+/// limit. Returns: whether it did.
 bool csched_pool_add_spare_(csched_pool *pool);
 void csched_pool_drop_spares_(csched_pool *pool); ///< permits no threads above `most_threads`; those that exist remain
-/// Does: stops counting `worker` as searching. Returns: whether no worker searches now: the caller must check for work, and wake a worker if any.
+/// Does: stops counting `worker` as searching. Returns: whether no worker searches now: the caller must check for work,
+/// and wake a worker if any.
 bool csched_pool_stop_search_(csched_pool_worker *worker);
 bool csched_pool_search_(csched_pool_worker *worker);             ///< spins; returns: whether there seems to be work
 csched_pool_slept csched_pool_sleep_(csched_pool_worker *worker); ///< sleeps in `idle`; returns: why the sleep ended
 void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); ///< ends a sleep; requires: not in `idle`
-/// Does: at the pool's end, stops counting `worker`. Returns: false: it continues, because work has come, or it is not surplus any more.
+/// Does: at the pool's end, stops counting `worker`. Returns: false: it continues, because work has come, or it is not
+/// surplus any more.
 bool csched_pool_leave_(csched_pool_worker *worker);
 void csched_pool_start_failed_(csched_pool *pool);     ///< stops counting a thread that the system did not start
 void csched_pool_count_blocked_(csched_pool *pool);    ///< counts one more worker as blocked
@@ -152,9 +161,11 @@ bool csched_pool_count_unblocked_(csched_pool *pool);  ///< one blocked worker f
 bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `workers` are running
 // pool_worker.c: choosing and running jobs; threads.
 int csched_pool_start_first_(csched_pool *pool); ///< starts the first worker; returns: 0 or an errno value
-/// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a slot. Requires: the caller has counted it.
+/// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a slot. Requires:
+/// the caller has counted it.
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving);
-/// Does: if the thread of `worker`, which sleeps outside `idle`, is stuck at a high nice value, starts another in its slot. Returns: whether it did.
+/// Does: if the thread of `worker`, which sleeps outside `idle`, is stuck at a high nice value, starts another in its
+/// slot. Returns: whether it did.
 bool csched_pool_replace_(csched_pool_worker *worker);
 void csched_pool_join_workers_(csched_pool *pool); ///< Requires: the pool has ended
 /// Does: writes the name of the pool's thread `number` (0: the monitor), cut to fit; empty if the pool has no name.
@@ -168,17 +179,20 @@ csched_priority csched_pool_priority_here_(void); ///< the priority of this work
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
 bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; the caller holds `pick`
 // Kept jobs, see CSCHED_CLASS_BITS. A follow-up is kept until the current queue has ended its batch.
-/// Does: keeps `job` for this worker's next run, if no other work waits. Returns: whether it did; false also on a thread that is no such worker.
+/// Does: keeps `job` for this worker's next run, if no other work waits. Returns: whether it did; false also on a
+/// thread that is no such worker.
 bool csched_pool_keep_(csched_pool_class *class, csched_job *job);
 uint32_t *csched_pool_follow_up_(const csched_target *target); ///< the current job's follow-up state; NULL: none
 bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this worker has just kept is its follow-up
 bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
 size_t csched_pool_count_kept_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
-/// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is KEPT_AGE, or `now` is 0.
+/// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is
+/// KEPT_AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now);
 // pool_monitor.c: workers deliver due timers to their targets, in place of the monitor.
 void csched_pool_init_delivery_(csched_pool *pool); ///< sets `delivery`, by which the monitor gives timers to workers
-/// Returns: true when `worker` must deliver the timer `job`; false when the timer now waits behind another worker's delivery to that target.
+/// Returns: true when `worker` must deliver the timer `job`; false when the timer now waits behind another worker's
+/// delivery to that target.
 bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *job);
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job); ///< delivers or discards the timer `job`
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
@@ -193,7 +207,8 @@ void csched_pool_wake_joiners_(
 void csched_pool_panic_worker_(const csched_pool *pool) CSCHED_NORETURN; ///< a job returned in a fork's child
 // pool_monitor.c: the monitor thread, blocked workers.
 int csched_pool_start_monitor_(csched_pool *pool); ///< returns: 0 or an errno value
-/// Does: gives `timer` to the monitor, which transfers it to a worker at its deadline. Returns: 0 or ECANCELED, as `deliver_at` of a target.
+/// Does: gives `timer` to the monitor, which transfers it to a worker at its deadline. Returns: 0 or ECANCELED, as
+/// `deliver_at` of a target.
 int csched_pool_add_timer_(csched_pool *pool, csched_timer *timer, csched_time deadline, csched_time leeway);
 csched_timers *csched_pool_timers_(const csched_pool *pool); ///< the monitor's timers; NULL: there is no monitor
 void csched_pool_start_watch_(csched_pool *pool);            ///< makes the monitor check for blocked workers
@@ -209,9 +224,11 @@ void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of 
 bool csched_pool_has_spawns_(csched_pool *pool); ///< whether a spawned job has not started; exact after a fence
 void csched_pool_forget_spawns_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
 void csched_pool_end_help_(csched_pool_worker *worker);      ///< marks its stolen spawns as done: its thread ends
-/// Does: runs a spawned job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no job, so it holds nothing.
+/// Does: runs a spawned job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no
+/// job, so it holds nothing.
 bool csched_pool_help_(csched_pool_worker *worker);
-/// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread: inside csched_os_atfork_visit_.
+/// Returns: the pool's target whose entry in the fork list is `atfork`; NULL if the entry is of another kind. Thread:
+/// inside csched_os_atfork_visit_.
 const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork);
 /// Returns: the timers of `target`, if it is a pool's; else NULL.
 csched_timers *csched_pool_timers_seen_(const csched_target *target);

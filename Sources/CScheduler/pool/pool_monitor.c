@@ -1,44 +1,55 @@
-// The pool's monitor thread: stores delayed jobs, transfers due ones to workers for delivery, and finds blocked workers.
+// The pool's monitor thread: stores delayed jobs, transfers due ones to workers for delivery, and finds blocked
+// workers.
 //
 // States
-//   monitor       the thread that owns the pool's timers and runs `tick`; it ends after the final worker of a stopped pool has left
-//   watching      futex. 0: the workers are not watched. TICKS: `tick`, the job that checks the workers, is submitted to the monitor thread or runs
-//                 there. STAYS: the pool was stopped, and the monitor checks the workers after its loop's end. OVER: the final worker has left
-//   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks. STALLED: the monitor has found that
-//                 the worker blocks. IDLE: sleeps. ORPHANED: in a child of fork. BLOCKED and STALLED are counted as BLOCKED in `counts`
+//   monitor       the thread that owns the pool's timers and runs `tick`; it ends after the final worker of a stopped
+//                 pool has left
+//   watching      futex. 0: the workers are not watched. TICKS: `tick`, the job that checks the workers, is submitted
+//                 to the monitor thread or runs there. STAYS: the pool was stopped, and the monitor checks the workers
+//                 after its loop's end. OVER: the final worker has left
+//   state         of a worker. RUNNING: runs jobs, or searches. BLOCKED: the worker has reported that it blocks.
+//                 STALLED: the monitor has found that the worker blocks. IDLE: sleeps. ORPHANED: in a child of fork.
+//                 BLOCKED and STALLED are counted as BLOCKED in `counts`
 //   delivers_for  of a worker: NULL, or the user's target for which it delivers a timer; under `pick`
 //   following     of a worker: list of later timers for that target; under `pick`
 // Invariants
-//   MN1  The monitor watches the workers while work waits, enough workers count as running, and none is searching. A thread that skips a wake for
-//       that reason (F3) starts the watch. When the condition has ended, the monitor clears `watching`, executes a full fence, and checks the
-//       condition once more. A failed thread start also starts the watch: each tick tries again. The monitor thread starts with the pool, because
-//       later the system might be unable to start a thread while the only worker waits for a queued job.
-//   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED worker that has used processor
-//       time becomes RUNNING. So a queued job starts within two ticks, even if every worker is blocked, provided that the system can start a thread.
-//       A pool without work is not watched.
-//   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's compare-and-exchange. The thread that
-//       changes `state` from RUNNING, or back to RUNNING, changes the count.
-//   MN4  The monitor closes the inboxes at the end of its loop. Timers that are due by then are delivered. The monitor refuses later timers.
+//   MN1  The monitor watches the workers while work waits, enough workers count as running, and none is searching. A
+//       thread that skips a wake for that reason (F3) starts the watch. When the condition has ended, the monitor
+//       clears `watching`, executes a full fence, and checks the condition once more. A failed thread start also starts
+//       the watch: each tick tries again. The monitor thread starts with the pool, because later the system might be
+//       unable to start a thread while the only worker waits for a queued job.
+//   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED
+//       worker that has used processor time becomes RUNNING. So a queued job starts within two ticks, even if every
+//       worker is blocked, provided that the system can start a thread. A pool without work is not watched.
+//   MN3  BLOCKED counts each worker once. `state` leaves RUNNING by the worker's exchange or the monitor's
+//       compare-and-exchange. The thread that changes `state` from RUNNING, or back to RUNNING, changes the count.
+//   MN4  The monitor closes the inboxes at the end of its loop. Timers that are due by then are delivered. The monitor
+//        refuses later timers.
 //   MN5  The monitor never runs user code. Workers run that code instead.
-//   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded if the pool drops its work. Until then the
-//       timer waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker that delivers an earlier timer. After the delivery, that worker
-//       moves `following` to the front of the inbox.
+//   MN6  Each timer that the monitor transfers to the workers is delivered once by a worker, or discarded if the pool
+//       drops its work. Until then the timer waits in the inbox of CSCHED_DELIVERIES, or in `following` of a worker
+//       that delivers an earlier timer. After the delivery, that worker moves `following` to the front of the inbox.
 //   MN7  At any time one worker delivers to a target and to all queues on it. So their timers stay in order.
 //   MN8  A delivery that blocks delays the timers of that target only. The delivery may run the job itself.
-//   MN9  If every thread is blocked while work waits, and the limit of threads is the default one, each tick adds one thread above it. So jobs that
-//        wait for jobs behind them in the same pool end. A burst of jobs that block for a while adds few threads.
-//   MN10  The watch goes on until the final worker of a stopped pool has left: MN1, MN2 and MN9 hold until then. After the end of its loop, the monitor
-//        thread stays, and watches without `tick`. Until OVER, only the release of `tick` ends TICKS, and only the monitor ends STAYS. `tick` is
-//        never handed to another thread to be discarded: that thread might be blocked, or late.
+//   MN9  If every thread is blocked while work waits, and the limit of threads is the default one, each tick adds one
+//        thread above it. So jobs that wait for jobs behind them in the same pool end. A burst of jobs that block for a
+//        while adds few threads.
+//   MN10  The watch goes on until the final worker of a stopped pool has left: MN1, MN2 and MN9 hold until then. After
+//        the end of its loop, the monitor thread stays, and watches without `tick`. Until OVER, only the release of
+//        `tick` ends TICKS, and only the monitor ends STAYS. `tick` is never handed to another thread to be discarded:
+//        that thread might be blocked, or late.
 // Orderings
-//   watching: 0 is stored by release, before a full fence; TICKS and STAYS by acquire, which pairs with that release: `tick` may be submitted again;
-//     OVER relaxed: it carries nothing, and the monitor thread is joined
+//   watching: 0 is stored by release, before a full fence; TICKS and STAYS by acquire, which pairs with that release:
+//     `tick` may be submitted again; OVER relaxed: it carries nothing, and the monitor thread is joined
 //   state: relaxed, only the value matters
 //   delivers_for, following: `pick` carries the dequeued timers
-// Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's release (target.h).
-// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's thread pool, which adds threads
-//   slowly while it is starved; Dispatch's pool stands still at its limit. `following`: queues that are sharded by key.
-// Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as long as it likes.
+// Assumes: each thread has a clock of processor time (platform.h); a user's target stays valid until the timer's
+//   release (target.h).
+// Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's
+//   thread pool, which adds threads slowly while it is starved; Dispatch's pool stands still at its limit. `following`:
+//   queues that are sharded by key.
+// Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as
+//   long as it likes.
 
 #include "pool_internal.h"
 
@@ -108,14 +119,16 @@ static bool add_to_inbox(csched_pool *pool, int class, csched_job *job) {
   return is_accepted;
 }
 
-// Does: transfers the due `timer` to a worker. Drops it if the inbox is closed: only a submitter of an overdue timer finds that, see MN4.
+// Does: transfers the due `timer` to a worker. Drops it if the inbox is closed: only a submitter of an overdue timer
+// finds that, see MN4.
 static void enqueue_delivery(csched_delivery *delivery, csched_timer *timer) { // MN6: a worker delivers it
   if (add_to_inbox(pool_of(delivery), CSCHED_DELIVERIES, &timer->job)) return;
   csched_delivery_done_(delivery); // no worker will count this timer as delivered
   csched_target_discard(&timer->job);
 }
 
-// Does: transfers `job`, which the monitor would discard, to a worker, except `tick`. Until the monitor's loop has ended, the inbox is open (MN4).
+// Does: transfers `job`, which the monitor would discard, to a worker, except `tick`. Until the monitor's loop has
+// ended, the inbox is open (MN4).
 static void enqueue_discard(csched_deferred_drops *deferred, csched_job *job) {
   csched_pool *pool = pool_of((csched_delivery *)deferred); // `deferred` is the first field
   if (job != &pool->tick.job) {
@@ -153,7 +166,8 @@ bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *
   return true;
 }
 
-// Does: delivers the timer `job` to its target; discards it if the pool drops its work, or the timer was cancelled. Ends the delivery.
+// Does: delivers the timer `job` to its target; discards it if the pool drops its work, or the timer was cancelled.
+// Ends the delivery.
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
   csched_target *target = ((csched_timer *)job)->target;
   if (csched_pool_is_dropping_(worker->pool) || csched_job_is_cancelled_(job)) csched_target_discard(job);
@@ -161,7 +175,8 @@ void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job) {
   csched_pool_end_delivery_(worker);
 }
 
-// Does: lets other workers deliver to this worker's target again: first the timers in `following`, which return to the inbox.
+// Does: lets other workers deliver to this worker's target again: first the timers in `following`, which return to the
+// inbox.
 void csched_pool_end_delivery_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   csched_pool_class *class = &pool->classes[CSCHED_DELIVERIES];
@@ -178,8 +193,8 @@ void csched_pool_end_delivery_(csched_pool_worker *worker) {
 
 // MARK: watching
 
-// Does: marks `worker` as STALLED if its thread has used no processor time since the previous tick, else as RUNNING. A first tick (`id_seen` 0) only
-// records the time. Skips a worker that is BLOCKED or IDLE, or has no thread.
+// Does: marks `worker` as STALLED if its thread has used no processor time since the previous tick, else as RUNNING. A
+// first tick (`id_seen` 0) only records the time. Skips a worker that is BLOCKED or IDLE, or has no thread.
 static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   uint32_t id = csched_load_relaxed(&worker->id);       // racy read, rechecked by the next tick
   uint32_t state = csched_load_relaxed(&worker->state); // racy read, rechecked by the cas
@@ -232,7 +247,8 @@ static bool check_workers(csched_pool *pool) {
   return true;
 }
 
-// Does: permits csched_pool_start_watch_ to start the watch again, and checks once more: see MN1. `watching`: the state that ends, TICKS or STAYS.
+// Does: permits csched_pool_start_watch_ to start the watch again, and checks once more: see MN1. `watching`: the state
+// that ends, TICKS or STAYS.
 static void end_watch(csched_pool *pool, uint32_t watching) {
   if (!csched_cas_release(&pool->watching, &watching, 0u)) return; // MN1: pairs with start_watch's acquire; else OVER
   csched_fence_full();                                             // MN1: between clearing `watching` and the check
@@ -253,7 +269,8 @@ static void release_tick(csched_job *job) { end_watch(job->context, TICKS); }
 
 static const csched_own_job_type tick_type = CSCHED_OWN_JOB_TYPE(run_tick, drop_tick, release_tick, false);
 
-// Does: submits `tick` to the monitor thread, or, if the pool was stopped, wakes the monitor; unless the workers are watched already.
+// Does: submits `tick` to the monitor thread, or, if the pool was stopped, wakes the monitor; unless the workers are
+// watched already.
 void csched_pool_start_watch_(csched_pool *pool) {
   uint32_t watching = csched_load_relaxed(&pool->watching); // MN1: after the caller's fence, so that a 0 is seen
   if (watching != 0) return;
@@ -269,7 +286,8 @@ void csched_pool_start_watch_(csched_pool *pool) {
   csched_job_discard_into_(before);
 }
 
-// The end of the monitor thread, after its loop. Does: closes the inboxes, and watches the workers until the final one has left.
+// The end of the monitor thread, after its loop. Does: closes the inboxes, and watches the workers until the final one
+// has left.
 static void watch_to_end(void *context) {
   csched_pool *pool = context;
   csched_pool_close_inboxes_(pool);
@@ -289,7 +307,8 @@ static void watch_to_end(void *context) {
 
 // MARK: blocking
 
-// Called after a job or a blocking call. Does: makes the calling worker RUNNING, and surplus if too many run. If it is ORPHANED, stops the process.
+// Called after a job or a blocking call. Does: makes the calling worker RUNNING, and surplus if too many run. If it is
+// ORPHANED, stops the process.
 void csched_pool_after_job_(csched_pool_worker *worker) {
   if (CSCHED_UNLIKELY(csched_load_relaxed(&worker->state) != RUNNING)) { // racy read, rechecked by the exchange
     if (csched_load_relaxed(&worker->state) == ORPHANED)

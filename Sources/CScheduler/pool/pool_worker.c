@@ -1,39 +1,47 @@
 // The pool's workers: choose the next job, run it at its nice value, and start, replace and end the threads.
 //
 // States
-//   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and must be joined
-//   kept       of a worker: 0, or the job that it runs next, which its current job has submitted; the class's number is in the lowest bits
-//   passed, more, id: see pool_internal.h
+//   life       the state of a slot, under `slots_lock`. VACANT. LIVE: its thread runs. ENDED: its thread has ended, and
+//              must be joined
+//   kept       of a worker: 0, or the job that it runs next, which its current job has submitted; the class's number is
+//   in the lowest bits passed, more, id: see pool_internal.h
 // Invariants
-//   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of the inboxes. The highest
-//       priority comes first, but a priority n steps lower is passed over at most 8 << n times. The monitor's deliveries and discards come before all
-//       priorities (pool_monitor.c).
-//   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has spawned or kept a job, because
-//       `slots_used` is raised before a thread starts, after its slot was initialised.
-//   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is closing, the thread is joined by
-//       the next start in its slot, or by the pool's join. A replaced thread (WK6) is joined by its replacement. A slot has one thread at a time.
-//   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a thread, the ending thread itself
-//       continues as the worker. Before either, the job and the worker's delivery end (job.c, J7), the worker stops counting as blocked, and the
-//       spawned jobs that it stole count as done.
-//   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its end in the child, but the job
-//       must not return.
-//   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no worker raises its value. If
-//       the process gives up this right later, a worker's thread is stuck at its high value. The worker continues while there is work. The thread
-//       that wakes this worker next starts a thread that takes over its slot.
-//   WK7  Priority donation. A thread that waits for work of a lower priority may donate its own to it (csched_target_lend). Meanwhile, priorities that
-//       are not above the donated one pass the lower one over at most once in a row. Jobs of the lower priority start at the nice value of the
-//       highest priority. While a thread sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
-//   WK8  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same priority, and runs the kept job next.
-//       So a chain of such jobs stays on one thread. If other work waits by then, the worker queues the kept job behind that work. One exchange
-//       claims a kept job, so only one worker gets it. A check after a fence finds each kept job: it is kept before its submitter's fence (F1).
-//   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the kept job after KEPT_AGE, or
-//       at once if workers do not spin. Each busy worker checks the other workers' kept jobs once in CHECK_INTERVAL of its own jobs.
-//   WK10  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its batch for that (serial.c, SQ4).
-//       The follow-up is kept without a wake. If the worker blocks, or the job ends its thread, another worker may steal the follow-up.
+//   WK1  Each job is dequeued once, the oldest of its priority first. The thread that holds `pick` is the consumer of
+//       the inboxes. The highest priority comes first, but a priority n steps lower is passed over at most 8 << n
+//       times. The monitor's deliveries and discards come before all priorities (pool_monitor.c).
+//   WK2  A thief (a worker that steals jobs) checks all slots up to `slots_used`. It misses no worker that has spawned
+//       or kept a job, because `slots_used` is raised before a thread starts, after its slot was initialised.
+//   WK3  Each thread is joined or detached once. A thread that leaves an open pool detaches itself. If the pool is
+//       closing, the thread is joined by the next start in its slot, or by the pool's join. A replaced thread (WK6) is
+//       joined by its replacement. A slot has one thread at a time.
+//   WK4  If a job ends its thread (pthread_exit), a new thread replaces the worker. If the system cannot start a
+//       thread, the ending thread itself continues as the worker. Before either, the job and the worker's delivery end
+//       (job.c, J7), the worker stops counting as blocked, and the spawned jobs that it stole count as done.
+//   WK5  A use of a pool that was orphaned by fork stops the process. A worker whose job forked can run this job to its
+//       end in the child, but the job must not return.
+//   WK6  A thread raises its nice value only if it can lower the value again at that moment. After one failed change no
+//       worker raises its value. If the process gives up this right later, a worker's thread is stuck at its high
+//       value. The worker continues while there is work. The thread that wakes this worker next starts a thread that
+//       takes over its slot.
+//   WK7  Priority donation. A thread that waits for work of a lower priority may donate its own to it
+//       (csched_target_lend). Meanwhile, priorities that are not above the donated one pass the lower one over at most
+//       once in a row. Jobs of the lower priority start at the nice value of the highest priority. While a thread
+//       sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
+//   WK8  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same
+//       priority, and runs the kept job next. So a chain of such jobs stays on one thread. If other work waits by then,
+//       the worker queues the kept job behind that work. One exchange claims a kept job, so only one worker gets it. A
+//       check after a fence finds each kept job: it is kept before its submitter's fence (F1).
+//   WK9  A kept job does not wait for its worker's long job while another worker is free. A searching worker steals the
+//       kept job after KEPT_AGE, or at once if workers do not spin. Each busy worker checks the other workers' kept
+//       jobs once in CHECK_INTERVAL of its own jobs.
+//   WK10  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its
+//       batch for that (serial.c, SQ4). The follow-up is kept without a wake. If the worker blocks, or the job ends its
+//       thread, another worker may steal the follow-up.
 // Orderings
-//   slots_used: release and acquire, carries the initialised slot; for the search, ordered by the thread's start and by the fences of F1 (pool_idle.c)
-//   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
-// Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its spawns (pool.h).
+//   slots_used: release and acquire, carries the initialised slot; for the search, ordered by the thread's start and by
+//   the fences of F1 (pool_idle.c) kept: release when a job is stored, pairs with claim_kept's acquire, carries the job
+// Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its spawns
+//   (pool.h).
 // Source: aging by counting, as in schedulers of disks and processes.
 // Models: checks/pool.c. Not modelled: WK5, WK6.
 
@@ -70,7 +78,8 @@ bool csched_pool_is_queued_locked_(csched_pool *pool) { // returns: whether any 
   return false;
 }
 
-// Does: dequeues the oldest job of `class`. A timer that must follow another worker's delivery moves to that worker. Returns: the job; NULL: none.
+// Does: dequeues the oldest job of `class`. A timer that must follow another worker's delivery moves to that worker.
+// Returns: the job; NULL: none.
 static csched_job *pop_locked(csched_pool_worker *worker, csched_pool_class *class) {
   bool is_delivery = class == &worker->pool->classes[CSCHED_DELIVERIES];
   csched_job *job;
@@ -87,14 +96,16 @@ csched_priority csched_pool_priority_here_(void) {
   return (csched_priority)(worker->class - worker->pool->classes); // a class's index is its priority
 }
 
-// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`. (`lent[i]` counts the donations of priority `i`.)
+// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`. (`lent[i]` counts the
+// donations of priority `i`.)
 static bool is_waited_for(const csched_pool_class *class, const csched_pool_class *best) { // WK7: donation
   for (long i = 0; i < CSCHED_PRIORITIES && i <= best - class->pool->classes; i++)         // 0 is the highest
     if (csched_load_relaxed(&class->lent[i]) != 0) return true;                            // Speed only
   return false;
 }
 
-// Returns: the first class with work: the monitor's inboxes, then the highest priority, or a lower one that was passed over too often. NULL: none.
+// Returns: the first class with work: the monitor's inboxes, then the highest priority, or a lower one that was passed
+// over too often. NULL: none.
 static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest first, with aging
   csched_pool_class *best = NULL;                            // the first class that has work
   unsigned patience = PATIENCE;                              // how often the next class may be passed over
@@ -110,7 +121,8 @@ static csched_pool_class *choose_locked(csched_pool *pool) { // WK1: highest fir
   return best;
 }
 
-// Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job, its class in `*chosen`; NULL: none.
+// Does: dequeues the next job from the inboxes, and stops counting the worker as searching. Returns: the job, its class
+// in `*chosen`; NULL: none.
 static csched_job *dequeue(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   if (!csched_pool_may_have_queued_(pool)) return NULL; // a racy check: the worker checks again before it sleeps
@@ -139,7 +151,8 @@ static csched_pool_class *class_of(csched_pool *pool, uintptr_t kept) {
   return &pool->classes[kept & CSCHED_CLASS_BITS];
 }
 
-// Does: keeps `job` as this worker's next job. Returns: false: not kept, because other work waits, or this is no worker that runs a job of `class`.
+// Does: keeps `job` as this worker's next job. Returns: false: not kept, because other work waits, or this is no worker
+// that runs a job of `class`.
 bool csched_pool_keep_(csched_pool_class *class, csched_job *job) { // WK8: only while no other work waits
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->class != class) return false; // not a worker, or its job has another priority
@@ -176,13 +189,15 @@ size_t csched_pool_count_kept_(const csched_pool_class *class) { // for dumps: h
   return found;
 }
 
-// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: `from` keeps no job, or another worker was first.
+// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: `from` keeps no job, or another
+// worker was first.
 static uintptr_t claim_kept(csched_pool_worker *from) {
   if (csched_load_relaxed(&from->kept) == 0) return 0;       // racy read, rechecked by the exchange
   return csched_exchange_acquire(&from->kept, (uintptr_t)0); // WK8: pairs with csched_pool_keep_
 }
 
-// Returns: this worker's kept job, or NULL. If other work waits or the worker is surplus, queues it and returns NULL, unless the inbox is closed.
+// Returns: this worker's kept job, or NULL. If other work waits or the worker is surplus, queues it and returns NULL,
+// unless the inbox is closed.
 static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   uintptr_t kept = claim_kept(worker);
@@ -194,7 +209,8 @@ static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class 
   return NULL;
 }
 
-// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is KEPT_AGE, or `now` is 0.
+// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is
+// KEPT_AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   csched_pool_worker *each = worker->victim;
@@ -213,7 +229,8 @@ bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now) { // 
   return now == 0 && worker->victim != NULL; // 0: a job of any age
 }
 
-// Returns: the kept job of `worker->victim`, which csched_pool_find_victim_ has set; NULL: none, or another worker has claimed the job.
+// Returns: the kept job of `worker->victim`, which csched_pool_find_victim_ has set; NULL: none, or another worker has
+// claimed the job.
 static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **chosen) { // WK9: limits a kept job's wait
   csched_pool *pool = worker->pool;
   uintptr_t kept = worker->victim != NULL ? claim_kept(worker->victim) : 0;
@@ -225,7 +242,8 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
   return job_of(kept);
 }
 
-// Returns: the worker's next job: its kept job, a queued job, or a stolen kept job. A surplus worker only moves its own kept job to the inbox.
+// Returns: the worker's next job: its kept job, a queued job, or a stolen kept job. A surplus worker only moves its own
+// kept job to the inbox.
 static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
   if (CSCHED_UNLIKELY(++worker->job_count % CHECK_INTERVAL == 0) && !worker->is_surplus &&
@@ -239,13 +257,15 @@ static csched_job *next_job(csched_pool_worker *worker, csched_pool_class **chos
 
 // MARK: running
 
-// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted it (WK7). At 0, a lift changes nothing.
+// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted it (WK7). At 0, a
+// lift changes nothing.
 static bool has_nice(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
          (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: own thread's id
 }
 
-// Does: sets the thread's nice value to `base_nice` + `nice`. Raises it only if the thread may lower it again. A failure to lower it sets `is_stuck`.
+// Does: sets the thread's nice value to `base_nice` + `nice`. Raises it only if the thread may lower it again. A
+// failure to lower it sets `is_stuck`.
 static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise after a failure
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(has_nice(worker, nice))) return;
@@ -257,7 +277,8 @@ static void set_nice(csched_pool_worker *worker, int nice) { // WK6: no raise af
   else csched_store_relaxed(&pool->has_nice, 0u); // racy write: from here on no worker raises its value
 }
 
-// Called after csched_pool_keep_ has kept a job. Returns: whether that job is submitted as the follow-up (COMES). Then marks the follow-up as KEPT.
+// Called after csched_pool_keep_ has kept a job. Returns: whether that job is submitted as the follow-up (COMES). Then
+// marks the follow-up as KEPT.
 bool csched_pool_keeps_follow_up_(void) { // WK10: the follow-up is kept
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (CSCHED_LIKELY(worker->follow_up != CSCHED_FOLLOW_UP_COMES)) return false;
@@ -274,7 +295,8 @@ static CSCHED_NOINLINE void perform_follow_up(csched_pool_worker *worker) { // W
   else csched_job_perform_on_(job_of(kept), &class_of(worker->pool, kept)->target);
 }
 
-// Does: runs `job`, and then its follow-up, as jobs of `class`, at its nice value; at nice 0 if a waiting thread donates a higher priority.
+// Does: runs `job`, and then its follow-up, as jobs of `class`, at its nice value; at nice 0 if a waiting thread
+// donates a higher priority.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job) {
   csched_pool_class *outer = worker->class;
   worker->class = class;
@@ -285,7 +307,8 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
   if (outer != NULL) set_nice(worker, outer->nice); // the outer job, inside csched_pool_wait, continues
 }
 
-// Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once, and that job may spawn jobs.
+// Does: delivers the timer `job` to its target. Sets the worker's class meanwhile: the target may run the job at once,
+// and that job may spawn jobs.
 static void deliver_timer(csched_pool_worker *worker, csched_job *job) {
   worker->class = &worker->pool->classes[CSCHED_PRIORITY_HIGH];
   set_nice(worker, worker->class->nice);
@@ -341,7 +364,8 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
   memcpy(name + end, suffix, strlen(suffix) + 1);
 }
 
-// Does: runs the calling thread as the worker `context`: stores the thread's id, name and nice value, then enters worker_loop.
+// Does: runs the calling thread as the worker `context`: stores the thread's id, name and nice value, then enters
+// worker_loop.
 static void run_worker(void *context) {
   csched_pool_worker *worker = context;
   csched_pool_worker_here_ = worker;
@@ -355,7 +379,8 @@ static void run_worker(void *context) {
 }
 
 static void thread_ended(void *context);
-// Does: starts another thread for the worker, because a job has ended this thread (pthread_exit). If the start fails, this thread continues the loop.
+// Does: starts another thread for the worker, because a job has ended this thread (pthread_exit). If the start fails,
+// this thread continues the loop.
 static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps its workers
   csched_frames_end_thread_();                           // WK4: ends the job that has ended this thread
   if (worker->blocking_depth > 0) {                      // ends all nested blocking calls at once
@@ -372,7 +397,8 @@ static void replace_thread(csched_pool_worker *worker) { // WK4: the pool keeps 
     csched_os_call_with_cleanup_(worker_loop, thread_ended, worker); // WK4: no new thread: continues here
 }
 
-// Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not left the pool; frees the slot.
+// Called when a worker's thread ends, by a return or by pthread_exit. Does: replaces the thread if the worker has not
+// left the pool; frees the slot.
 static void thread_ended(void *context) {
   csched_pool_worker *worker = context;
   if (csched_pool_worker_here_ == NULL) return; // the thread was replaced, is in a fork's child, or ran this before
@@ -393,7 +419,8 @@ static void thread_ended(void *context) {
 
 static void worker_main(void *context) { csched_os_call_with_cleanup_(run_worker, thread_ended, context); }
 
-// Returns: a slot without a running thread, other than that of `leaving`: a used one, or the first that was never used. NULL: none.
+// Returns: a slot without a running thread, other than that of `leaving`: a used one, or the first that was never used.
+// NULL: none.
 static csched_pool_worker *find_slot_locked(csched_pool *pool, const csched_pool_worker *leaving) {
   uint32_t used = csched_pool_slots_used_(pool); // WK2: locked, so it does not change
   for (uint32_t i = 0; i < used; i++)
@@ -428,7 +455,8 @@ static int start_locked(csched_pool *pool, csched_pool_worker *worker, const csc
   return error;
 }
 
-// The body of a thread started by csched_pool_replace_. Does: ends and joins the sleeping thread of the slot, then runs as its worker.
+// The body of a thread started by csched_pool_replace_. Does: ends and joins the sleeping thread of the slot, then runs
+// as its worker.
 static void take_over_slot(void *context) { // WK6: replaces a stuck thread
   csched_pool_worker *worker = context;
   csched_lock_lock(&worker->pool->slots_lock); // csched_pool_replace_ holds the lock until it has written `replaced`
@@ -444,7 +472,8 @@ static void take_over_slot(void *context) { // WK6: replaces a stuck thread
 
 static void take_over_main(void *context) { csched_os_call_with_cleanup_(take_over_slot, thread_ended, context); }
 
-// Does: if the thread of `worker`, which sleeps, is stuck at a high nice value, starts another thread in its slot. Returns: whether it did.
+// Does: if the thread of `worker`, which sleeps, is stuck at a high nice value, starts another thread in its slot.
+// Returns: whether it did.
 bool csched_pool_replace_(csched_pool_worker *worker) { // WK6: replaces a stuck thread
   csched_pool *pool = worker->pool;
   if (CSCHED_LIKELY(csched_load_relaxed(&worker->is_stuck) == 0))
@@ -467,7 +496,8 @@ void csched_pool_join_workers_(csched_pool *pool) { // requires: the pool has en
   }
 }
 
-// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a free slot. Returns: 0 or an errno value.
+// Does: starts a thread in a free slot, in place of the worker `leaving`; if that is NULL, waits for a free slot.
+// Returns: 0 or an errno value.
 int csched_pool_start_worker_(csched_pool *pool, const csched_pool_worker *leaving) {
   for (;;) {
     csched_lock_lock(&pool->slots_lock);

@@ -1,14 +1,17 @@
-// Writes a dump: a text with a line for each thread (what it runs), scheduler (its state), and sleeping thread (what it waits for).
+// Writes a dump: a text with a line for each thread (what it runs), scheduler (its state), and sleeping thread (what it
+// waits for).
 //
-// Dumps use the fork list (csched_os_atfork_, platform.h), which contains each thread and scheduler while it exists. A dump walks this list in steps:
-// it locks the list, fills a buffer, inserts `marker` in front of the next entry, unlocks the list, and writes the buffer.
+// Dumps use the fork list (csched_os_atfork_, platform.h), which contains each thread and scheduler while it exists. A
+// dump walks this list in steps: it locks the list, fills a buffer, inserts `marker` in front of the next entry,
+// unlocks the list, and writes the buffer.
 //
 // States: none of its own
 // Invariants
-//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers while their bucket is locked. The system copies
-//       memory that another thread may free meanwhile (csched_os_copy_if_mapped_).
+//   DP1  A dump reads valid memory only. It reads objects while the list is locked, and sleepers while their bucket is
+//       locked. The system copies memory that another thread may free meanwhile (csched_os_copy_if_mapped_).
 //   DP2  While the list is locked, a dump does not wait for user code, the loader, or a slow descriptor.
-//   DP3  A dump needs one buffer for any number of objects. It terminates, because new objects are inserted in front of the marker.
+//   DP3  A dump needs one buffer for any number of objects. It terminates, because new objects are inserted in front of
+//        the marker.
 // Orderings: relaxed; see blocked.c, BW1.
 // Assumes: the reader accepts that a line may be out of date.
 // Source: the thread dumps of the Java and Go runtimes.
@@ -31,7 +34,8 @@
 
 enum { BUFFER = 16384, LINE = 1536 }; // bytes of the buffer; the most bytes of one line
 
-// A dump in progress. `describe`: adds the line of a fork-list entry, if the entry is of one kind, such as a loop; returns whether it is.
+// A dump in progress. `describe`: adds the line of a fork-list entry, if the entry is of one kind, such as a loop;
+// returns whether it is.
 typedef struct dump {
   int fd, error; // `error`: errno value of the first write that failed; 0: none
   bool (*describe)(const csched_atfork *atfork, csched_text *text);
@@ -58,7 +62,8 @@ static void lock_marker(void) {
 
 // MARK: waits
 
-// Returns: a copy of what a thread waits for, which that thread may change meanwhile. Requires: the fork list is locked, so `wait` is valid memory.
+// Returns: a copy of what a thread waits for, which that thread may change meanwhile. Requires: the fork list is
+// locked, so `wait` is valid memory.
 static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
   return (csched_dump_wait){csched_load_relaxed(&wait->function), // DP1: valid memory, racy read
                             csched_load_relaxed(&wait->what),     // DP1: valid memory, racy read
@@ -67,8 +72,9 @@ static csched_dump_wait copy_wait(const csched_dump_wait *wait) {
 
 // MARK: text
 
-// Does: adds the time since the start of the thread's most recent run of `run`, as an upper bound: the recorder (job/recorder.c) reads the clock only
-// for one run in 64, and for the first run after a sleep. Adds nothing if the time is not known.
+// Does: adds the time since the start of the thread's most recent run of `run`, as an upper bound: the recorder
+// (job/recorder.c) reads the clock only for one run in 64, and for the first run after a sleep. Adds nothing if the
+// time is not known.
 static void add_running_time(csched_text *text, const csched_recorder *recorder, void (*run)(csched_job *)) {
   csched_time start = csched_recorder_run_start_(recorder, run), now = csched_now();
   if (start == 0 || start > now) return;
@@ -77,7 +83,8 @@ static void add_running_time(csched_text *text, const csched_recorder *recorder,
   csched_text_add_(text, " ago");
 }
 
-// Does: adds the name of the user's function that `job` calls, or of its type's `run`. `copy`: of `job`. Requires: the fork list is unlocked (DP2).
+// Does: adds the name of the user's function that `job` calls, or of its type's `run`. `copy`: of `job`. Requires: the
+// fork list is unlocked (DP2).
 static void add_code(csched_text *text, const csched_job *job, const csched_job *copy, const csched_job_type *type) {
   char name[200];
   uintptr_t code = csched_observe_code_of_(job, copy);
@@ -86,8 +93,9 @@ static void add_code(csched_text *text, const csched_job *job, const csched_job 
   csched_text_add_(text, name);
 }
 
-// Does: adds the function of the job `text->first_job`, and the time since its submission, if that was observed. Adds nothing for NULL. The target's
-// description has stored the job: it is the target's first waiting job. Requires: the fork list is not locked (DP2).
+// Does: adds the function of the job `text->first_job`, and the time since its submission, if that was observed. Adds
+// nothing for NULL. The target's description has stored the job: it is the target's first waiting job. Requires: the
+// fork list is not locked (DP2).
 static void add_first_job(csched_text *text) {
   csched_job job;
   csched_job_type type;
@@ -105,7 +113,8 @@ static void add_first_job(csched_text *text) {
   csched_text_add_(text, " ago");
 }
 
-// Does: adds what a thread runs in the context frame `frame`, up to "of". `recorder`: the thread's, if `frame` is its innermost one; else NULL.
+// Does: adds what a thread runs in the context frame `frame`, up to "of". `recorder`: the thread's, if `frame` is its
+// innermost one; else NULL.
 static void add_job(csched_text *text, const csched_frame *frame, const csched_recorder *recorder) {
   csched_job job;
   csched_job_type type;
@@ -129,7 +138,8 @@ static void add_job(csched_text *text, const csched_frame *frame, const csched_r
 
 // MARK: kinds of lines
 
-// Does: adds the line of a thread: what it runs, the innermost context frame first, and what it waits for (`function` NULL: nothing).
+// Does: adds the line of a thread: what it runs, the innermost context frame first, and what it waits for (`function`
+// NULL: nothing).
 static void describe_thread(const csched_frames_seen *seen, const csched_dump_wait *wait, csched_text *text) {
   csched_text_thread_(text, "", seen->thread);
   csched_text_add_(text, seen->count == 0 ? ": runs nothing" : ": ");
@@ -146,7 +156,8 @@ static void describe_thread(const csched_frames_seen *seen, const csched_dump_wa
   csched_text_span_(text, csched_now() - wait->since);
 }
 
-// Does: adds the target's description. Returns: false: `target` is NULL, because the entry of the fork list is of another kind.
+// Does: adds the target's description. Returns: false: `target` is NULL, because the entry of the fork list is of
+// another kind.
 static bool describe_target(const csched_target *target, csched_text *text) {
   if (target == NULL) return false;
   if (target->type->describe_ != NULL) {
@@ -190,8 +201,9 @@ static void end_line(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds the line of an entry of the fork list; without its newline if complete_line must add a first job. Returns: false, with no change: the
-// previous line is not complete, or the buffer is full. The caller unlocks the list, calls complete_line, and retries.
+// Does: adds the line of an entry of the fork list; without its newline if complete_line must add a first job. Returns:
+// false, with no change: the previous line is not complete, or the buffer is full. The caller unlocks the list, calls
+// complete_line, and retries.
 static bool add_line(csched_atfork *each, void *context) {
   dump *dump = context;
   if (!has_room(dump) || dump->text.first_job != NULL) return false;
@@ -203,7 +215,8 @@ static bool add_line(csched_atfork *each, void *context) {
   return true;
 }
 
-// Does: completes the most recent line with the target's first job, if it has one. Writes a full buffer. Requires: the fork list is not locked (DP2).
+// Does: completes the most recent line with the target's first job, if it has one. Writes a full buffer. Requires: the
+// fork list is not locked (DP2).
 static void complete_line(dump *dump) {
   if (dump->text.first_job != NULL) {
     add_first_job(&dump->text);
@@ -212,7 +225,8 @@ static void complete_line(dump *dump) {
   if (!has_room(dump)) flush(dump);
 }
 
-// Does: adds the lines of all entries of one kind. csched_os_atfork_visit_ returns true when add_line has refused an entry, and then continues there.
+// Does: adds the lines of all entries of one kind. csched_os_atfork_visit_ returns true when add_line has refused an
+// entry, and then continues there.
 static void add_lines(dump *dump, bool (*describe)(const csched_atfork *, csched_text *)) {
   dump->describe = describe;
   while (csched_os_atfork_visit_(&marker, add_line, dump) && dump->error == 0) complete_line(dump);
@@ -220,8 +234,9 @@ static void add_lines(dump *dump, bool (*describe)(const csched_atfork *, csched
   complete_line(dump);
 }
 
-// Copies of threads, made while the fork list is locked. DP2: names of functions are looked up after the unlock, because the lookup locks the loader.
-// A library that is being loaded may create schedulers under the loader's lock, which locks the fork list.
+// Copies of threads, made while the fork list is locked. DP2: names of functions are looked up after the unlock,
+// because the lookup locks the loader. A library that is being loaded may create schedulers under the loader's lock,
+// which locks the fork list.
 typedef struct threads {
   int count;
   csched_frames_seen seen[8]; // the threads of one step of add_threads
@@ -237,7 +252,8 @@ static bool copy_thread(csched_atfork *each, void *context) {
   return true;
 }
 
-// Does: adds the lines of all threads: copies some with the fork list locked, adds their lines with the list unlocked, and repeats.
+// Does: adds the lines of all threads: copies some with the fork list locked, adds their lines with the list unlocked,
+// and repeats.
 static void add_threads(dump *dump) {
   threads noted;
   bool has_more; // `noted` was full, so there are more threads
@@ -257,7 +273,8 @@ static void add_threads(dump *dump) {
 // What a sleeper waits for if its bucket is not of locks. All these objects share the buckets.
 static const char OTHER_KINDS[] = "condition, semaphore, latch, group or rwlock";
 
-// Contract: dump_internal.h. The bucket's lock keeps the sleepers valid. The system copies them: ThreadSanitizer would report a plain read as a race.
+// Contract: dump_internal.h. The bucket's lock keeps the sleepers valid. The system copies them: ThreadSanitizer would
+// report a plain read as a race.
 int csched_sleepers_copy_(int index, csched_sleeping *found, int most) {
   csched_bucket *bucket = csched_bucket_lock_((size_t)index);
   csched_sleeper copy, *each = TAILQ_FIRST(&bucket->sleepers);
@@ -347,7 +364,8 @@ void csched_dump_thread_(csched_text *text, uint32_t thread) { // adds the threa
 // MARK: one target
 
 enum { INSIDE = 8 };
-// At most INSIDE threads that run a job of `target`, such as a pool. `recorders`: NULL unless the context frame is the thread's innermost one.
+// At most INSIDE threads that run a job of `target`, such as a pool. `recorders`: NULL unless the context frame is the
+// thread's innermost one.
 typedef struct inside {
   const csched_target *target;
   int count;
@@ -356,7 +374,8 @@ typedef struct inside {
   const csched_recorder *recorders[INSIDE];
 } inside;
 
-// Does: copies the innermost context frame of the thread of `each` that is of `noted->target`, if there is one. Returns: false: `noted` is full.
+// Does: copies the innermost context frame of the thread of `each` that is of `noted->target`, if there is one.
+// Returns: false: `noted` is full.
 static bool copy_if_inside(csched_atfork *each, void *context) {
   inside *noted = context;
   csched_frames_seen seen;
@@ -381,7 +400,8 @@ static void add_inside(csched_text *text, const inside *noted) { // adds what ea
   if (noted->count == INSIDE) csched_text_add_(text, "; and perhaps more");
 }
 
-// The delayed jobs of one target, found among all timers of its root (the end of its chain of bases). A dump avoids this search of many timers.
+// The delayed jobs of one target, found among all timers of its root (the end of its chain of bases). A dump avoids
+// this search of many timers.
 typedef struct delayed {
   const csched_target *target;
   size_t count;
@@ -400,14 +420,16 @@ static void count_delayed(csched_timers *timers, delayed *delayed) {
   if (first < delayed->first) delayed->first = first;
 }
 
-// Does: as count_delayed, if `each` is of a pool. For a root of a user's own type: its delayed jobs are in a pool's timers. Returns: true: continue.
+// Does: as count_delayed, if `each` is of a pool. For a root of a user's own type: its delayed jobs are in a pool's
+// timers. Returns: true: continue.
 static bool count_delayed_in_pool(csched_atfork *each, void *context) {
   const csched_target *pool = csched_pool_of_atfork_(each);
   if (pool != NULL) count_delayed(csched_pool_timers_seen_(pool), context);
   return true;
 }
 
-// Does: adds the number of the target's delayed jobs, and the time to the first deadline; in virtual time (`ticks`) that deadline.
+// Does: adds the number of the target's delayed jobs, and the time to the first deadline; in virtual time (`ticks`)
+// that deadline.
 static void add_delayed(csched_text *text, const csched_target *target) {
   csched_target *root = csched_target_root_((csched_target *)(uintptr_t)target); // removes `const`: only read
   delayed found = {.target = target, .first = CSCHED_FOREVER, .is_whole = true};
@@ -448,7 +470,8 @@ typedef struct wanted_target {
   csched_text *text;
 } wanted_target;
 
-// Returns: whether `target` is one of the targets of a pool, which has one for each priority. `pool`: the pool's first target; NULL: no pool, false.
+// Returns: whether `target` is one of the targets of a pool, which has one for each priority. `pool`: the pool's first
+// target; NULL: no pool, false.
 static bool is_of_pool(const csched_target *pool, const csched_target *target) {
   const csched_pool_class *first = (const csched_pool_class *)pool;
   for (int i = 0; pool != NULL && i < CSCHED_PRIORITIES; i++)

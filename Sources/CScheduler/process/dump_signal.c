@@ -1,9 +1,12 @@
-// Writes a dump at a signal. First the signal handler writes a table of threads and loops, then the writer, the thread "csched-dump", a whole dump.
-// States of asked, a futex: ASKED (2) times the number of signals, plus ENDING (1) when the writer must end
-//   served, of the writer: the value that `asked` had before the newest dump. Another value of `asked` now: a signal came, so one more dump is needed
+// Writes a dump at a signal. First the signal handler writes a table of threads and loops, then the writer, the thread
+// "csched-dump", a whole dump.
+// States of asked, a futex: ASKED (2) times the number of signals, plus ENDING (1) when the writer must end served, of
+//   the writer: the value that `asked` had before the newest dump. Another value of `asked` now: a signal came, so one
+//   more dump is needed
 // Invariants
-//   DS1  After a signal the writer starts and finishes a whole dump, unless csched_dump_on_signal ends the writer first. The handler adds to `asked`,
-//       then wakes the writer. The writer checks `asked` before it sleeps, so it misses no signal. All signals during one dump cause one more dump.
+//   DS1  After a signal the writer starts and finishes a whole dump, unless csched_dump_on_signal ends the writer
+//       first. The handler adds to `asked`, then wakes the writer. The writer checks `asked` before it sleeps, so it
+//       misses no signal. All signals during one dump cause one more dump.
 //   DS2  The handler takes no lock, allocates nothing, and preserves errno.
 //   DS3  A child of fork has no writer. Its handler still writes the table.
 // Orderings
@@ -35,7 +38,8 @@ static struct {
 
 // MARK: the handler
 
-// Does: adds the address of the function of the context frame's job, and the target. Without the function, if the job was freed or is a placeholder.
+// Does: adds the address of the function of the context frame's job, and the target. Without the function, if the job
+// was freed or is a placeholder.
 static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_job job;
   csched_job_type type = {NULL, NULL, NULL};
@@ -46,7 +50,8 @@ static void add_frame(csched_text *text, const csched_frame *frame) {
   csched_text_target_(text, " of", frame->target, "");
 }
 
-// Does: writes the line of the thread whose csched_frame_top_ is at `top`. The system copies context frames and jobs, which another thread may free.
+// Does: writes the line of the thread whose csched_frame_top_ is at `top`. The system copies context frames and jobs,
+// which another thread may free.
 static void write_thread(int fd, uint32_t thread, csched_frame *const *top) {
   char line[512];
   csched_text text = csched_text_in_(line, sizeof line - 1);
@@ -79,7 +84,8 @@ static void write_loop(int fd, const csched_target *loop) { // writes the loop's
   csched_os_write_(fd, line, (size_t)(text.at - line));
 }
 
-// Does: writes the headline `what` of a table. `missing`: how many threads or loops the table lacks, because it was full.
+// Does: writes the headline `what` of a table. `missing`: how many threads or loops the table lacks, because it was
+// full.
 static void write_head(int fd, const char *what, uint32_t missing) {
   char line[128];
   csched_text text = csched_text_in_(line, sizeof line);

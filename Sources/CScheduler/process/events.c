@@ -1,11 +1,14 @@
-// The most recent events of each thread: a ring for each thread, in which new events overwrite the oldest. csched_recorder_write reports them.
+// The most recent events of each thread: a ring for each thread, in which new events overwrite the oldest.
+// csched_recorder_write reports them.
 // States of a slot: `stamp` 0: empty, or being written; else 1 + the number of the event, counted from 0 in each ring
 // Invariants
-//   RE1  A report contains whole events only. The system copies the ring for the reader, which skips an event whose stamp does not match its number.
-//       The ring's thread clears the stamp before it changes the event, and stores the new stamp afterwards.
+//   RE1  A report contains whole events only. The system copies the ring for the reader, which skips an event whose
+//       stamp does not match its number. The ring's thread clears the stamp before it changes the event, and stores the
+//       new stamp afterwards.
 //   RE2  A thread that adds an event never waits: the ring has no lock, and only its thread writes it.
 // Orderings
-//   stamp: release; but the system's copy is not ordered. So one event of a thread that adds events during the copy may be torn.
+//   stamp: release; but the system's copy is not ordered. So one event of a thread that adds events during the copy may
+//   be torn.
 //   ring: release, pairs with the reader's acquire, carries zeroed memory
 // Assumes: a signal handler that interrupts csched_events_add_ may cost one event.
 // Source: flight recorders of Java's and Go's runtimes.
@@ -17,7 +20,8 @@
 #include "../platform/platform.h"
 #include <errno.h>
 
-// Events of a ring; most rings of a report; most events that a report writes; bytes of the buffer; most bytes of a line.
+// Events of a ring; most rings of a report; most events that a report writes; bytes of the buffer; most bytes of a
+// line.
 enum { EVENTS = 1024, RINGS = 64, WRITTEN = 2000, BUFFER = 4096, LINE = 1024 };
 
 typedef struct slot { // `stamp`: 1 + the event's number in the ring; 0: empty, or being written
@@ -32,7 +36,8 @@ typedef struct csched_events {
 
 // MARK: adding events, on the thread that owns the ring
 
-// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
+// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's
+// record.
 static csched_events *ring_of(csched_observer *observer) {
   csched_events *none = NULL, *made = NULL;
   if (CSCHED_LIKELY(observer->events != NULL) || (made = csched_os_memory_allocate_(sizeof *made)) == NULL)
@@ -75,7 +80,8 @@ static void flush(report *report) { // writes the buffer, unless an earlier writ
   report->text = csched_text_in_(report->buffer, BUFFER);
 }
 
-// Does: copies the rings that have events, at most RINGS. A ring with more than EVENTS events has only the newest EVENTS of them.
+// Does: copies the rings that have events, at most RINGS. A ring with more than EVENTS events has only the newest
+// EVENTS of them.
 static void copy_rings(report *report) {
   for (csched_observer *each = csched_observers_(); each != NULL && report->count < RINGS; each = each->next) {
     const csched_events *ring = csched_load_acquire(&each->events); // RE1: pairs with ring_of
@@ -90,7 +96,8 @@ static csched_time time_of(const csched_trace_event *event) {
   return event->what == CSCHED_OCCURRED_RUN ? event->time + event->span : event->time; // a run is added at its end
 }
 
-// Does: advances `position` over events that are not whole. Returns: the next whole event of the copied ring `index`, not advanced over; NULL: none.
+// Does: advances `position` over events that are not whole. Returns: the next whole event of the copied ring `index`,
+// not advanced over; NULL: none.
 static const csched_trace_event *peek_event(report *report, int index) {
   const csched_events *ring = &report->rings[index];
   for (; report->position[index] < ring->next; report->position[index]++) {
@@ -100,7 +107,8 @@ static const csched_trace_event *peek_event(report *report, int index) {
   return NULL;
 }
 
-// Does: finds the earliest event of all copied rings, and advances its ring's `position`. Returns: the event; NULL: no more events.
+// Does: finds the earliest event of all copied rings, and advances its ring's `position`. Returns: the event; NULL: no
+// more events.
 static const csched_trace_event *next_earliest(report *report) {
   const csched_trace_event *earliest = NULL;
   int from = 0;
@@ -159,7 +167,8 @@ static void add_event(csched_text *text, const csched_trace_event *event) { // a
     csched_text_add_(text, " after "), csched_text_span_(text, event->span);
 }
 
-// Does: adds the line of an event: how long ago, the thread, and what happened. Writes the buffer if it has no room for another line.
+// Does: adds the line of an event: how long ago, the thread, and what happened. Writes the buffer if it has no room for
+// another line.
 static void write_line(report *report, const csched_trace_event *event, csched_time now) {
   csched_text_add_(&report->text, "  ");
   csched_text_span_(&report->text, now > time_of(event) ? now - time_of(event) : 0);

@@ -1,23 +1,32 @@
-// Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the runs of each thread.
-// `figures` are the counts of one target. A csched_observer is the record of one thread. Observers such as the trace read figures and records.
+// Records submissions, runs and drops while there is an observer: the waiting jobs, the figures of each target, and the
+// runs of each thread. `figures` are the counts of one target. A csched_observer is the record of one thread. Observers
+// such as the trace read figures and records.
 // States
 //   csched_observed_   0: no observer; else the bits of the observers (observe_internal.h)
-//   parts[i]           one of PARTS hash tables of waiting submissions, each with its own lock; an entry with `job` NULL is free
-//   runs[depth]        one run of a thread; `id` is 0 while the entry is free or changes, else the number of the submission
-//   targets[i]         an entry of the hash table of targets: NULL: free; GONE: its target was destroyed; else the target
+//   parts[i]           one of PARTS hash tables of waiting submissions, each with its own lock; an entry with `job`
+//                      NULL is free
+//   runs[depth]        one run of a thread; `id` is 0 while the entry is free or changes, else the number of the
+//                      submission
+//   targets[i]         an entry of the hash table of targets: NULL: free; GONE: its target was destroyed; else the
+//                      target
 // Invariants
-//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So only one end of each submission is recorded.
-//   OB2  A submission or a refusal does not wait long for a lock of this file. After LOCK_ATTEMPTS attempts the job stays unobserved, and `missed`
-//       counts the event. So a signal handler that has interrupted the lock's owner continues. Meanwhile such an owner takes no other lock, and an
-//       unlock is one store: no signal handler finds a lock of the parking table taken by the thread that it has interrupted.
+//   OB1  Each recorded submission is removed from the table once: by its run, its drop or its cancel. So only one end
+//        of each submission is recorded.
+//   OB2  A submission or a refusal does not wait long for a lock of this file. After LOCK_ATTEMPTS attempts the job
+//       stays unobserved, and `missed` counts the event. So a signal handler that has interrupted the lock's owner
+//       continues. Meanwhile such an owner takes no other lock, and an unlock is one store: no signal handler finds a
+//       lock of the parking table taken by the thread that it has interrupted.
 //   OB3  A thread that reads a run of another thread gets the values of one run, never a mixture of two.
 //   OB4  Figures count for one target. When another target reuses the figures, their `number` changes.
-//   OB5  `waiting` of a target's figures is the number of its entries in the tables: each change of an entry changes it, under the part's lock. No entry
-//        stays when its job has ended: a submission that began before counting ended and began again is not added after the tables were emptied.
+//   OB5  `waiting` of a target's figures is the number of its entries in the tables: each change of an entry changes
+//        it, under the part's lock. No entry stays when its job has ended: a submission that began before counting
+//        ended and began again is not added after the tables were emptied.
 // Orderings
-//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · figures: relaxed counts · begins: release before the tables
-//   are emptied, pairs with a submission's acquire, which precedes its look at csched_observed_
-//   `all`: release, pairs with acquire, carries zeroed tables · `id` of a run: release, pairs with the reader's acquire, carries the run's fields
+//   csched_observed_: relaxed; a thread that sees a new bit late misses the first events · figures: relaxed counts ·
+//   begins: release before the tables are emptied, pairs with a submission's acquire, which precedes its look at
+//   csched_observed_
+//   `all`: release, pairs with acquire, carries zeroed tables · `id` of a run: release, pairs with the reader's
+//   acquire, carries the run's fields
 // Assumes: a job's memory is not reused before the job's end has been recorded here.
 // Source: own design. The histogram has the steps of HdrHistogram, but fewer.
 // Models: checks/observe.c. Not modelled: OB1, OB2, OB4.
@@ -67,7 +76,8 @@ static uint32_t code_count;                       // used entries of `codes`
 static csched_atfork atfork;                      // calls observe_at_fork
 static const csched_target *const GONE = (const csched_target *)1; // in `targets`: a search continues behind it
 
-// Returns: whether an observer that reads the tables is on; programs attached to the probes do not. The answer may be late: events are then missed.
+// Returns: whether an observer that reads the tables is on; programs attached to the probes do not. The answer may be
+// late: events are then missed.
 static bool is_observed_here(void) {
   return (csched_load_relaxed(&csched_observed_) & ~(uint32_t)CSCHED_OBSERVED_BY_OTHERS) != 0; // OB1: may be late
 }
@@ -90,7 +100,8 @@ static bool lock_if_free_soon(table_lock *lock) {
   return false;
 }
 
-// Does: the same, and counts an event as missed if the lock is busy: the only way to lock that a signal handler may use.
+// Does: the same, and counts an event as missed if the lock is busy: the only way to lock that a signal handler may
+// use.
 static bool lock_bounded(table_lock *lock) { // OB2: a signal handler may have interrupted the lock's owner
   if (lock_if_free_soon(lock)) return true;
   csched_fetch_add_relaxed(&missed, 1u); // a count of events
@@ -105,22 +116,26 @@ static void unlock_table(table_lock *lock) {
 
 uint64_t csched_observe_missed_(void) { return csched_load_relaxed(&missed); } // a count of events
 
-// MARK: waiting jobs: submitted, not started. A part is an open-addressing table with linear probing; the job's address selects part and entry.
+// MARK: waiting jobs: submitted, not started
 
-// The hash multiplies the address, without its four lowest bits, which are 0, by 2^64 / the golden ratio. The highest 6 bits of the hash select
-// the part (PARTS is 2^6); lower bits select the entry at which a search in the part starts.
+// A part is an open-addressing table with linear probing; the job's address selects part and entry.
+
+// The hash multiplies the address, without its four lowest bits, which are 0, by 2^64 / the golden ratio. The highest 6
+// bits of the hash select the part (PARTS is 2^6); lower bits select the entry at which a search in the part starts.
 static size_t hash_of(const void *address) { return (size_t)((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15u; }
 static part *part_of(tables *tables, const csched_job *job) { return &tables->parts[hash_of(job) >> 58]; }
 static size_t first_index_of(const csched_job *job) { return hash_of(job) >> 40 & (ENTRIES - 1); }
 
-// Returns: the index of the entry of `job`, or, if there is none, of a free entry for it. There is always a free one, because MOST < ENTRIES.
+// Returns: the index of the entry of `job`, or, if there is none, of a free entry for it. There is always a free one,
+// because MOST < ENTRIES.
 static size_t find_locked(const part *part, const csched_job *job) {
   size_t at = first_index_of(job);
   while (part->entries[at].job != NULL && part->entries[at].job != job) at = (at + 1) % ENTRIES;
   return at;
 }
 
-// Does: adds `change` (1 or -1) to the target's number of waiting jobs. Returns: the new number; 0: no figures, or another target has them now.
+// Does: adds `change` (1 or -1) to the target's number of waiting jobs. Returns: the new number; 0: no figures, or
+// another target has them now.
 // Requires: the caller owns the lock of the part in which it changes an entry of `seen`.
 static uint32_t change_waiting_locked(const csched_seen *seen, int32_t change) { // OB5
   csched_figures *figures = seen->figures;
@@ -133,14 +148,16 @@ static uint32_t change_waiting_locked(const csched_seen *seen, int32_t change) {
   return (uint32_t)next;
 }
 
-// Does: adds the event to the thread's ring of recent events, and to the trace. Returns: a submission's `trace` (csched_trace_add_).
+// Does: adds the event to the thread's ring of recent events, and to the trace. Returns: a submission's `trace`
+// (csched_trace_add_).
 static uint32_t add_event(csched_observer *observer, csched_trace_event *event) {
   csched_events_add_(observer, event);
   return csched_trace_add_(observer, event);
 }
 
-// Does: adds a submission to the table, and `event` to the trace, before another thread can find its end. Returns: false: the part is full or busy, or
-// counting has begun again since it had begun for the time `begun`. Out: `event->waiting`: the target's waiting jobs.
+// Does: adds a submission to the table, and `event` to the trace, before another thread can find its end. Returns:
+// false: the part is full or busy, or counting has begun again since it had begun for the time `begun`. Out:
+// `event->waiting`: the target's waiting jobs.
 static bool add_waiting(tables *tables, uint32_t begun, csched_seen *seen, csched_observer *observer,
                         csched_trace_event *event) {
   part *part = part_of(tables, seen->job);
@@ -158,7 +175,8 @@ static bool add_waiting(tables *tables, uint32_t begun, csched_seen *seen, csche
   return fits;
 }
 
-// Does: frees entry `at` (Knuth's Algorithm R for linear probing). A later entry moves there, unless a search for it starts behind `at`.
+// Does: frees entry `at` (Knuth's Algorithm R for linear probing). A later entry moves there, unless a search for it
+// starts behind `at`.
 static void remove_locked(part *part, size_t at) {
   part->count--;
   for (size_t next = at;;) {
@@ -172,9 +190,11 @@ static void remove_locked(part *part, size_t at) {
   part->entries[at].job = NULL;
 }
 
-// Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained it.
+// Does: removes the submission of `job` from the table, and copies it to `*seen`. Returns: whether the table contained
+// it.
 // Out: `*waiting`: the target's waiting jobs after it.
-// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler. Then the wait is bounded: a busy lock gives false.
+// `may_wait`: false for a refusal, the only end of a job that may happen in a signal handler. Then the wait is bounded:
+// a busy lock gives false.
 static bool remove_waiting(const csched_job *job, csched_seen *seen, uint32_t *waiting, bool may_wait) {
   tables *tables = tables_here();
   part *part = tables != NULL ? part_of(tables, job) : NULL;
@@ -231,7 +251,8 @@ csched_figures *csched_figures_at_(size_t at) {
   return tables != NULL && at < FIGURES ? &tables->figures[at] : NULL;
 }
 
-// Returns: the index of `target`; TARGETS: not in the table. Then `*free`, unless NULL, is the first usable index; TARGETS: the table is full.
+// Returns: the index of `target`; TARGETS: not in the table. Then `*free`, unless NULL, is the first usable index;
+// TARGETS: the table is full.
 static size_t find_target(const tables *tables, const csched_target *target, size_t *free) {
   size_t at = hash_of(target) >> 51 & (TARGETS - 1), empty = TARGETS; // the highest 13 bits, because TARGETS is 2^13
   for (size_t i = 0; i < TARGETS; i++, at = (at + 1) % TARGETS) {
@@ -261,7 +282,8 @@ static void name_target(csched_figures *figures, const csched_target *target) {
   csched_name_copy_(figures->name, sizeof figures->name, line);
 }
 
-// Does: assigns unused figures to `target`, unless it has figures. Returns: its figures; NULL: no figures or no entry is unused, or the lock is busy.
+// Does: assigns unused figures to `target`, unless it has figures. Returns: its figures; NULL: no figures or no entry
+// is unused, or the lock is busy.
 static csched_figures *begin_figures(tables *tables, const csched_target *target) {
   csched_figures *figures = NULL;
   size_t free, at;
@@ -287,13 +309,15 @@ static csched_figures *begin_figures(tables *tables, const csched_target *target
   return figures;
 }
 
-// Does: assigns figures to `target`, if it has none: at its first observed submission. Returns: its figures; NULL: as begin_figures.
+// Does: assigns figures to `target`, if it has none: at its first observed submission. Returns: its figures; NULL: as
+// begin_figures.
 static csched_figures *figures_of(tables *tables, const csched_target *target) {
   csched_figures *figures = csched_figures_find_(target);
   return figures != NULL ? figures : begin_figures(tables, target);
 }
 
-// The hook `gone`: `target` is being destroyed. Its figures become unused, but stay readable until another target gets them.
+// The hook `gone`: `target` is being destroyed. Its figures become unused, but stay readable until another target gets
+// them.
 static void target_destroyed(const csched_target *target) {
   if (CSCHED_LIKELY(csched_load_flag(&all) == NULL)) return; // racy read: NULL: there was never an observer
   tables *tables = tables_here();
@@ -310,7 +334,8 @@ static void target_destroyed(const csched_target *target) {
 
 static void count_one(uint64_t *count) { csched_fetch_add_relaxed(count, 1u); } // a count of events
 
-// Returns: the index in a histogram's `counts` for `span`: eight steps for each power of two, selected by the three bits below the highest set bit.
+// Returns: the index in a histogram's `counts` for `span`: eight steps for each power of two, selected by the three
+// bits below the highest set bit.
 static size_t step_of(csched_time span) {
   if (span < 8) return (size_t)span;
   size_t doublings = 63 - (size_t)__builtin_clzll(span), step = (doublings - 2) * 8 + (span >> (doublings - 3) & 7);
@@ -341,8 +366,8 @@ static csched_observer *find_observer(uint32_t thread) {
   return each;
 }
 
-// Get and set the figures of the target for which the thread works now. Only the record's owner calls these functions. The access is atomic because
-// a previous owner may have ended without releasing the record.
+// Get and set the figures of the target for which the thread works now. Only the record's owner calls these functions.
+// The access is atomic because a previous owner may have ended without releasing the record.
 static csched_figures *current_figures(const csched_observer *observer) {
   return csched_load_relaxed(&observer->figures); // OB3: only the owner reads it, so relaxed is enough
 }
@@ -350,7 +375,8 @@ static void set_current_figures(csched_observer *observer, csched_figures *figur
   csched_store_relaxed(&observer->figures, figures); // OB3: only the owner reads it, so relaxed is enough
 }
 
-// Does: makes `thread` the owner of a free record, or of an ended thread's, which may not have released it. Returns: the record; NULL: there is none.
+// Does: makes `thread` the owner of a free record, or of an ended thread's, which may not have released it. Returns:
+// the record; NULL: there is none.
 static csched_observer *acquire_observer(uint32_t thread) {
   for (csched_observer *each = csched_observers_(); each != NULL; each = each->next) {
     uint32_t owner = csched_load_relaxed(&each->thread); // racy read, rechecked by the cas
@@ -371,7 +397,8 @@ static csched_observer *make_observer(uint32_t thread) {
   return made;
 }
 
-// Returns: this thread's record, made at its first event; NULL without memory. The list of context frames stores it; a thread without list searches.
+// Returns: this thread's record, made at its first event; NULL without memory. The list of context frames stores it; a
+// thread without list searches.
 static csched_observer *observer_here(void) {
   csched_observer **mine = csched_frames_observer_();
   if (mine != NULL && *mine != NULL) return *mine;
@@ -382,7 +409,8 @@ static csched_observer *observer_here(void) {
   return found;
 }
 
-// The hook `leave`: the record's thread exits. Does: makes the record free. A child of fork calls it for the records of threads that it lacks.
+// The hook `leave`: the record's thread exits. Does: makes the record free. A child of fork calls it for the records of
+// threads that it lacks.
 static void release_observer(csched_observer *observer) {
   observer->depth = 0;
   set_current_figures(observer, NULL);
@@ -395,7 +423,8 @@ uint32_t csched_observer_thread_(const csched_observer *observer) {
   return csched_load_relaxed(&observer->thread); // racy read: the thread may have ended
 }
 
-// Contract: observe_internal.h. A seqlock's reader, whose sequence number is `id`: a second load of `id` detects a change during the copy.
+// Contract: observe_internal.h. A seqlock's reader, whose sequence number is `id`: a second load of `id` detects a
+// change during the copy.
 bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, csched_recorded_run *copy) {
   const csched_recorded_run *from = &observer->runs[depth];
   copy->id = csched_load_acquire(&from->id);           // OB3: pairs with csched_observer_begin_'s release
@@ -408,8 +437,8 @@ bool csched_observer_copy_run_(const csched_observer *observer, uint32_t depth, 
   return copy->id != 0 && csched_load_relaxed(&from->id) == copy->id; // OB3: `id` unchanged: a copy of one run
 }
 
-// Contract: observe_internal.h. First ends recorded runs that were unwound: the stack grows downwards, so their addresses are not above `run`. If one
-// is the deepest that is recorded, those below it were unwound, too.
+// Contract: observe_internal.h. First ends recorded runs that were unwound: the stack grows downwards, so their
+// addresses are not above `run`. If one is the deepest that is recorded, those below it were unwound, too.
 void csched_observer_begin_(csched_observer *observer, csched_observed_run *run) {
   uintptr_t frame = (uintptr_t)run;
   uint32_t recorded = observer->depth < CSCHED_OBSERVED_DEPTH ? observer->depth : CSCHED_OBSERVED_DEPTH;
@@ -447,7 +476,8 @@ void csched_observe_code_at_(const csched_observed_code *code) { // adds an entr
   csched_lock_unlock(&observers_lock);
 }
 
-// The hook `has_code`. Returns: whether jobs with this `run` may contain the address of the user's function, plus 1, in `context`.
+// The hook `has_code`. Returns: whether jobs with this `run` may contain the address of the user's function, plus 1, in
+// `context`.
 static bool has_code(void (*run)(csched_job *job)) {
   uint32_t count = csched_load_acquire(&code_count); // OB1: pairs with csched_observe_code_at_
   for (uint32_t i = 0; i < count; i++)
@@ -486,8 +516,9 @@ static csched_trace_event event_of(csched_occurrence what, const csched_seen *se
                               .trace = seen->trace};
 }
 
-// The hook `submit`, before `job` is submitted. Adds the submission to the table, and counts it. Until the hook `submitted`, wakes by this thread
-// count for `target`; `submission->outer` saves the figures of the thread's present work.
+// The hook `submit`, before `job` is submitted. Adds the submission to the table, and counts it. Until the hook
+// `submitted`, wakes by this thread count for `target`; `submission->outer` saves the figures of the thread's present
+// work.
 static void observe_submit(csched_observed_submission *submission, csched_target *target, csched_job *job,
                            csched_time due) {
   tables *tables = tables_here();
@@ -500,7 +531,8 @@ static void observe_submit(csched_observed_submission *submission, csched_target
   submission->outer = observer != NULL ? current_figures(observer) : NULL; // for the hook `submitted`
   csched_seen seen = {.job = job, .submitted = csched_now(), .code = code};
   seen.id = csched_fetch_add_relaxed(&newest_id, 1u) + 1; // OB1: a unique number, never 0
-  // FOREVER: not known when the job is due. Virtual time does not advance with csched_now. 0 or a past deadline: due from the submission on.
+  // FOREVER: not known when the job is due. Virtual time does not advance with csched_now. 0 or a past deadline: due
+  // from the submission on.
   seen.due = due == CSCHED_FOREVER || csched_target_has_virtual_time_(target) ? CSCHED_FOREVER
              : due > seen.submitted                                           ? due
                                                                               : seen.submitted;
@@ -522,7 +554,8 @@ static void submission_returned(const csched_observed_submission *submission) {
   if (observer != NULL) set_current_figures(observer, submission->outer);
 }
 
-// The hook `run`, before a dequeued job runs, or is found to be cancelled. Removes the submission from the table, and records the run.
+// The hook `run`, before a dequeued job runs, or is found to be cancelled. Removes the submission from the table, and
+// records the run.
 static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_os_probe_run_(job, code_of(job));
   run->job = job;
@@ -540,7 +573,8 @@ static void run_starts(csched_observed_run *run, const csched_job *job) {
   csched_events_add_(observer, &event);
 }
 
-// Does: counts and traces the end of a submission that did not run: a cancel or a drop. `waiting`: the target's waiting jobs after it.
+// Does: counts and traces the end of a submission that did not run: a cancel or a drop. `waiting`: the target's waiting
+// jobs after it.
 static void note_end(csched_occurrence what, const csched_seen *seen, csched_drop_reason reason, uint32_t waiting) {
   if (csched_figures_belong_to_(seen->figures, seen->number))
     count_one(what == CSCHED_OCCURRED_CANCEL ? &seen->figures->cancelled : &seen->figures->dropped);
@@ -586,7 +620,8 @@ static void job_dropped(const csched_job *job, csched_drop_reason reason) {
   note_end(reason == CSCHED_DROP_CANCELLED ? CSCHED_OCCURRED_CANCEL : CSCHED_OCCURRED_DROP, &seen, reason, waiting);
 }
 
-// The hook `note`: a wake, a steal or a wait. A steal counts for the target `address`, the others for the target of the thread's present work.
+// The hook `note`: a wake, a steal or a wait. A steal counts for the target `address`, the others for the target of the
+// thread's present work.
 static void note_event(csched_occurrence what, const void *address, csched_time span) {
   csched_observer *observer = observer_here();
   csched_figures *figures = what == CSCHED_OCCURRED_STEAL ? csched_figures_find_(address)
@@ -609,7 +644,8 @@ static void count_system_call(void) { // csched_os_on_call_: called before each 
 
 // MARK: start and end
 
-// The atfork handler. In the child it resets the locks, releases other threads' records, and switches off the watchdog and the trace.
+// The atfork handler. In the child it resets the locks, releases other threads' records, and switches off the watchdog
+// and the trace.
 static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   (void)unused;
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST) return;
@@ -626,7 +662,8 @@ static void observe_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
       ~(uint32_t)(CSCHED_OBSERVED_BY_WATCH | CSCHED_OBSERVED_BY_TRACE)); // OB1: a child lacks these observers' threads
 }
 
-// Does: empties the tables of waiting submissions. These jobs may have ended while no observer was on, so that no hook removed them.
+// Does: empties the tables of waiting submissions. These jobs may have ended while no observer was on, so that no hook
+// removed them.
 static void clear_waiting(tables *tables) {
   for (int i = 0; i < PARTS; i++) {
     part *part = &tables->parts[i];
@@ -678,7 +715,8 @@ static const csched_observe_hooks hooks = {.submit = observe_submit,
                                            .has_code = has_code,
                                            .write_events = csched_events_write_};
 
-// When the library is loaded: installs the hooks, and registers the job types of the library that store a user's function.
+// When the library is loaded: installs the hooks, and registers the job types of the library that store a user's
+// function.
 __attribute__((constructor)) static void install(void) {
   csched_observe_hooks_ = &hooks;
   csched_os_on_call_ = count_system_call;

@@ -1,4 +1,5 @@
-// Ends the library's process-wide state: the thread of the clocks, the main loop, this thread's trampoline and context frames, and cached memory.
+// Ends the library's process-wide state: the thread of the clocks, the main loop, this thread's trampoline and context
+// frames, and cached memory.
 #include <CScheduler/shutdown.h>
 #include <CScheduler/main_loop.h>
 #include <CScheduler/task.h>

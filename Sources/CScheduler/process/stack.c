@@ -1,18 +1,21 @@
-// Reads the call stack of another thread. The asker sends a signal, and the thread walks its own stack in the signal handler.
+// Reads the call stack of another thread. The asker sends a signal, and the thread walks its own stack in the signal
+// handler.
 // States of request.word, a futex
 //   IDLE                    no thread is asked
 //   number << 2 | ASKED     the thread with this system number is asked for its stack
 //   number << 2 | FILLING   the handler on that thread writes `addresses`
 //   DONE                    `addresses` are complete
 // Invariants
-//   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING. Then the asker waits for DONE. So a handler whose signal arrives
-//       late, or at another thread, writes nothing.
+//   SK1  A handler writes `addresses` only after it has changed ASKED to FILLING. Then the asker waits for DONE. So a
+//       handler whose signal arrives late, or at another thread, writes nothing.
 //   SK2  The handler takes no lock, allocates nothing, and preserves errno.
-//   SK3  The handler stays installed. A signal that a thread has blocked arrives later, and would end the process if there were no handler.
+//   SK3  The handler stays installed. A signal that a thread has blocked arrives later, and would end the process if
+//        there were no handler.
 // Orderings
 //   word: release of DONE, pairs with the asker's acquire, carries `addresses`
 // Assumes: the unwinder takes no lock that the interrupted thread may own. With gcc 12 and glibc 2.35 or later it takes
-//   none; older unwinders take the loader's recursive lock. Rejected: _Unwind_Backtrace, which links each program with libgcc_s.
+//   none; older unwinders take the loader's recursive lock. Rejected: _Unwind_Backtrace, which links each program with
+//   libgcc_s.
 // Source: the stack dumps of Java's and Go's runtimes.
 // Models: none. Not modelled: SK1, SK2, SK3.
 
@@ -48,13 +51,14 @@ static void answer_request(int signal) { // SK2: the signal handler: no locks, n
   csched_futex_wake_(&request.word, 1);
 }
 
-// Does: sends `signal` to `thread`, and waits until `addresses` are complete. Returns: false: the system refuses the signal, or its handler does not
-// start within REQUEST_TIMEOUT. Thread: the watchdog's.
+// Does: sends `signal` to `thread`, and waits until `addresses` are complete. Returns: false: the system refuses the
+// signal, or its handler does not start within REQUEST_TIMEOUT. Thread: the watchdog's.
 static bool request_stack(uint32_t thread, int signal) {
   uint32_t asked = thread << 2 | ASKED, word = asked;
   csched_time end = csched_now() + REQUEST_TIMEOUT;
   csched_store_relaxed(&request.word, asked); // SK1: the previous request is over, so no handler writes now
-  // If the system refuses the signal, withdraws the request. An earlier signal of the thread may arrive late, so FILLING is possible.
+  // If the system refuses the signal, withdraws the request. An earlier signal of the thread may arrive late, so
+  // FILLING is possible.
   bool is_sent = csched_os_thread_signal_(thread, signal);
   if (!is_sent && csched_cas_acquire(&request.word, &word, (uint32_t)IDLE))
     return false;                                               // SK1: withdraws it; fails if a handler is FILLING
@@ -87,7 +91,8 @@ static void stacks_at_fork(csched_atfork *unused, csched_atfork_phase phase) {
   request.word = IDLE; // the child has neither the asker nor the asked thread
 }
 
-// Does: installs the handler `answer_request` for `signal`, unless that was done before, or `signal` is 0. Returns: 0 or an errno value.
+// Does: installs the handler `answer_request` for `signal`, unless that was done before, or `signal` is 0. Returns: 0
+// or an errno value.
 static int install_locked(int signal) {
   uint64_t bit = signal > 0 && signal <= 64 ? (uint64_t)1 << (signal - 1) : 0;
   if (signal == 0 || (installed & bit) != 0) return 0;

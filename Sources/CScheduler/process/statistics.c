@@ -1,7 +1,8 @@
 // Copies the figures of a target, which observe.c counts, to the caller's structure.
 // States: each figure is a separate count
 // Invariants
-//   ST1  A figure contains each change that happened before the figure was read. Two figures may show different instants.
+//   ST1  A figure contains each change that happened before the figure was read. Two figures may show different
+//        instants.
 // Orderings: relaxed; a count publishes no other memory.
 // Assumes: a caller that needs consistent figures has waited for the work.
 // Source: own design.
@@ -23,7 +24,8 @@ static csched_time end_of_step(size_t step) {
   return ((csched_time)(8 + step % 8 + 1) << (doublings - 3)) - 1;
 }
 
-// Returns: an upper bound of the percentile: `percent` per cent of the `total` durations are not longer. 0 for an empty histogram.
+// Returns: an upper bound of the percentile: `percent` per cent of the `total` durations are not longer. 0 for an empty
+// histogram.
 static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t total, uint64_t percent) {
   uint64_t rank = (total * percent + 99) / 100, passed = 0; // rank: rounded up; passed: durations in the steps so far
   for (size_t step = 0; step < CSCHED_SPANS; step++)
@@ -31,7 +33,8 @@ static csched_time percentile(const uint32_t counts[CSCHED_SPANS], uint64_t tota
   return 0;
 }
 
-// Returns: median, 99th percentile and maximum. The two percentiles are ends of steps, which may exceed the maximum, so they are limited to it.
+// Returns: median, 99th percentile and maximum. The two percentiles are ends of steps, which may exceed the maximum, so
+// they are limited to it.
 static csched_span_statistics summary_of(const csched_spans *spans) {
   uint32_t counts[CSCHED_SPANS];
   uint64_t total = 0;

@@ -1,4 +1,5 @@
-// What the Swift module needs of the C core and cannot import: wrappers of internal functions, and values of the calling thread. Contracts: swift.h.
+// What the Swift module needs of the C core and cannot import: wrappers of internal functions, and values of the
+// calling thread. Contracts: swift.h.
 #include "swift.h"
 #include "../base/panic.h"
 #include "../job/job_internal.h"
@@ -8,7 +9,8 @@
 #include "observe_internal.h"
 #include <errno.h>
 
-// The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its address identifies the thread.
+// The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its
+// address identifies the thread.
 static CSCHED_THREAD_LOCAL void *walk_slot;
 
 void **csched_swift_walk_slot_(void) { return &walk_slot; }
@@ -52,15 +54,18 @@ CSCHED_NOINLINE csched_frame *csched_swift_innermost_frame_(void) {
   return csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
 }
 
-// Returns: whether the context frame is of a job, or of a node (`job` NULL). A frame of a sync or a loop run has a placeholder job without `run`.
+// Returns: whether the context frame is of a job, or of a node (`job` NULL). A frame of a sync or a loop run has a
+// placeholder job without `run`.
 static bool is_of_job(const csched_frame *frame) { return frame->job == NULL || frame->job->type->run != NULL; }
 
-// Returns: whether the context frame is of a job of a queue or a limit. Such a job runs in a batch, which ends after this job if it has a follow-up.
+// Returns: whether the context frame is of a job of a queue or a limit. Such a job runs in a batch, which ends after
+// this job if it has a follow-up.
 static bool is_in_batch(const csched_frame *frame) {
   return frame->target->type->base != NULL && frame->target->type->follow_up_ != NULL && is_of_job(frame);
 }
 
-// Visits the thread's context frames, the innermost first. `*target`: the pool that runs this thread; NULL: the thread is no pool's worker.
+// Visits the thread's context frames, the innermost first. `*target`: the pool that runs this thread; NULL: the thread
+// is no pool's worker.
 CSCHED_NOINLINE csched_swift_holding csched_swift_find_holding_(const csched_target *target_of_ending_job,
                                                                 csched_target **target) {
   csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
@@ -92,7 +97,8 @@ int csched_swift_submit_follow_up_(csched_target *target, csched_job *job) {
   return csched_target_submit_follow_up_(target, job);
 }
 
-// The two functions convert between csched_discards and csched_swift_discards, because Swift cannot import job_internal.h.
+// The two functions convert between csched_discards and csched_swift_discards, because Swift cannot import
+// job_internal.h.
 csched_swift_discards csched_swift_discards_begin_(void) {
   csched_discards outer = csched_discards_begin_();
   return (csched_swift_discards){outer.first, outer.last, outer.is_discarding};
@@ -113,8 +119,9 @@ void csched_swift_set_postponed_owners_(const void *(*owner_of)(const csched_job
 
 bool csched_swift_drop_reason_(csched_drop_reason *reason) { return csched_discards_reason_(reason); }
 
-// The next functions get or set values of this thread; without memory for its csched_postponed_drops, they do nothing. `is_refusal_silenced`:
-// submitters learn of refusals by errors, so no message is printed. `sleeper`: the `Sleeper` (Sleepers.swift) that the next submissions will wake.
+// The next functions get or set values of this thread; without memory for its csched_postponed_drops, they do nothing.
+// `is_refusal_silenced`: submitters learn of refusals by errors, so no message is printed. `sleeper`: the `Sleeper`
+// (Sleepers.swift) that the next submissions will wake.
 bool csched_swift_silence_refusals_(bool are_silenced) {
   csched_postponed_drops *postponed = csched_frames_postponed_drops_();
   bool before = postponed != NULL && postponed->is_refusal_silenced;

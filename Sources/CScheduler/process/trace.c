@@ -1,15 +1,20 @@
-// Traces to a file: each thread adds events to a ring of its own, and the writer, the thread "csched-trace", moves them to the file.
+// Traces to a file: each thread adds events to a ring of its own, and the writer, the thread "csched-trace", moves them
+// to the file.
 // States
 //   trace.is_on   whether a trace is on, under `trace.lock`
 //   ending        the writer's futex: 0, or 1 when the writer must end
 //   number        identifies the trace; even. An event that is added late still has the number of its earlier trace
-//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. A full ring: they differ by EVENTS
+//   a ring        `next`: number of the owner's next event; `taken`: how many events the writer has read. A full ring:
+//                 they differ by EVENTS
 // Invariants
-//   TR1  The writer reads an event only when it is complete: the ring's owner stores the stamp, 1 + the event's number, after the event.
-//   TR2  No thread waits for the writer. An event for a full ring is counted as lost. No event is overwritten before the writer has read it.
+//   TR1  The writer reads an event only when it is complete: the ring's owner stores the stamp, 1 + the event's number,
+//        after the event.
+//   TR2  No thread waits for the writer. An event for a full ring is counted as lost. No event is overwritten before
+//        the writer has read it.
 //   TR3  When csched_trace_end has returned, the file is complete, and no thread writes to it.
-//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered text. The rings are empty:
-//       otherwise the incomplete event of a thread that the child lacks would block later events.
+//   TR4  In a child of fork the trace is off, and the file's descriptor is closed. Only the parent writes the buffered
+//       text. The rings are empty: otherwise the incomplete event of a thread that the child lacks would block later
+//       events.
 // Orderings
 //   stamp: release, pairs with the writer's acquire, carries the event
 //   taken: release, pairs with the owner's acquire: the writer has read the event before the owner overwrites its slot
@@ -26,7 +31,8 @@
 enum { EVENTS = CSCHED_TRACE_EVENTS }; // of one ring
 enum { READ_INTERVAL = 2000000 };      // ns between two reads of the rings
 
-// An entry of a ring. `stamp`: 1 + the number of the event that it contains. Another stamp than the reader expects: the event is not complete yet.
+// An entry of a ring. `stamp`: 1 + the number of the event that it contains. Another stamp than the reader expects: the
+// event is not complete yet.
 typedef struct slot {
   uint64_t stamp;
   csched_trace_event event;
@@ -53,7 +59,8 @@ static struct {
 
 // MARK: adding events, on the thread that owns the ring
 
-// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's record.
+// Returns: the calling thread's ring, allocated for its first event; NULL without memory. `observer`: the thread's
+// record.
 static csched_trace_ring *ring_of(csched_observer *observer) {
   csched_trace_ring *none = NULL, *made = NULL;
   if (CSCHED_LIKELY(observer->ring != NULL) || (made = csched_os_memory_allocate_(sizeof *made)) == NULL)
@@ -76,7 +83,8 @@ static csched_trace_ring *ring_with_room(csched_observer *observer) {
   return NULL;
 }
 
-// Does: adds the event to the calling thread's ring. Returns: false: the event was lost, because there is no ring, or it is full.
+// Does: adds the event to the calling thread's ring. Returns: false: the event was lost, because there is no ring, or
+// it is full.
 static bool add_event(csched_observer *observer, csched_trace_event *event) {
   csched_trace_ring *ring = ring_with_room(observer);
   if (ring == NULL) return false;
@@ -94,8 +102,8 @@ static bool is_end(uint32_t what) {
   return what == CSCHED_OCCURRED_RUN || what == CSCHED_OCCURRED_CANCEL || what == CSCHED_OCCURRED_DROP;
 }
 
-// Contract: trace_internal.h. `event->trace` of the end of a submission: what this function has returned for the submission. That is 0: not added,
-// because no trace was on; the trace's `number`: in a ring; `number` + 1: lost.
+// Contract: trace_internal.h. `event->trace` of the end of a submission: what this function has returned for the
+// submission. That is 0: not added, because no trace was on; the trace's `number`: in a ring; `number` + 1: lost.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event) {
   if ((csched_load_relaxed(&csched_observed_) & CSCHED_OBSERVED_BY_TRACE) == 0) // TR3: a late thread misses events
     return 0;
@@ -134,7 +142,8 @@ uint64_t csched_trace_lost_(csched_observer *observer) {
 
 static void write_event(void *file, const csched_trace_event *event) { csched_trace_file_add_(file, event); }
 
-// Does: transfers the events of all rings to `file`; NULL: discards them. Returns: the number of events lost since the process started.
+// Does: transfers the events of all rings to `file`; NULL: discards them. Returns: the number of events lost since the
+// process started.
 static uint64_t drain_all(csched_trace_file *file) {
   uint64_t lost = csched_observe_missed_() + csched_load_relaxed(&trace.lost_without_ring) + // a count of events
                   csched_load_relaxed(&trace.lost_without_submission);                       // a count of events
@@ -171,7 +180,8 @@ static void trace_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { //
 
 static uint64_t lost_before; // how many events were lost before this trace: drain_all's result at the trace's start
 
-// Does: opens the file, turns the trace on, and starts the writer. Returns: 0; EBUSY: a trace is on; another errno value. An error undoes all steps.
+// Does: opens the file, turns the trace on, and starts the writer. Returns: 0; EBUSY: a trace is on; another errno
+// value. An error undoes all steps.
 static int begin_locked(const char *path) {
   if (trace.is_on) return EBUSY;
   int error = csched_os_trace_open_(path, &trace.fd);
@@ -199,7 +209,8 @@ int csched_trace_begin(const char *path) {
   return error;
 }
 
-// Does: turns the trace off, ends the writer, and completes the file. Returns: 0, also without a trace; or the errno value of a failed write.
+// Does: turns the trace off, ends the writer, and completes the file. Returns: 0, also without a trace; or the errno
+// value of a failed write.
 static int end_locked(void) {
   if (!trace.is_on) return 0;
   csched_observe_end_(CSCHED_OBSERVED_BY_TRACE);
@@ -221,6 +232,7 @@ int csched_trace_end(void) {
   return error;
 }
 
-// When the library is loaded: begins a trace if the environment variable SCHEDULER_TRACE is set. At the process's exit: ends the trace.
+// When the library is loaded: begins a trace if the environment variable SCHEDULER_TRACE is set. At the process's exit:
+// ends the trace.
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_trace_by_environment_(csched_trace_begin); }
 __attribute__((destructor)) static void end_at_exit(void) { csched_trace_end(); }

@@ -1,8 +1,10 @@
-// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time uses a csched_trace_file.
+// Writes a trace as a file of Chrome's trace events: JSON, one line for each event. No atomics: one thread at a time
+// uses a csched_trace_file.
 //
-// In this format a process has tracks, and a track has slices of time. Threads are tracks of this process. Targets are tracks of a second, fictitious
-// process; its number is the number of this process plus ten million. A concurrent target has a track for each of its threads, because slices of one
-// track must not overlap. A submission is a slice of 1 ns on its thread. An arrow with the submission's number leads from there to the run's slice.
+// In this format a process has tracks, and a track has slices of time. Threads are tracks of this process. Targets are
+// tracks of a second, fictitious process; its number is the number of this process plus ten million. A concurrent
+// target has a track for each of its threads, because slices of one track must not overlap. A submission is a slice of
+// 1 ns on its thread. An arrow with the submission's number leads from there to the run's slice.
 
 #include "../platform/platform.h"
 #include "trace_internal.h"
@@ -48,7 +50,8 @@ static void add_span(csched_trace_file *file, const char *prefix, csched_time sp
   add_text(file, digits);
 }
 
-// Returns: the length in bytes of the UTF-8 character at `at`; 0: not valid UTF-8, also a longer form than needed, a surrogate, or above U+10FFFF.
+// Returns: the length in bytes of the UTF-8 character at `at`; 0: not valid UTF-8, also a longer form than needed, a
+// surrogate, or above U+10FFFF.
 static int length_of_character(const unsigned char *at) {
   int length = *at < 0x80                  ? 1
                : *at >= 0xc2 && *at < 0xe0 ? 2
@@ -62,7 +65,8 @@ static int length_of_character(const unsigned char *at) {
   return is_too_long || is_no_character ? 0 : length;
 }
 
-// Does: adds `text` as the content of a JSON string. Bytes that are not valid UTF-8 become "?", control characters \u00XX.
+// Does: adds `text` as the content of a JSON string. Bytes that are not valid UTF-8 become "?", control characters
+// \u00XX.
 static void add_escaped(csched_trace_file *file, const char *text) {
   static const char HEX[] = "0123456789abcdef";
   const unsigned char *at = (const unsigned char *)text;
@@ -79,7 +83,8 @@ static void add_escaped(csched_trace_file *file, const char *text) {
 
 // MARK: names
 
-// Returns: the function's name, from the cache entry that the address's hash selects (`>> 53`: CODES is 2^11). A new address replaces the old one.
+// Returns: the function's name, from the cache entry that the address's hash selects (`>> 53`: CODES is 2^11). A new
+// address replaces the old one.
 static const char *name_of_code(csched_trace_file *file, uintptr_t address) {
   code *cached = &file->codes[(address >> 2) * 0x9e3779b97f4a7c15u >> 53];
   if (cached->address != address) { // not cached
@@ -96,11 +101,13 @@ static void add_target_name(csched_trace_file *file, const csched_figures *figur
   else add_number(file, "target ", number);
 }
 
-// Returns: the number of the fictitious process whose tracks are the targets. It is larger than any process number of Linux.
+// Returns: the number of the fictitious process whose tracks are the targets. It is larger than any process number of
+// Linux.
 static uint64_t targets_process(const csched_trace_file *file) { return (uint64_t)file->process + 10000000; }
 
-// Does: starts the line of an event. `phase`: the format's kind of event: M (metadata), X (slice), i (instant), C (counter), s and f (ends of an
-// arrow). `thread`: the track of the event in `process`: a thread's number, or a target's track.
+// Does: starts the line of an event. `phase`: the format's kind of event: M (metadata), X (slice), i (instant), C
+// (counter), s and f (ends of an arrow). `thread`: the track of the event in `process`: a thread's number, or a
+// target's track.
 static void begin_line(csched_trace_file *file, const char *phase, uint64_t process, uint64_t thread) {
   add_text(file, ",\n{\"ph\":\"");
   add_text(file, phase);
@@ -108,8 +115,9 @@ static void begin_line(csched_trace_file *file, const char *phase, uint64_t proc
   add_number(file, ",\"tid\":", thread);
 }
 
-// Returns: the track of the figures' number `number` (0: a thread's track) and `thread` (0: a target's only track). `*is_new`: this is the first use,
-// so the caller must write the track's name. When the table is full, further tracks share one number.
+// Returns: the track of the figures' number `number` (0: a thread's track) and `thread` (0: a target's only track).
+// `*is_new`: this is the first use, so the caller must write the track's name. When the table is full, further tracks
+// share one number.
 static uint64_t track_of(csched_trace_file *file, uint64_t number, uint32_t thread, bool *is_new) {
   size_t at = (size_t)((number * 0x9e3779b97f4a7c15u ^ thread * 0xc2b2ae3d27d4eb4fu) >> 51); // 51: TRACKS is 2^13
   for (int i = 0; i < TRACKS; i++, at = (at + 1) % TRACKS) {
@@ -154,7 +162,8 @@ static void add_time(csched_trace_file *file, csched_time time) { // since the t
   add_span(file, ",\"ts\":", time > file->start ? time - file->start : 0);
 }
 
-// Does: adds the slice of a run, with its duration, or of a submission to the track `thread`. Its name is `prefix` and the function's name.
+// Does: adds the slice of a run, with its duration, or of a submission to the track `thread`. Its name is `prefix` and
+// the function's name.
 static void add_slice(csched_trace_file *file, const csched_trace_event *event, uint64_t process, uint64_t thread,
                       const char *kind, const char *prefix) {
   begin_line(file, "X", process, thread);
@@ -191,7 +200,8 @@ static void add_waiting(csched_trace_file *file, const csched_trace_event *event
   add_text(file, "}}");
 }
 
-// Does: adds a point on the thread's track, for an event other than a submission or a run. For the end of a job also a point of its target's counter.
+// Does: adds a point on the thread's track, for an event other than a submission or a run. For the end of a job also a
+// point of its target's counter.
 static void add_instant(csched_trace_file *file, const csched_trace_event *event) {
   static const char *const NAMES[] = {[CSCHED_OCCURRED_CANCEL] = "cancel",
                                       [CSCHED_OCCURRED_DROP] = "drop",

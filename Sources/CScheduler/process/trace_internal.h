@@ -17,12 +17,14 @@ typedef struct csched_trace_event {
   uint32_t trace; ///< what csched_trace_add_ returned for the submission; in a ring: the number of the trace
 } csched_trace_event;
 
-/// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full, counts the event as lost. The end
-/// of a submission (run, cancel or drop) is added only if the submission was added; if the submission was lost, the end counts as lost. So each run
-/// in a file has its submission there. Returns: the `trace` that the end of this submission must contain. Thread: any, also in a signal handler.
+/// Does: if a trace is on, adds the event, with the calling thread, to the ring of `observer`; if the ring is full,
+/// counts the event as lost. The end of a submission (run, cancel or drop) is added only if the submission was added;
+/// if the submission was lost, the end counts as lost. So each run in a file has its submission there. Returns: the
+/// `trace` that the end of this submission must contain. Thread: any, also in a signal handler.
 uint32_t csched_trace_add_(csched_observer *observer, csched_trace_event *event);
 
-/// Does: removes complete events from the ring of `observer`, oldest first, and calls `consume` (unless NULL) for each. Thread: one at a time.
+/// Does: removes complete events from the ring of `observer`, oldest first, and calls `consume` (unless NULL) for each.
+/// Thread: one at a time.
 void csched_trace_drain_(csched_observer *observer, void (*consume)(void *context, const csched_trace_event *event),
                          void *context);
 /// Returns: how many events were lost because the ring of `observer` was full, since the process started.
@@ -31,12 +33,13 @@ uint64_t csched_trace_lost_(csched_observer *observer);
 /// An open trace file, with its tables of names and tracks. One thread at a time uses it.
 typedef struct csched_trace_file csched_trace_file;
 
-/// Returns: a new file; NULL without memory. `start` is time 0 of the file. The file contains only events of the trace number `trace`.
+/// Returns: a new file; NULL without memory. `start` is time 0 of the file. The file contains only events of the trace
+/// number `trace`.
 csched_trace_file *csched_trace_file_make_(int fd, csched_time start, uint32_t trace);
 /// Does: adds the event to the buffer, as lines of JSON; a full buffer is written first.
 void csched_trace_file_add_(csched_trace_file *file, const csched_trace_event *event);
 /// Does: writes the buffer to the file.
 void csched_trace_file_flush_(csched_trace_file *file);
-/// Does: adds the runs in progress, unless `now` is 0, and the number of lost events. Completes and frees the file. Returns: 0, or the errno value of
-/// the first write that failed.
+/// Does: adds the runs in progress, unless `now` is 0, and the number of lost events. Completes and frees the file.
+/// Returns: 0, or the errno value of the first write that failed.
 int csched_trace_file_end_(csched_trace_file *file, csched_time now, uint64_t lost);

@@ -1,13 +1,18 @@
-// The watchdog: the thread "csched-watch" reports runs, waits in queues, blocking waits and deadlocks that last longer than a given span.
-// A wait: a thread that blocks in a function of the library. The head of a target: its submission that has been due for the longest time.
+// The watchdog: the thread "csched-watch" reports runs, waits in queues, blocking waits and deadlocks that last longer
+// than a given span.
+// A wait: a thread that blocks in a function of the library. The head of a target: its submission that has been due for
+// the longest time.
 // States of watch.ending, the watchdog thread's futex: 0, or 1 when the thread must end
 // Invariants
-//   WD1  A run, a target's longest-waiting submission, a blocking wait and a deadlock are each reported once. The submission's number identifies the
-//       first two. A wait's thread and start identify it, while it is among the REPORTED most recent waits and deadlocks.
-//   WD2  `report` is called by one thread at a time, with no lock held. After csched_watch_end has returned, no call starts. `report` may call it.
+//   WD1  A run, a target's longest-waiting submission, a blocking wait and a deadlock are each reported once. The
+//       submission's number identifies the first two. A wait's thread and start identify it, while it is among the
+//       REPORTED most recent waits and deadlocks.
+//   WD2  `report` is called by one thread at a time, with no lock held. After csched_watch_end has returned, no call
+//        starts. `report` may call it.
 //   WD3  A child of fork has no watchdog.
-//   WD4  A reported deadlock exists: two checks in a row have found the same circle of waits, with the same starts. So each of its threads has waited
-//       from the first check to the second one, and could neither unlock a lock nor end a job meanwhile.
+//   WD4  A reported deadlock exists: two checks in a row have found the same circle of waits, with the same starts. So
+//       each of its threads has waited from the first check to the second one, and could neither unlock a lock nor end
+//       a job meanwhile.
 // Orderings
 //   ending: relaxed; only its value matters
 // Assumes: a report of a run that has just ended is still useful: the run was too long.
@@ -35,7 +40,8 @@ typedef struct wait {
   uint32_t thread, holder; // the waiting thread; the thread that can end the wait, 0: not known
 } wait;
 
-// A circle of waits. `hash`: of the threads and the starts of its waits. `check`: number of the most recent check that found the circle.
+// A circle of waits. `hash`: of the threads and the starts of its waits. `check`: number of the most recent check that
+// found the circle.
 typedef struct deadlock {
   uint64_t hash, check;
 } deadlock;
@@ -102,7 +108,8 @@ static void write_report(void *unused, const csched_watch_report *report) {
 // Returns: an empty text in `details`. The caller adds to it, and passes it to call_report.
 static csched_text begin_details(void) { return csched_text_in_(details, DETAILS - 1); }
 
-// Does: sets the report's texts, and calls the report function, unless the watch has ended. `end`: the text that begin_details has returned.
+// Does: sets the report's texts, and calls the report function, unless the watch has ended. `end`: the text that
+// begin_details has returned.
 static void call_report(csched_watch_report *report, csched_text end) { // WD2: only the watchdog's thread calls it
   char name[240] = "";
   *end.at = 0;                                         // ends the string
@@ -114,7 +121,8 @@ static void call_report(csched_watch_report *report, csched_text end) { // WD2: 
   watch.report(watch.context, report);
 }
 
-// Does: sets the report's target, its name, and its number of waiting jobs, unless the target was destroyed: `number` then differs.
+// Does: sets the report's target, its name, and its number of waiting jobs, unless the target was destroyed: `number`
+// then differs.
 static void add_target(csched_watch_report *report, const csched_figures *figures, uint64_t number) {
   report->target_name = "";
   if (!csched_figures_belong_to_(figures, number)) return;
@@ -145,7 +153,8 @@ static void check_runs(csched_time now) {
   }
 }
 
-// Does: makes the submission its target's head, if it is due earlier than the head so far. A head counts if this check found it (`head_check`).
+// Does: makes the submission its target's head, if it is due earlier than the head so far. A head counts if this check
+// found it (`head_check`).
 static void note_head(const csched_seen *seen, void *unused) {
   csched_figures *figures = seen->figures;
   (void)unused;
@@ -156,7 +165,8 @@ static void note_head(const csched_seen *seen, void *unused) {
   figures->head = seen->id;
 }
 
-// Does: finds the head of each target: its submission that is due longest. Reports the heads that have been due for longer than the span.
+// Does: finds the head of each target: its submission that is due longest. Reports the heads that have been due for
+// longer than the span.
 static void check_heads(csched_time now) {
   csched_figures *each;
   csched_observe_visit_(note_head, NULL);
@@ -179,7 +189,8 @@ static void note_wait(csched_time now, const wait *found) {
   if (wait_count < WAITS && now >= found->since && now - found->since > watch.span) waits[wait_count++] = *found;
 }
 
-// Does: adds to `waits` the threads that sleep for a lock or another blocking object (parking.h): the first MOST of each bucket.
+// Does: adds to `waits` the threads that sleep for a lock or another blocking object (parking.h): the first MOST of
+// each bucket.
 static void note_sleepers(csched_time now) {
   enum { MOST = 8 }; // sleepers of one bucket
   csched_sleeping found[MOST];
@@ -190,7 +201,8 @@ static void note_sleepers(csched_time now) {
   }
 }
 
-// Does: adds to `waits` the wait of the thread of `each`, if it waits in a function that called csched_blocked_begin_. Returns: true: visit the next.
+// Does: adds to `waits` the wait of the thread of `each`, if it waits in a function that called csched_blocked_begin_.
+// Returns: true: visit the next.
 static bool note_blocked(csched_atfork *each, void *now) {
   csched_frames_seen seen;
   if (!csched_frames_copy_(each, &seen)) return true;
@@ -200,7 +212,8 @@ static bool note_blocked(csched_atfork *each, void *now) {
   return true;
 }
 
-// Does: makes the thread of `each` the holder of each wait for a target or a job that this thread runs. Returns: true: visit the next.
+// Does: makes the thread of `each` the holder of each wait for a target or a job that this thread runs. Returns: true:
+// visit the next.
 static bool note_holder(csched_atfork *each, void *unused) {
   csched_frames_seen seen;
   (void)unused;
@@ -211,7 +224,8 @@ static bool note_holder(csched_atfork *each, void *unused) {
   return true;
 }
 
-// Does: fills `waits` with all waits that are longer than the span. First finds the waits, then the threads that hold what they wait for.
+// Does: fills `waits` with all waits that are longer than the span. First finds the waits, then the threads that hold
+// what they wait for.
 static void note_waits(csched_time now) {
   wait_count = 0;
   note_sleepers(now);
@@ -220,13 +234,15 @@ static void note_waits(csched_time now) {
   csched_os_atfork_end_(&watch.marker); // unlinks the marker, if a visit has left it in the list
 }
 
-// Returns: a hash of the waiting thread and the start of the wait, which identify the wait. The multiplications mix the bits.
+// Returns: a hash of the waiting thread and the start of the wait, which identify the wait. The multiplications mix the
+// bits.
 static uint64_t hash_of(const wait *wait) {
   uint64_t hash = (wait->thread * 0x9e3779b97f4a7c15u ^ wait->since) * 0xc2b2ae3d27d4eb4fu;
   return hash ^ hash >> 32;
 }
 
-// Returns: whether the wait or deadlock with this hash was reported. If not, adds the hash to `reported`, because the caller reports it now.
+// Returns: whether the wait or deadlock with this hash was reported. If not, adds the hash to `reported`, because the
+// caller reports it now.
 static bool was_reported(uint64_t hash) { // WD1: the hash contains thread and start of each wait
   for (int i = 0; i < REPORTED; i++)
     if (reported[i] == hash) return true;
@@ -243,7 +259,8 @@ static csched_watch_report report_of(csched_watched kind, const wait *found, csc
                                .what = found->what};
 }
 
-// Does: reports the waits in `waits` that were not reported yet. The details describe the thread, its target, the holder, and the thread's stack.
+// Does: reports the waits in `waits` that were not reported yet. The details describe the thread, its target, the
+// holder, and the thread's stack.
 static void check_waits(csched_time now) {
   for (int i = 0; i < wait_count; i++) {
     if (was_reported(hash_of(&waits[i]))) continue;
@@ -259,8 +276,8 @@ static void check_waits(csched_time now) {
 
 // MARK: deadlocks
 
-// Returns: the wait of the holder of `wait`; NULL: the holder is not known, or does not wait. A thread may have two waits: one in a function, and one
-// for a lock inside that function. Then the result is the wait with a known holder.
+// Returns: the wait of the holder of `wait`; NULL: the holder is not known, or does not wait. A thread may have two
+// waits: one in a function, and one for a lock inside that function. Then the result is the wait with a known holder.
 static const wait *next_wait(const wait *wait) {
   const struct wait *next = NULL;
   for (int i = 0; wait->holder != 0 && i < wait_count; i++)
@@ -268,8 +285,8 @@ static const wait *next_wait(const wait *wait) {
   return next;
 }
 
-// Returns: whether the waits from `first` on lead back to it. `first` must have the circle's lowest thread number, so each circle is found once.
-// `*hash`: the sum of the hashes of the waits.
+// Returns: whether the waits from `first` on lead back to it. `first` must have the circle's lowest thread number, so
+// each circle is found once. `*hash`: the sum of the hashes of the waits.
 static bool is_circle(const wait *first, uint64_t *hash) {
   const wait *each = first;
   *hash = 0;
@@ -280,7 +297,8 @@ static bool is_circle(const wait *first, uint64_t *hash) {
   return false;
 }
 
-// Returns: whether the previous check found the circle with this hash. Stores for the next check that this check found it.
+// Returns: whether the previous check found the circle with this hash. Stores for the next check that this check found
+// it.
 static bool was_found_before(uint64_t hash) { // WD4: a deadlock is found by two checks in a row
   for (int i = 0; i < DEADLOCKS; i++) {
     if (deadlocks[i].hash != hash) continue;
@@ -303,7 +321,8 @@ static void add_wait(csched_text *text, const wait *wait, csched_time now) { // 
   csched_text_add_(text, "\n");
 }
 
-// Does: reports the circle of waits that begins at `first`: first a line for each wait, then each thread with its stack.
+// Does: reports the circle of waits that begins at `first`: first a line for each wait, then each thread with its
+// stack.
 static void report_deadlock(const wait *first, csched_time now) {
   csched_text text = begin_details();
   csched_time complete_since = 0; // the latest start of a wait in the circle
@@ -354,14 +373,16 @@ static void watchdog_main(void *unused) {
 
 // MARK: start and end
 
-// The atfork handler: switches the watchdog off in a child. `marker` has this handler too, only because each entry needs one.
+// The atfork handler: switches the watchdog off in a child. `marker` has this handler too, only because each entry
+// needs one.
 static void watch_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // WD3: the watchdog is off in a child
   if (phase != CSCHED_ATFORK_IN_CHILD_FIRST || atfork == &watch.marker) return;
   watch.lock = (csched_lock)CSCHED_LOCK_INIT; // its owner and its sleepers may be threads of the parent
   watch.is_on = false;
 }
 
-// Returns: whether this thread is the watchdog's. Then the caller was called by a report: the watchdog runs no other user code.
+// Returns: whether this thread is the watchdog's. Then the caller was called by a report: the watchdog runs no other
+// user code.
 static bool is_watchdog_thread(void) {
   return csched_load_relaxed(&watch.thread_id) == csched_os_thread_id_(); // racy read: equal on that thread only
 }
@@ -417,6 +438,7 @@ void csched_watch_end(void) {
   csched_lock_unlock(&watch.lock);
 }
 
-// When the library is loaded: begins a watch if the environment variable SCHEDULER_WATCH is set, with the span that it contains.
+// When the library is loaded: begins a watch if the environment variable SCHEDULER_WATCH is set, with the span that it
+// contains.
 static int begin_for_span(csched_time span) { return csched_watch_begin(span, NULL, NULL); }
 __attribute__((constructor)) static void begin_as_asked(void) { csched_os_watch_by_environment_(begin_for_span); }

@@ -1,19 +1,24 @@
 // An event: merges values from any thread, and calls one handler on a target with the merged value.
 //
 // States
-//   word       the merged value (62 bits; 0: none) · QUEUED: the event's job is queued or runs, and checks the value at its end · CANCELLED
+//   word       the merged value (62 bits; 0: none) · QUEUED: the event's job is queued or runs, and checks the value at
+//              its end · CANCELLED
 //
 // Invariants
-//   EV1  Each merged value is reported once, or discarded by a cancel or a refused submission: one operation reads and clears the value.
-//   EV2  A value waits only while the job is queued or running: the thread that sets QUEUED submits the job; QUEUED is cleared only without a value.
+//   EV1  Each merged value is reported once, or discarded by a cancel or a refused submission: one operation reads and
+//        clears the value.
+//   EV2  A value waits only while the job is queued or running: the thread that sets QUEUED submits the job; QUEUED is
+//        cleared only without a value.
 //   EV3  The job is never submitted twice at a time: QUEUED is cleared in the job's `release`, not before.
-//   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after the cancel. A job that is
-//        submitted later calls no handler.
-//   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event idle owns its memory.
-//   EV6  On a target that runs a job within `deliver`, a handler that merges again makes the stack no deeper: csched_frame_continue_.
+//   EV4  After a cancel has returned, no handler starts: the cancel clears the value, and no value is merged after the
+//        cancel. A job that is submitted later calls no handler.
+//   EV5  This file does not touch the event after the operation that clears QUEUED. So a caller that has seen the event
+//        idle owns its memory.
+//   EV6  On a target that runs a job within `deliver`, a handler that merges again makes the stack no deeper:
+//        csched_frame_continue_.
 // Orderings
-//   word: merge's release pairs with clear_value's acquire, carries the merging thread's earlier writes; the release at the job's end pairs with the
-//   acquire of the thread that submits next, or finds the event idle
+//   word: merge's release pairs with clear_value's acquire, carries the merging thread's earlier writes; the release at
+//   the job's end pairs with the acquire of the thread that submits next, or finds the event idle
 // Assumes: a job's `release` is called once for each submission, after its run or drop (job.c, J3).
 // Source: data-add and data-or of Dispatch's sources; the word is this project's.
 // Models: checks/event.c.
@@ -49,7 +54,8 @@ static void run_handler(csched_job *job) {
 
 static void drop_event(csched_job *job) { clear_value(job->context); } // EV1: the value is discarded
 
-// The job's `release`. Does: submits the job again if a value was merged during the run; otherwise makes the event idle.
+// The job's `release`. Does: submits the job again if a value was merged during the run; otherwise makes the event
+// idle.
 static void release_event(csched_job *job) {
   csched_event *event = job->context;
   uint64_t seen = csched_load_relaxed(&event->word); // racy read, rechecked by the cas
@@ -73,7 +79,8 @@ void csched_event_init(csched_event *event, csched_target *target, csched_merge 
   csched_job_init(&event->job, &type, event);
 }
 
-// Returns: the value `before` with `value` merged into it: their bitwise or (CSCHED_MERGE_OR), or their sum, at most VALUE.
+// Returns: the value `before` with `value` merged into it: their bitwise or (CSCHED_MERGE_OR), or their sum, at most
+// VALUE.
 static uint64_t merged(const csched_event *event, uint64_t before, uint64_t value) {
   if (event->merge == CSCHED_MERGE_OR) return before | (value & VALUE);
   return value > VALUE - before ? VALUE : before + value;

@@ -1,26 +1,34 @@
 // A group: counts work in progress (entries). Threads wait, and notices are called, when the count is 0.
 //
 // States
-//   word      2n              n entries have not left (0: the group is empty); no thread sleeps, and no notice is listed
-//             2n | AWAITED    n > 0 entries have not left; a thread may sleep in the bucket (waiting_internal.h), or a notice may be listed
-//   notices   list of the notices to call when the group is empty, newest first; `notices` and AWAITED are set under the bucket's lock
+//   word      2n              n entries have not left (0: the group is empty); no thread sleeps, and no notice is
+//             listed
+//             2n | AWAITED    n > 0 entries have not left; a thread may sleep in the bucket (waiting_internal.h), or a
+//                             notice may be listed
+//   notices   list of the notices to call when the group is empty, newest first; `notices` and AWAITED are set under
+//             the bucket's lock
 //
 // Invariants
-//   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the final leave empties the group under the
-//        bucket's lock, and unlinks all sleepers and notices. So no sleeper is missed; each notice is called once, or taken back.
-//   GR2  A wait succeeds in two cases only: since it began, its thread has seen the group empty, or the final leave has signalled its thread.
+//   GR1  A thread sets AWAITED, while the group is not empty, before it sleeps or lists a notice. Then the final leave
+//        empties the group under the bucket's lock, and unlinks all sleepers and notices. So no sleeper is missed; each
+//        notice is called once, or taken back.
+//   GR2  A wait succeeds in two cases only: since it began, its thread has seen the group empty, or the final leave has
+//        signalled its thread.
 //   GR3  A thread whose wait succeeds, and a notice that is called, see the writes before each leave.
-//   GR4  A wait that times out leaves no sleeper in the bucket. If the waiter is signalled at that instant, the wait succeeds.
-//   GR5  The final leave does not touch the group after emptying it, because a waiter may free the group. Notices are called outside the lock. A
-//        notice is not read after its call.
-//   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an entry has not left.
+//   GR4  A wait that times out leaves no sleeper in the bucket. If the waiter is signalled at that instant, the wait
+//        succeeds.
+//   GR5  The final leave does not touch the group after emptying it, because a waiter may free the group. Notices are
+//        called outside the lock. A notice is not read after its call.
+//   GR6  Misuse stops the process: a leave without an enter, too many entries, and a destroy while a thread waits or an
+//        entry has not left.
 //   GR7  In a child of fork no thread sleeps, even if AWAITED is set. The notices remain.
 //
 // Orderings
-//   word: acquire, pairs with each leave's release, carries the writes before that leave; all changes are one release sequence · a sleeper: the
-//   signal's release carries the writes that the final leave has acquired
+//   word: acquire, pairs with each leave's release, carries the writes before that leave; all changes are one release
+//   sequence · a sleeper: the signal's release carries the writes that the final leave has acquired
 // Assumes: PK1, PK3 of parking.c.
-// Source: a countdown latch (latch.c) that can count up again. Dispatch's groups use a generation; here the final leave unlinks the sleepers.
+// Source: a countdown latch (latch.c) that can count up again. Dispatch's groups use a generation; here the final leave
+//   unlinks the sleepers.
 // Models: checks/group.c. Not modelled: GR7.
 
 #include <CScheduler/group.h>
@@ -68,7 +76,8 @@ static void call_notices(csched_group_notice *newest) {
   }
 }
 
-// Does: if the word is still `last` (one entry, AWAITED): empties the group, wakes the sleepers, calls the notices. Returns: whether it did.
+// Does: if the word is still `last` (one entry, AWAITED): empties the group, wakes the sleepers, calls the notices.
+// Returns: whether it did.
 static bool try_leave_as_last(csched_group *group, uint32_t last) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;

@@ -1,18 +1,22 @@
 // Helpers: threads that wait in a sync, and meanwhile run what is before it. Contracts: helping_internal.h.
 //
-// The work that a helper runs belongs to other threads, and lies on the helper's stack above the helper's own. The helper waits for that work anyway,
-// so it adds no wait that could close a cycle. But that work must not count as inside of the helper's own queues: its context frame hides them.
+// The work that a helper runs belongs to other threads, and lies on the helper's stack above the helper's own. The
+// helper waits for that work anyway, so it adds no wait that could close a cycle. But that work must not count as
+// inside of the helper's own queues: its context frame hides them.
 //
 // States
-//   ended      the futex word of a sync. 0: its thread sleeps or runs. OFFER: it looks for work. CSCHED_ENDED: the sync has ended
+//   ended      the futex word of a sync. 0: its thread sleeps or runs. OFFER: it looks for work. CSCHED_ENDED: the sync
+//              has ended
 // Invariants
-//   HL1  No offer is lost: after a wake the helper looks for work once more before it sleeps, and finds what was offered before the wake.
-//   HL2  A job that a helper runs is inside of no target that the helper was inside of before (csched_target_is_inside), but a wait for one is a
-//        deadlock (csched_target_holds_).
-//   HL3  A job that a helper runs ends by returning; an unwind stops the process. The helper's thread cannot be cancelled meanwhile.
+//   HL1  No offer is lost: after a wake the helper looks for work once more before it sleeps, and finds what was
+//        offered before the wake.
+//   HL2  A job that a helper runs is inside of no target that the helper was inside of before
+//        (csched_target_is_inside), but a wait for one is a deadlock (csched_target_holds_).
+//   HL3  A job that a helper runs ends by returning; an unwind stops the process. The helper's thread cannot be
+//        cancelled meanwhile.
 // Orderings
-//   ended: OFFER is stored by release, pairs with the acquire of the helper, which clears it, and carries the offer. A store of OFFER over OFFER is
-//   needed: a plain look at the word may see an OFFER that the helper has cleared
+//   ended: OFFER is stored by release, pairs with the acquire of the helper, which clears it, and carries the offer. A
+//   store of OFFER over OFFER is needed: a plain look at the word may see an OFFER that the helper has cleared
 // Assumes: the lock of the queue or limit guards its list of helpers, so that a woken helper is valid.
 // Source: Dispatch hands a queue to a thread that waits in a sync; work before that sync runs elsewhere there.
 // Models: checks/serial.c, checks/limit.c. Not modelled: HL3.

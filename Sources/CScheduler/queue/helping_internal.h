@@ -1,4 +1,5 @@
-// Helpers: threads that wait for a queue on a pool, and run the work before their own while they wait. So their waits need no thread of the pool.
+// Helpers: threads that wait for a queue on a pool, and run the work before their own while they wait. So their waits
+// need no thread of the pool.
 // Depends on: target_internal.h, frames_internal.h.
 #pragma once
 
@@ -33,25 +34,29 @@ typedef enum csched_help_result {
 struct csched_helping {
   void (*add)(csched_target *target,
               csched_helper *helper); ///< lists `helper`: from now on each offer of work finds it
-  /// Does: runs work of `target`, until `helper` has ended, or `own` is next, or none is left. `waited`: what the thread waits for.
+  /// Does: runs work of `target`, until `helper` has ended, or `own` is next, or none is left. `waited`: what the
+  /// thread waits for.
   csched_help_result (*help)(csched_target *target, csched_helper *helper, const csched_job *own,
                              csched_target *waited);
   void (*remove)(csched_target *target, csched_helper *helper); ///< undoes `add`; other helpers continue
 };
 
-/// Returns: the target that a thread which waits for `target` may help: the one in its chain of bases that is directly on a pool. NULL: none.
+/// Returns: the target that a thread which waits for `target` may help: the one in its chain of bases that is directly
+/// on a pool. NULL: none.
 csched_target *csched_helped_target_(csched_target *target);
-/// Returns: whether a helper may still run work of `target`, which csched_helped_target_ has returned. A pool that drops its work permits none.
+/// Returns: whether a helper may still run work of `target`, which csched_helped_target_ has returned. A pool that
+/// drops its work permits none.
 bool csched_may_help_(const csched_target *target);
 
 void csched_helper_wake_locked_(csched_helper *helper);            ///< tells the helper to look for work
 void csched_helpers_wake_all_locked_(csched_helper_list *helpers); ///< tells all helpers
 
-/// Does: begins to run other work on the thread of `helper`, which waits no more for `waited` in the sense of waits.c. Until csched_helper_end_, the
-/// targets that the thread is inside are hidden from csched_target_is_inside. Requires: `spare` is valid until then.
+/// Does: begins to run other work on the thread of `helper`, which waits no more for `waited` in the sense of waits.c.
+/// Until csched_helper_end_, the targets that the thread is inside are hidden from csched_target_is_inside. Requires:
+/// `spare` is valid until then.
 void csched_helper_begin_(csched_helper *helper, csched_frame *spare);
-/// Does: ends that. The thread waits for `waited` again; NULL: it does not. Requires: the helper still owns what it has helped, so that no other
-/// thread can have closed a cycle of waits.
+/// Does: ends that. The thread waits for `waited` again; NULL: it does not. Requires: the helper still owns what it has
+/// helped, so that no other thread can have closed a cycle of waits.
 void csched_helper_end_(csched_helper *helper, csched_target *waited);
 /// Does: while the thread helps, shows the hidden targets again: the thread's own body begins.
 void csched_helper_shows_outer_(csched_helper *helper);

@@ -1,49 +1,64 @@
 // A limited target: runs at most a given number of jobs at a time on its base. A barrier runs alone.
 //
 // States
-//   permit     one of `most` jobs that the limit itself submits to the base. A permit runs one user job at a time. IN USE: from acquire_permit_locked
-//              until its user job has ended. LINKED: submitted to the base, until that run has ended. STALE: LINKED, but not IN USE, because a
-//              helper (LM10) has run its user job. FREE: neither; it is in the list `free`, or was never initialised
-//   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job is a barrier
+//   permit     one of `most` jobs that the limit itself submits to the base. A permit runs one user job at a time. IN
+//              USE: from acquire_permit_locked until its user job has ended. LINKED: submitted to the base, until that
+//              run has ended. STALE: LINKED, but not IN USE, because a helper (LM10) has run its user job. FREE:
+//              neither; it is in the list `free`, or was never initialised
+//   first      the user jobs that wait for a permit, oldest first; the lowest bit of a job's `next` is set if the job
+//              is a barrier
 //   waiting    the number of jobs in `first`. FULL: it is not below `bound`, and the next job would not get a permit
 //   in_use     the number of permits that are IN USE
-//   stale      the number of permits that are STALE. The structure is freed when all are FREE and the handle has been released
+//   stale      the number of permits that are STALE. The structure is freed when all are FREE and the handle has been
+//              released
 //   has_barrier     of a permit: its user job is a barrier
 //   runs_barrier    of the limit: the only permit that is IN USE has a barrier
 //
 // Invariants
-//   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job. One exchange of `job_to_run` decides which thread
-//        runs it. A job that waits for a queue on the limit does not run meanwhile: a plain job may run in its place, on its thread (LM10).
-//   LM2  No job waits for ever: a job waits in `first` only while all permits are IN USE, or because of a barrier (LM9). Each submission, and each
-//        returned permit, assigns the other permits to the oldest jobs, under the lock.
+//   LM1  At most `most` jobs run at a time: a job runs only in a permit, and a permit runs one job. One exchange of
+//        `job_to_run` decides which thread runs it. A job that waits for a queue on the limit does not run meanwhile: a
+//        plain job may run in its place, on its thread (LM10).
+//   LM2  No job waits for ever: a job waits in `first` only while all permits are IN USE, or because of a barrier
+//        (LM9). Each submission, and each returned permit, assigns the other permits to the oldest jobs, under the
+//        lock.
 //   LM3  The jobs of one thread start in the order of their submission, if the base keeps the order of the permits.
-//   LM4  If the base refuses the permit of a new job, that job is dropped. If it refuses the permit of a job that was accepted before, that job and
-//        all waiting jobs are dropped. A later submission tries the base again. A submission returns the error of its own job only.
-//   LM5  The structure is freed once: by the final permit, or by csched_limit_destroy. After the unlock, only a thread that has a permit
-//        touches the structure.
+//   LM4  If the base refuses the permit of a new job, that job is dropped. If it refuses the permit of a job that was
+//        accepted before, that job and all waiting jobs are dropped. A later submission tries the base again. A
+//        submission returns the error of its own job only.
+//   LM5  The structure is freed once: by the final permit, or by csched_limit_destroy. After the unlock, only a thread
+//        that has a permit touches the structure.
 //   LM6  If a job is unwound, its permit is returned.
-//   LM7  A wait that could never end is refused. With a limit of 1: as for a serial queue. Inside a barrier: a wait for any job of the target. Inside
-//        any job of the target: a wait for a barrier. Other waits are allowed, because other permits may continue.
-//   LM8  In a child of fork no permit is lost. Permits that threads of the parent were about to submit are submitted. Permits in which such threads
-//        ran jobs are returned. A target with an orphaned base stops the process when work is submitted.
-//   LM9  A barrier starts when no permit is IN USE. No other job starts until the barrier has ended, and no later job starts before the barrier, but
-//        what a job of the limit waits for (LM10), which the barrier waits for. A cancelled barrier counts as a plain job: it delays no job after the
-//        next submission, or the next returned permit.
-//   LM10  As SQ10 of serial.c: a thread that waits for a queue on the limit runs jobs of the limit, if the base is a pool. It takes the user job of a
-//        LINKED permit. A thread inside of a job of the limit also takes the oldest waiting job or, if that is a barrier, the work of the queue that it
-//        waits for. Each assigned or waiting job wakes all helpers. If the pool was stopped to drop its work, the thread drops what it takes, as all
-//        of the pool's own threads may be in such waits.
-//   LM11  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs: csched_frame_continue_.
-//   LM12  Jobs that the limit has accepted before its base was closed with CSCHED_STOP_RUN run (as SQ13 of serial.c). From the first permit on that is
-//        assigned after the close, when a job has ended, the limit refuses new jobs, so that its work ends.
-//   LM13  csched_target_submit adds no job while the limit is FULL. A cancelled job that waits is removed before a submission finds FULL, if the scan is
-//        paid for: each refusal pays for SCAN jobs.
-//   LM14  A submission that waits for room is a helper (LM10), so each job that leaves `first` wakes it. On a limit directly on a pool it needs no
-//        thread of the pool. It returns when there is room, or when the limit refuses jobs. It does not wait where it would never end (LM7): not in a
-//        job of the limit, not in a drop, and, if it cannot help, not in a job of the limit's root. In virtual time it adds the job beyond the bound.
+//   LM7  A wait that could never end is refused. With a limit of 1: as for a serial queue. Inside a barrier: a wait for
+//        any job of the target. Inside any job of the target: a wait for a barrier. Other waits are allowed, because
+//        other permits may continue.
+//   LM8  In a child of fork no permit is lost. Permits that threads of the parent were about to submit are submitted.
+//        Permits in which such threads ran jobs are returned. A target with an orphaned base stops the process when
+//        work is submitted.
+//   LM9  A barrier starts when no permit is IN USE. No other job starts until the barrier has ended, and no later job
+//        starts before the barrier, but what a job of the limit waits for (LM10), which the barrier waits for. A
+//        cancelled barrier counts as a plain job: it delays no job after the next submission, or the next returned
+//        permit.
+//   LM10  As SQ10 of serial.c: a thread that waits for a queue on the limit runs jobs of the limit, if the base is a
+//        pool. It takes the user job of a LINKED permit. A thread inside of a job of the limit also takes the oldest
+//        waiting job or, if that is a barrier, the work of the queue that it waits for. Each assigned or waiting job
+//        wakes all helpers. If the pool was stopped to drop its work, the thread drops what it takes, as all of the
+//        pool's own threads may be in such waits.
+//   LM11  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs:
+//         csched_frame_continue_.
+//   LM12  Jobs that the limit has accepted before its base was closed with CSCHED_STOP_RUN run (as SQ13 of serial.c).
+//        From the first permit on that is assigned after the close, when a job has ended, the limit refuses new jobs,
+//        so that its work ends.
+//   LM13  csched_target_submit adds no job while the limit is FULL. A cancelled job that waits is removed before a
+//        submission finds FULL, if the scan is paid for: each refusal pays for SCAN jobs.
+//   LM14  A submission that waits for room is a helper (LM10), so each job that leaves `first` wakes it. On a limit
+//        directly on a pool it needs no thread of the pool. It returns when there is room, or when the limit refuses
+//        jobs. It does not wait where it would never end (LM7): not in a job of the limit, not in a drop, and, if it
+//        cannot help, not in a job of the limit's root. In virtual time it adds the job beyond the bound.
 // Orderings: the lock's. job_to_run: acquire and release, carries the user job to the run that takes it.
-// Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code is called under the lock.
-// Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's capacity is not needed.
+// Assumes: a job may be submitted again only from its `release` on (job.h); so a permit is returned there. No user code
+//   is called under the lock.
+// Source: a counting semaphore of permits. A permit is like serial.c's drain job, with a batch of one job. The base's
+//   capacity is not needed.
 // Models: checks/limit.c. Not modelled: LM6, LM8.
 
 #include <CScheduler/limit.h>
@@ -166,8 +181,8 @@ static permit *acquire_permit_locked(csched_limit *limit, bool for_barrier) {
   return permit;
 }
 
-// Does: assigns permits to the waiting jobs that may start, and wakes the helpers. A cancelled barrier counts as a plain job. Returns: the permits
-// that the caller must submit, linked, in order.
+// Does: assigns permits to the waiting jobs that may start, and wakes the helpers. A cancelled barrier counts as a
+// plain job. Returns: the permits that the caller must submit, linked, in order.
 static csched_job *assign_permits_locked(csched_limit *limit) {
   csched_job *permits = NULL, **end = &permits, *first;
   permit *acquired;
@@ -186,8 +201,8 @@ static csched_job *assign_permits_locked(csched_limit *limit) {
   return permits;
 }
 
-// Does: submits the permit `job` to the base. `continues`: the limit has accepted the permit's job before. Returns: 0; ECANCELED: the base has refused
-// it, and so drop_permit was called.
+// Does: submits the permit `job` to the base. `continues`: the limit has accepted the permit's job before. Returns: 0;
+// ECANCELED: the base has refused it, and so drop_permit was called.
 static int submit_to_base(csched_limit *limit, csched_job *job, bool continues) {
   csched_target *base = limit->base;
   job->type = continues ? &continuing_permit_type.type : &permit_type.type;
@@ -199,8 +214,8 @@ static int submit_to_base(csched_limit *limit, csched_job *job, bool continues) 
   return base->type->deliver(base, job);
 }
 
-// Does: submits the list `permits`. The limit has accepted the jobs of all before; or, if `last_is_new`, of all but the last. Returns: the last
-// result: 0, ECANCELED.
+// Does: submits the list `permits`. The limit has accepted the jobs of all before; or, if `last_is_new`, of all but the
+// last. Returns: the last result: 0, ECANCELED.
 static int submit_permits(csched_limit *limit, csched_job *permits, bool last_is_new) {
   int error = 0;
   for (csched_job *next; permits != NULL; permits = next) { // LM5: the last submission may free `limit`
@@ -243,8 +258,9 @@ static bool end_permit_locked(csched_limit *limit, permit *permit) {
   return true;
 }
 
-// Does: unlocks, after the end of a user job or of a run: submits `permits`, the waiting jobs' permits, and `again`, a permit whose next run is due, or
-// NULL. `is_freed`: a permit has become FREE: its retain of `keeper` serves one of `permits`, or ends.
+// Does: unlocks, after the end of a user job or of a run: submits `permits`, the waiting jobs' permits, and `again`, a
+// permit whose next run is due, or NULL. `is_freed`: a permit has become FREE: its retain of `keeper` serves one of
+// `permits`, or ends.
 static void unlock_and_continue(csched_limit *limit, csched_job *permits, csched_job *again, bool is_freed) {
   void (*release)(void *) = limit->release; // loaded now, because `limit` may be freed before the call
   void *keeper = limit->keeper;
@@ -330,8 +346,8 @@ static const csched_own_job_type permit_type = CSCHED_OWN_JOB_TYPE(run_permit, d
 
 // MARK: submitting
 
-// Does: appends `job`, unlocks, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0; ECANCELED: the base refuses; `job`
-// dropped.
+// Does: appends `job`, unlocks, and submits permits for the jobs that may start. `mark`: BARRIER or 0. Returns: 0;
+// ECANCELED: the base refuses; `job` dropped.
 static int deliver_and_unlock(csched_limit *limit, csched_job *job, unsigned mark) {
   bool continues = csched_job_continues_(job);
   if (CSCHED_UNLIKELY(limit->is_ending && !continues)) { // LM12
@@ -370,7 +386,8 @@ static int deliver_to_limit_at(csched_target *target, csched_timer *timer, csche
 
 static csched_target *base(const csched_target *target) { return ((const csched_limit *)target)->base; }
 
-// Functions of the target `barriers`, which is a field of the limit. Its base is the limited target, the limit's field `target`.
+// Functions of the target `barriers`, which is a field of the limit. Its base is the limited target, the limit's field
+// `target`.
 static csched_target *limited_target_of(const csched_target *barriers) {
   return (csched_target *)((char *)(uintptr_t)barriers - offsetof(csched_limit, barriers));
 }
@@ -407,7 +424,8 @@ static void remove_helper(csched_target *target, csched_helper *helper) { // LM1
   csched_lock_unlock(&limit->lock);
 }
 
-// Returns: the oldest waiting job; or, behind a barrier, the one by which the queue or limit on `limit` runs on which `waited` is; NULL: none.
+// Returns: the oldest waiting job; or, behind a barrier, the one by which the queue or limit on `limit` runs on which
+// `waited` is; NULL: none.
 static csched_job *take_waiting_locked(csched_limit *limit, const csched_target *waited) { // LM10
   csched_job *job = limit->first, *before = NULL;
   if (job == NULL || !is_barrier(job)) return job == NULL ? NULL : take_first_locked(limit);
@@ -421,8 +439,8 @@ static csched_job *take_waiting_locked(csched_limit *limit, const csched_target 
   return job;
 }
 
-// Returns: a user job that this thread may run: that of a permit, which is stored in `*permit`; or, if this thread `is_inside` of a job of the limit,
-// a waiting one, with NULL. NULL: none.
+// Returns: a user job that this thread may run: that of a permit, which is stored in `*permit`; or, if this thread
+// `is_inside` of a job of the limit, a waiting one, with NULL. NULL: none.
 static csched_job *take_any_job_locked(csched_limit *limit, permit **permit, bool is_inside,
                                        const csched_target *waited) { // LM10
   csched_job *job = NULL;
@@ -516,14 +534,16 @@ static void release_cancelled(csched_job *removed) {
   }
 }
 
-// Returns: whether this thread may wait for room: its wait keeps no job of the limit from its end. `helps`: it runs such jobs meanwhile.
+// Returns: whether this thread may wait for room: its wait keeps no job of the limit from its end. `helps`: it runs
+// such jobs meanwhile.
 static bool may_await_room(csched_limit *limit, bool helps) {                     // LM14
   if (csched_is_in_drop_() || csched_target_holds_(&limit->target)) return false; // it holds a permit, or may
   return helps ||
          !csched_target_holds_(limit->root); // else it may hold a thread, or a permit, that the limit's jobs need
 }
 
-// Does: waits until the limit is not FULL, or refuses jobs, and locks it. Returns: false: it may not wait; the limit is not locked.
+// Does: waits until the limit is not FULL, or refuses jobs, and locks it. Returns: false: it may not wait; the limit is
+// not locked.
 static bool await_room(csched_limit *limit, csched_target *target, unsigned mark) { // LM14
   csched_helper helper = {.ended = 0, .function = "csched_target_submit"};
   csched_job *removed = NULL;
@@ -622,7 +642,8 @@ static void describe_barriers(const csched_target *barriers, csched_text *text) 
 
 // MARK: process forks
 
-// Returns: whether `permit` is queued on the base. A base without `has` cannot be asked: then a submitted permit counts as queued.
+// Returns: whether `permit` is queued on the base. A base without `has` cannot be asked: then a submitted permit counts
+// as queued.
 static bool is_queued_on_base(const csched_limit *limit, const permit *permit) {
   const csched_target *base = limit->base;
   return csched_job_state_(csched_load_relaxed(&permit->job.word)) == CSCHED_JOB_QUEUED && // LM8: no other thread here
@@ -644,7 +665,8 @@ static bool barriers_have(const csched_target *barriers, const csched_job *job) 
   return limit_has(limited_target_of(barriers), job);
 }
 
-// Does: marks a permit that a thread of the parent was about to submit, or whose job it had started. Until restore_permits no helper takes its job.
+// Does: marks a permit that a thread of the parent was about to submit, or whose job it had started. Until
+// restore_permits no helper takes its job.
 static void mark_lost(csched_limit *limit, permit *permit) { // LM8: no permit is lost in a child
   limit->handle_is_released = false; // LM5: so that return_permit does not free `limit` in this child
   csched_job_init(&permit->job, &permit_type.type, limit); // idle again: a thread of the parent had marked or run it
@@ -666,8 +688,8 @@ static permit *find_lost(csched_limit *limit) {
   return NULL;
 }
 
-// Does: submits each lost permit, or returns it if its job has started. If the parent's thread had already retained `keeper`, the child leaks that
-// reference. User code may run in the submission.
+// Does: submits each lost permit, or returns it if its job has started. If the parent's thread had already retained
+// `keeper`, the child leaks that reference. User code may run in the submission.
 static void restore_permits(csched_limit *limit) { // LM8
   permit *next;
   for (permit *each = find_lost(limit); each != NULL; each = next) {
@@ -723,7 +745,8 @@ const csched_target *csched_limit_of_atfork_(const csched_atfork *atfork) {
 
 // MARK: create and destroy
 
-// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the base runs no follow-ups.
+// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the
+// base runs no follow-ups.
 static uint32_t *follow_up(const csched_target *target) {
   const csched_target *below = target->type->base(target);
   return below->type->follow_up_ != NULL ? below->type->follow_up_(below) : NULL;

@@ -1,49 +1,64 @@
 // A serial queue: runs jobs one at a time, in order, on the threads of its base target.
 //
 // States
-//   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise the queue has an owner, a thread that may run its jobs (the run of the
-//              drain job, an inline sync, a waiting sync that helps), or is OFFERED, or STALLED
-//   use        REFERENCE times the reference count (of the handle, LINKED, STALLED, and a timer's run), plus three flags.
+//   inbox      the queue's jobs (mpsc.c). PARKED: the queue is idle. Otherwise the queue has an owner, a thread that
+//              may run its jobs (the run of the drain job, an inline sync, a waiting sync that helps), or is OFFERED,
+//              or STALLED
+//   use        REFERENCE times the reference count (of the handle, LINKED, STALLED, and a timer's run), plus three
+//              flags.
 //              OFFERED: the queue has jobs and no owner; the thread that clears the flag is the next owner
 //              LINKED: the drain job is submitted to the base, or runs
 //              AWAITED: `helpers` is not empty
-//   hold       2 times the number of suspensions, plus STALLED (1): the owner has found the queue suspended, and has released it without parking it
+//   hold       2 times the number of suspensions, plus STALLED (1): the owner has found the queue suspended, and has
+//              released it without parking it
 //   helpers    the syncs that wait, and that may become owners: of this queue, and of queues on it
 //
 // Invariants
-//   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, or by clearing OFFERED. It releases
-//       the queue by parking it, or by setting OFFERED or STALLED. Each of these steps is one compare-and-exchange.
-//   SQ2  No job waits for ever: an owner that releases the queue parks the queue, or finds more jobs and offers the queue, or sets STALLED for a
-//       resume. An offer wakes a helper (SQ10); without helpers the drain job is LINKED from then on. A push that does not find PARKED offers nothing,
-//       because the queue's owner runs the pushed job, or the next owner does.
-//   SQ3  Suspension: after a suspend no job starts, except a job for which the owner had already checked `hold`. The final resume and the owner's
-//       release change the same word, so exactly one of them continues with the queue.
-//   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's batch (loop.c, LP3). If jobs
-//       remain, the drain job is submitted again, behind the base's other work. A batch also ends after a job that has a follow-up (WK10).
+//   SQ1  Jobs run one at a time: only the queue's owner runs them. A thread acquires the queue by changing PARKED, or
+//       by clearing OFFERED. It releases the queue by parking it, or by setting OFFERED or STALLED. Each of these steps
+//       is one compare-and-exchange.
+//   SQ2  No job waits for ever: an owner that releases the queue parks the queue, or finds more jobs and offers the
+//       queue, or sets STALLED for a resume. An offer wakes a helper (SQ10); without helpers the drain job is LINKED
+//       from then on. A push that does not find PARKED offers nothing, because the queue's owner runs the pushed job,
+//       or the next owner does.
+//   SQ3  Suspension: after a suspend no job starts, except a job for which the owner had already checked `hold`. The
+//       final resume and the owner's release change the same word, so exactly one of them continues with the queue.
+//   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's
+//       batch (loop.c, LP3). If jobs remain, the drain job is submitted again, behind the base's other work. A batch
+//       also ends after a job that has a follow-up (WK10).
 //   SQ5  The thread that releases the final reference frees the structure.
-//   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are refused.
-//   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, each sync is refused: ECANCELED.
-//   SQ8  If an exception, longjmp or thread exit unwinds a job or a sync, the queue is released. It then continues with the next job.
-//   SQ9  In a process fork's child, a queue with an orphaned base stops the process when work is submitted; any other queue continues. Waiting syncs
-//       of the parent's other threads are removed, because new threads will reuse the stacks of those threads.
-//   SQ10  A sync needs no thread of a pool but its caller's: a sync that waits for a queue on a pool claims the queue when it is OFFERED, and runs the
-//       jobs before its own. A helper is listed before it checks OFFERED, and an offer finds AWAITED, or the helper finds OFFERED, because both change
-//       `use`. A helper that leaves checks OFFERED again, so no wake is lost with it.
-//   SQ11  The drain job is submitted again only when LINKED is not set. It clears LINKED at the end of its run, unless the queue is OFFERED by then and
-//       no helper waits. A drain job that finds another owner does nothing.
-//   SQ12  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs: csched_frame_continue_.
-//   SQ13  Jobs that the queue has accepted before its base was closed with CSCHED_STOP_RUN run: the base accepts the drain job then, if it continues
-//       with accepted jobs. A base that has finished is continued by the thread that releases the queue. Jobs that were pushed after the drain job
-//       has found the base closed are dropped, so that the queue's work ends. The closed queue accepts what continues with accepted work of queues and
-//       limits on it: the owner runs it, or, if the queue is over, the submitter becomes the owner.
-//   SQ14  After `closed` was called, no job of a queue or limit on this one runs on the queue: `continued_on` gets those that were accepted, in which
-//       the keeper runs its own other work, one job at a time. A queue on this one may be resumed then.
+//   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are
+//        refused.
+//   SQ7  A sync that could never end is refused: EDEADLK (waits.c). If the base accepts no more work, each sync is
+//        refused: ECANCELED.
+//   SQ8  If an exception, longjmp or thread exit unwinds a job or a sync, the queue is released. It then continues with
+//        the next job.
+//   SQ9  In a process fork's child, a queue with an orphaned base stops the process when work is submitted; any other
+//       queue continues. Waiting syncs of the parent's other threads are removed, because new threads will reuse the
+//       stacks of those threads.
+//   SQ10  A sync needs no thread of a pool but its caller's: a sync that waits for a queue on a pool claims the queue
+//       when it is OFFERED, and runs the jobs before its own. A helper is listed before it checks OFFERED, and an offer
+//       finds AWAITED, or the helper finds OFFERED, because both change `use`. A helper that leaves checks OFFERED
+//       again, so no wake is lost with it.
+//   SQ11  The drain job is submitted again only when LINKED is not set. It clears LINKED at the end of its run, unless
+//       the queue is OFFERED by then and no helper waits. A drain job that finds another owner does nothing.
+//   SQ12  On a base that runs a job within `deliver`, the stack does not grow with the number of jobs:
+//         csched_frame_continue_.
+//   SQ13  Jobs that the queue has accepted before its base was closed with CSCHED_STOP_RUN run: the base accepts the
+//       drain job then, if it continues with accepted jobs. A base that has finished is continued by the thread that
+//       releases the queue. Jobs that were pushed after the drain job has found the base closed are dropped, so that
+//       the queue's work ends. The closed queue accepts what continues with accepted work of queues and limits on it:
+//       the owner runs it, or, if the queue is over, the submitter becomes the owner.
+//   SQ14  After `closed` was called, no job of a queue or limit on this one runs on the queue: `continued_on` gets
+//       those that were accepted, in which the keeper runs its own other work, one job at a time. A queue on this one
+//       may be resumed then.
 // Orderings
-//   hold: acquire and release, so that a resume sees what the owner did · use: acquire and release: the next owner sees what the previous one did,
-//   and the freeing thread all uses
-// Assumes: a job may be submitted again only from its `release` on (job.h). So the drain job releases the queue there (drain_ended).
-// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the inbox's PARKED mark. Dispatch hands a queue to a waiting sync, too;
-//   here the sync also runs what is before it.
+//   hold: acquire and release, so that a resume sees what the owner did · use: acquire and release: the next owner sees
+//   what the previous one did, and the freeing thread all uses
+// Assumes: a job may be submitted again only from its `release` on (job.h). So the drain job releases the queue there
+//   (drain_ended).
+// Source: a mailbox with a scheduled bit, as in actor systems; here the bit is the inbox's PARKED mark. Dispatch hands
+//   a queue to a waiting sync, too; here the sync also runs what is before it.
 // Models: checks/serial.c, checks/waits.c, checks/frames.c, checks/loop.c. Not modelled: SQ9, SQ12, SQ14.
 
 #include <CScheduler/serial.h>
@@ -106,8 +121,9 @@ static void acquire_reference(csched_serial *serial) {
   if (serial->retain != NULL) serial->retain(serial->keeper);
 }
 
-// Does: adds `change`, which subtracts a reference and maybe flags, to `use`, if `use` is still `*seen`; and frees the queue if that was the final
-// reference, and calls `release`. Returns: false: `use` has changed; `*seen` is its value now.
+// Does: adds `change`, which subtracts a reference and maybe flags, to `use`, if `use` is still `*seen`; and frees the
+// queue if that was the final reference, and calls `release`. Returns: false: `use` has changed; `*seen` is its value
+// now.
 static bool try_release(csched_serial *serial, uint32_t *seen, uint32_t change) {
   void (*release)(void *) = serial->release; // loaded first: another thread may free `serial` after the change
   void *keeper = serial->keeper;
@@ -130,15 +146,16 @@ static bool is_suspended(const csched_serial *serial) {
 
 static const csched_own_job_type drain_type, continuing_drain_type; // defined below
 
-// Does: submits the drain job, which is LINKED, to the base, for a job that is being submitted. Returns: 0; ECANCELED: the base refuses, and so the
-// drain job was dropped (SQ6).
+// Does: submits the drain job, which is LINKED, to the base, for a job that is being submitted. Returns: 0; ECANCELED:
+// the base refuses, and so the drain job was dropped (SQ6).
 static inline int submit_drain(csched_serial *serial) {
   serial->drain.type = &drain_type.type;
   csched_job_submitted_(&serial->drain, "csched_target_submit"); // required before `deliver` links it
   return serial->base->type->deliver(serial->base, &serial->drain);
 }
 
-// Does: as submit_drain, for jobs that the queue has accepted before. A base that has finished its work may leave the run to this thread.
+// Does: as submit_drain, for jobs that the queue has accepted before. A base that has finished its work may leave the
+// run to this thread.
 static int submit_drain_again(csched_serial *serial) { // SQ13
   serial->drain.type = &continuing_drain_type.type;
   csched_job_submitted_(&serial->drain, "csched_target_submit"); // required before `deliver` links it
@@ -158,7 +175,8 @@ static bool claim_offer(csched_serial *serial) {
 
 static const csched_helper *next_helper(csched_serial *serial); // defined below
 
-// Does: wakes `next`, if it is still listed, else the first helper. If none is listed, the one that has left claims the offer.
+// Does: wakes `next`, if it is still listed, else the first helper. If none is listed, the one that has left claims the
+// offer.
 static void wake_helper(csched_serial *serial, const csched_helper *next) { // SQ10
   csched_helper *each;
   csched_lock_lock(&serial->helpers_lock);
@@ -168,8 +186,9 @@ static void wake_helper(csched_serial *serial, const csched_helper *next) { // S
   csched_lock_unlock(&serial->helpers_lock);
 }
 
-// Does: ends the caller's ownership of a queue that has jobs. The next owner is a helper; or, if none waits or `to_base`, the drain job. `continues`:
-// the queue has accepted the jobs before. Requires: the queue stays valid during the call. Returns: 0; ECANCELED: the base refuses (SQ6).
+// Does: ends the caller's ownership of a queue that has jobs. The next owner is a helper; or, if none waits or
+// `to_base`, the drain job. `continues`: the queue has accepted the jobs before. Requires: the queue stays valid during
+// the call. Returns: 0; ECANCELED: the base refuses (SQ6).
 static inline int offer(csched_serial *serial, bool to_base, bool continues) {
   uint32_t use = csched_load_relaxed(&serial->use), after; // racy read, rechecked by the cas
   const csched_helper *next = NULL;
@@ -186,7 +205,8 @@ static inline int offer(csched_serial *serial, bool to_base, bool continues) {
   return continues ? submit_drain_again(serial) : submit_drain(serial);
 }
 
-// Does: if the queue is suspended, sets STALLED: the final resume then owns the queue. Returns: false: not suspended, so the caller stays the owner.
+// Does: if the queue is suspended, sets STALLED: the final resume then owns the queue. Returns: false: not suspended,
+// so the caller stays the owner.
 static bool stall_if_suspended(csched_serial *serial) {
   uint32_t hold = csched_load_relaxed(&serial->hold); // SQ3: rechecked by the cas
   while (hold >= SUSPENSION)
@@ -204,14 +224,15 @@ static CSCHED_NOINLINE void release_queue_slow(csched_serial *serial) {
   if (!csched_mpsc_park(&serial->inbox)) offer(serial, false, true); // SQ1, SQ2: a park fails if there are jobs
 }
 
-// Does: ends the caller's ownership. The next owner is the final resume, if suspended, or the next helper or the drain job, if jobs remain. Else the
-// queue is parked. Requires: the queue stays valid during the call.
+// Does: ends the caller's ownership. The next owner is the final resume, if suspended, or the next helper or the drain
+// job, if jobs remain. Else the queue is parked. Requires: the queue stays valid during the call.
 static inline void release_queue(csched_serial *serial) {
   if (CSCHED_LIKELY(!is_suspended(serial) && csched_mpsc_park(&serial->inbox))) return; // SQ1: parked, so released
   release_queue_slow(serial);
 }
 
-// Does: counts one job in the batch of the loop that runs the drain job: `*left` more may run; NULL: no loop. Returns: false: the batch is full.
+// Does: counts one job in the batch of the loop that runs the drain job: `*left` more may run; NULL: no loop. Returns:
+// false: the batch is full.
 // The first job of a drain is not counted, because the loop has counted the drain job.
 static bool count_in_batch(unsigned *left) {
   if (left == NULL) return true;
@@ -220,7 +241,8 @@ static bool count_in_batch(unsigned *left) {
   return has_room;
 }
 
-// Does: as run_drain, in virtual time, which counts and limits the jobs that run. The drain job counts as one, so the first job is not counted again.
+// Does: as run_drain, in virtual time, which counts and limits the jobs that run. The drain job counts as one, so the
+// first job is not counted again.
 static void run_drain_in_virtual_time(csched_serial *serial) {
   bool has_run = false;
   for (int i = 0; i < BATCH; i++) { // SQ4: bounded, so that other queues of the base run, too
@@ -233,14 +255,16 @@ static void run_drain_in_virtual_time(csched_serial *serial) {
   if (!has_run) serial->count_virtual(serial->root, -1); // no job has run: the drain job does not count
 }
 
-// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the base runs no follow-ups.
+// Returns: the state of the worker's follow-up, a job to run after the current job: CSCHED_FOLLOW_UP_NONE, …. NULL: the
+// base runs no follow-ups.
 static uint32_t *follow_up_of(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return base->type->follow_up_ != NULL ? base->type->follow_up_(base) : NULL;
 }
 
-// Does: after `closed` was called, submits `job`, which a queue or limit on this one has accepted before, to the target that `continued_on` returns.
-// Drops the job if the pool drops its work. Returns: false, and does nothing, if `closed` was not called, or `continued_on` returns none.
+// Does: after `closed` was called, submits `job`, which a queue or limit on this one has accepted before, to the target
+// that `continued_on` returns. Drops the job if the pool drops its work. Returns: false, and does nothing, if `closed`
+// was not called, or `continued_on` returns none.
 static bool continue_elsewhere(csched_serial *serial, csched_job *job) { // SQ14
   bool was_told = csched_load_relaxed(&serial->has_told) != 0;           // SQ14: exact for the owner
   if (!was_told || serial->continued_on == NULL) return false;
@@ -251,12 +275,14 @@ static bool continue_elsewhere(csched_serial *serial, csched_job *job) { // SQ14
   return true;
 }
 
-// Does: runs `job`, which the queue has accepted, here or where its work continues. Requires: the caller owns the queue, whose base may be closed.
+// Does: runs `job`, which the queue has accepted, here or where its work continues. Requires: the caller owns the
+// queue, whose base may be closed.
 static inline void run_accepted(csched_serial *serial, csched_job *job) {
   if (!continue_elsewhere(serial, job)) csched_job_perform_on_(job, &serial->target);
 }
 
-// Does: as run_drain, after the close of the base: runs the jobs up to `rest`. Drops later ones, but for those that continue with accepted work.
+// Does: as run_drain, after the close of the base: runs the jobs up to `rest`. Drops later ones, but for those that
+// continue with accepted work.
 static void run_rest(csched_serial *serial) { // SQ13
   csched_job *job;
   for (int i = 0; i < BATCH && !is_suspended(serial) && (job = csched_mpsc_pop(&serial->inbox)) != NULL; i++) {
@@ -301,9 +327,9 @@ static void run_drain(csched_job *drain) { // the drain job's `run`. SQ4: runs o
   }
 }
 
-// Does: after the base has refused a submission to the idle queue, drops that job, which is the first one. Returns: false: the queue has accepted other
-// jobs meanwhile; or that one was accepted, too, and is not dropped: it was due as a timer, or continues with accepted work. Requires: the caller owns
-// the queue.
+// Does: after the base has refused a submission to the idle queue, drops that job, which is the first one. Returns:
+// false: the queue has accepted other jobs meanwhile; or that one was accepted, too, and is not dropped: it was due as
+// a timer, or continues with accepted work. Requires: the caller owns the queue.
 static bool drop_refused(csched_serial *serial) { // SQ13
   csched_job *first = csched_mpsc_peek(&serial->inbox);
   if (first == NULL || csched_job_continues_(first) || (csched_target_rest_(serial->root) & CSCHED_REST_IS_DUE) != 0)
@@ -334,7 +360,8 @@ static void drop_all(csched_job *drain) { // the drain job's `drop`. SQ6: the ba
   serial->rest = NULL; // a stop to drop after one to run
 }
 
-// Does: calls `closed`, once, if the queue has no more jobs, and its base accepts no more. Requires: the caller owns the queue.
+// Does: calls `closed`, once, if the queue has no more jobs, and its base accepts no more. Requires: the caller owns
+// the queue.
 static CSCHED_NOINLINE void tell_if_ended(csched_serial *serial) {
   bool was_told = csched_load_relaxed(&serial->has_told) != 0; // SQ6: only the owner changes it
   if (was_told || serial->rest != NULL || !csched_mpsc_is_empty(&serial->inbox)) return;
@@ -353,8 +380,9 @@ static CSCHED_NOINLINE bool end_if_empty(csched_serial *serial) { // SQ13
 
 static void deliver_again(csched_job *drain) { submit_drain_again(drain->context); }
 
-// The drain job's `release`. Does: releases the queue, if the run owns it. After a drop the queue is closed, and never gets another owner: calls
-// `closed`. Then submits the drain job again if the queue waits for it, behind the base's other work (SQ4); else clears LINKED.
+// The drain job's `release`. Does: releases the queue, if the run owns it. After a drop the queue is closed, and never
+// gets another owner: calls `closed`. Then submits the drain job again if the queue waits for it, behind the base's
+// other work (SQ4); else clears LINKED.
 static void drain_ended(csched_job *drain) {
   csched_serial *serial = drain->context;
   bool has_owned = serial->is_draining;
@@ -384,7 +412,8 @@ static const csched_own_job_type drain_type = CSCHED_OWN_JOB_TYPE(run_drain, dro
 
 // MARK: submitting
 
-// Does: as `deliver`, for the closed queue: accepts `job` if it continues with accepted work. Returns: 0; ECANCELED: `job` was dropped.
+// Does: as `deliver`, for the closed queue: accepts `job` if it continues with accepted work. Returns: 0; ECANCELED:
+// `job` was dropped.
 static CSCHED_NOINLINE int deliver_late(csched_serial *serial, csched_job *job) {
   if (!csched_job_continues_(job)) {
     csched_job_discard_(job); // SQ6
@@ -400,7 +429,8 @@ static CSCHED_NOINLINE int deliver_late(csched_serial *serial, csched_job *job) 
   return 0;
 }
 
-// The target's `deliver`. Returns: 0; ECANCELED: the queue is closed, or its base has refused the drain job. `job` was then dropped.
+// The target's `deliver`. Returns: 0; ECANCELED: the queue is closed, or its base has refused the drain job. `job` was
+// then dropped.
 static int deliver_to_serial(csched_target *target, csched_job *job) {
   csched_serial *serial = (csched_serial *)target;
   csched_push_result result = csched_mpsc_push(&serial->inbox, job);
@@ -440,7 +470,8 @@ void csched_serial_resume(csched_serial *serial) {           // the final resume
 
 // MARK: entering the queue for an inline sync
 
-// Does: makes the caller the queue's owner, for an inline sync. Returns: false: not, because the queue is busy or suspended, or its base refuses.
+// Does: makes the caller the queue's owner, for an inline sync. Returns: false: not, because the queue is busy or
+// suspended, or its base refuses.
 static bool enter_serial(csched_target *target) {
   csched_serial *serial = (csched_serial *)target;
   if (!csched_mpsc_notify(&serial->inbox)) return false;                               // SQ1: not idle: it has an owner
@@ -532,7 +563,8 @@ static void drop_sync(csched_job *job) { ((sync_job *)job)->result = ECANCELED; 
 static void sync_ended(csched_job *job) { end_sync((sync_job *)job, ((sync_job *)job)->result); }
 static const csched_own_job_type sync_type = CSCHED_OWN_JOB_TYPE(run_sync, drop_sync, sync_ended, false);
 
-// Returns: the helper whose sync is the queue's next job; NULL: the next job is no sync. Requires: the caller owns the queue.
+// Returns: the helper whose sync is the queue's next job; NULL: the next job is no sync. Requires: the caller owns the
+// queue.
 static const csched_helper *next_helper(csched_serial *serial) {
   csched_job *job = csched_mpsc_peek(&serial->inbox);
   return job != NULL && job->type == &sync_type.type ? &((sync_job *)job)->helper : NULL;
@@ -550,7 +582,8 @@ static void add_helper(csched_target *target, csched_helper *helper) { // SQ10
   csched_lock_unlock(&serial->helpers_lock);
 }
 
-// Another thread's sync is run by that thread, or by the drain job, but not by a helper: its body may end its thread (SQ8).
+// Another thread's sync is run by that thread, or by the drain job, but not by a helper: its body may end its thread
+// (SQ8).
 static csched_help_result help_serial(csched_target *target, csched_helper *helper, const csched_job *own,
                                       csched_target *waited) { // SQ10
   csched_serial *serial = (csched_serial *)target;
@@ -607,8 +640,9 @@ static const csched_target_type serial_type = {.deliver = deliver_to_serial,
 
 // MARK: syncs
 
-// Does: sleeps or helps until `sync` has ended, or is the next job of `serial`, which this thread then owns. Returns: true in the second case: the
-// caller runs the body, and leaves the queue. `helped`: the target that this thread may help; NULL: none.
+// Does: sleeps or helps until `sync` has ended, or is the next job of `serial`, which this thread then owns. Returns:
+// true in the second case: the caller runs the body, and leaves the queue. `helped`: the target that this thread may
+// help; NULL: none.
 static bool await_turn(csched_serial *serial, csched_target *helped, sync_job *sync) {
   const struct csched_helping *helping = helped != NULL ? helped->type->helping_ : NULL;
   csched_helper *helper = &sync->helper;
@@ -624,8 +658,9 @@ static bool await_turn(csched_serial *serial, csched_target *helped, sync_job *s
   return result == CSCHED_HELP_REACHED_OWN_JOB;
 }
 
-// Does: submits `body` as a job, and waits until it has run. Returns: 0; ECANCELED: `body` did not run; EDEADLK: the wait would never end. `*enters`:
-// true, with 0: the queue's next job was `body`, which has not run: the caller owns the queue, calls `body`, and leaves the queue.
+// Does: submits `body` as a job, and waits until it has run. Returns: 0; ECANCELED: `body` did not run; EDEADLK: the
+// wait would never end. `*enters`: true, with 0: the queue's next job was `body`, which has not run: the caller owns
+// the queue, calls `body`, and leaves the queue.
 static CSCHED_NOINLINE int sync_as_job(csched_serial *serial, void (*body)(void *), void *context, bool *enters) {
   sync_job sync = {.body = body, .context = context, .thread = csched_lock_self_()};
   sync.helper.function = "csched_serial_sync";
@@ -659,7 +694,8 @@ CSCHED_NOINLINE void csched_serial_leave(csched_serial *serial, const csched_tar
   leave_serial(&serial->target);
 }
 
-// Does: runs `body` in the queue: at once if the queue is idle; else as a job, and waits. Returns: 0; ECANCELED, EDEADLK: `body` does not run.
+// Does: runs `body` in the queue: at once if the queue is idle; else as a job, and waits. Returns: 0; ECANCELED,
+// EDEADLK: `body` does not run.
 CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void *), void *context,
                                         csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME(); // SQ8: so that a later call can tell that this stack frame was unwound
@@ -677,7 +713,8 @@ CSCHED_NOINLINE int csched_serial_sync_(csched_serial *serial, void (*body)(void
   return 0;
 }
 
-// See target_internal.h. Acquires a reference for the call, because the timer's job may release the queue's last other reference.
+// See target_internal.h. Acquires a reference for the call, because the timer's job may release the queue's last other
+// reference.
 bool csched_serial_run_timer_(csched_timer *timer) {
   csched_serial *serial = (csched_serial *)timer->target;
   csched_target_inside inside;
@@ -701,7 +738,8 @@ bool csched_serial_run_timer_(csched_timer *timer) {
 
 // MARK: process forks
 
-// Returns: whether the drain job is queued on the base. A base without `has` cannot be asked: then a submitted drain job counts as queued.
+// Returns: whether the drain job is queued on the base. A base without `has` cannot be asked: then a submitted drain
+// job counts as queued.
 static bool is_drain_waiting(const csched_serial *serial) {
   const csched_target *base = serial->base;
   return csched_job_state_(csched_load_relaxed(&serial->drain.word)) ==
@@ -709,7 +747,8 @@ static bool is_drain_waiting(const csched_serial *serial) {
          (base->type->has == NULL || base->type->has(base, &serial->drain));
 }
 
-// Does: if the run of the drain job was on a thread of the parent, clears LINKED. Its reference remains, so the queue is never freed in the child.
+// Does: if the run of the drain job was on a thread of the parent, clears LINKED. Its reference remains, so the queue
+// is never freed in the child.
 static void clear_lost_link(csched_serial *serial) { // SQ9: relaxed: the child has one thread
   uint32_t use = csched_load_relaxed(&serial->use);  // SQ9: relaxed: the child has one thread
   if ((use & LINKED) == 0 || is_drain_waiting(serial) || csched_job_is_running_here_(&serial->drain) ||
@@ -719,7 +758,8 @@ static void clear_lost_link(csched_serial *serial) { // SQ9: relaxed: the child 
   csched_store_relaxed(&serial->use, use & ~(uint32_t)LINKED); // SQ9: relaxed: the child has one thread
 }
 
-// Returns: whether the queue is busy, and no thread of the child and no resume will continue with it: its owner is a thread of the parent.
+// Returns: whether the queue is busy, and no thread of the child and no resume will continue with it: its owner is a
+// thread of the parent.
 static bool has_lost_owner(const csched_serial *serial) {
   csched_mpsc inbox = serial->inbox; // a copy: csched_mpsc_unpark, which returns whether it was parked, changes it
   uint32_t use = csched_load_relaxed(&serial->use); // SQ9: relaxed: the child has one thread
@@ -774,7 +814,8 @@ static void serial_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { /
   atfork->continues = has_lost_owner(serial) && offer_in_child(serial);
 }
 
-// Returns: whether the queue, on the loop `root`, has accepted jobs, and neither this thread nor a resume continues with it.
+// Returns: whether the queue, on the loop `root`, has accepted jobs, and neither this thread nor a resume continues
+// with it.
 static bool is_busy(csched_atfork *atfork, const void *root) { // SQ13
   const csched_serial *serial = (const csched_serial *)((char *)atfork - offsetof(csched_serial, atfork));
   if (serial->root != root) return false;

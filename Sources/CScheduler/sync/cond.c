@@ -2,28 +2,34 @@
 //
 // States
 //   lock      0               no thread waits
-//             address         threads that wait with the lock at this address may sleep in the condition's bucket (waiting_internal.h); set
-//                             and cleared under the bucket's lock
-//   a sleeper: in the bucket, unmarked      in the bucket, marked (`is_marked`): a broadcast has included it and will wake it      dequeued
+//             address         threads that wait with the lock at this address may sleep in the condition's bucket
+//                             (waiting_internal.h); set and cleared under the bucket's lock
+//   a sleeper is in the bucket, unmarked; or there, marked (`is_marked`): a broadcast has included it and will wake it;
+//             or dequeued
 //
 // Invariants
-//   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then signals, finds the waiter.
+//   CV1  No lost wake: a waiter enters the bucket before it releases the lock. So a thread that locks later, and then
+//        signals, finds the waiter.
 //   CV2  A signal wakes the first unmarked waiter in the bucket. A wait ends by a signal, a broadcast or its deadline.
-//   CV3  No thundering herd: a broadcast marks all waiters, and wakes the first csched_cond_woken_at_once_. A waiter that it has woken wakes the
-//        next marked one. If that waiter finds the lock held, it wakes none before it owns the lock. So a lock that is held throughout a broadcast
-//        has no more than these waiting for it. While a marked waiter sleeps, a woken waiter is about to wake the next.
-//   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter counts as woken.
+//   CV3  No thundering herd: a broadcast marks all waiters, and wakes the first csched_cond_woken_at_once_. A waiter
+//        that it has woken wakes the next marked one. If that waiter finds the lock held, it wakes none before it owns
+//        the lock. So a lock that is held throughout a broadcast has no more than these waiting for it. While a marked
+//        waiter sleeps, a woken waiter is about to wake the next.
+//   CV4  A waiter that gives up at its deadline is dequeued, and takes no wake from another waiter. A marked waiter
+//        counts as woken.
 //   CV5  The caller owns the lock again when a wait returns.
 //   CV6  A signal does not access the condition after the wake: the woken thread may free it.
-//   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the present waiters, and
-//        destroying the condition while a thread waits.
-//   CV8  In a child of fork no thread sleeps, even if `lock` is not 0. Operations check the bucket, which is empty there.
+//   CV7  Misuse is detected and stops the process: a wait without the lock, a wait with a lock other than that of the
+//        present waiters, and destroying the condition while a thread waits.
+//   CV8  In a child of fork no thread sleeps, even if `lock` is not 0. Operations check the bucket, which is empty
+//        there.
 //
 // Orderings
-//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries the data that it guards
+//   lock: relaxed; set before the wait releases the lock, so each later owner sees it · the lock carries the data that
+//   it guards
 // Assumes: PK1, PK3 of parking.c; LK1, LK2 of lock.c.
-// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next, because sleepers of a lock check
-//   that its owner lives (LK10), and a moved waiter would not check.
+// Source: Mesa's monitors. nsync and WebKit move the waiters to the lock's queue. Here one waiter wakes the next,
+//   because sleepers of a lock check that its owner lives (LK10), and a moved waiter would not check.
 // Models: checks/waiting.c. Not modelled: CV8.
 
 #include <CScheduler/cond.h>
@@ -31,9 +37,9 @@
 #include "lock_internal.h"
 #include "waiting_internal.h"
 
-// The signals that end a waiter's sleep; 0, no signal, means that its deadline has passed. SIGNALLED: csched_cond_signal sends it; the waiter wakes
-// no other. WAKE_NEXT: a broadcast marks all waiters, and sends it to the first few. Each waiter that gets WAKE_NEXT sends it to the next marked
-// waiter (CV3).
+// The signals that end a waiter's sleep; 0, no signal, means that its deadline has passed. SIGNALLED:
+// csched_cond_signal sends it; the waiter wakes no other. WAKE_NEXT: a broadcast marks all waiters, and sends it to the
+// first few. Each waiter that gets WAKE_NEXT sends it to the next marked waiter (CV3).
 enum { SIGNALLED = 1, WAKE_NEXT = 2 };
 
 uint32_t csched_cond_woken_at_once_ = 4; // CV3: measured in Waiting.md; model checks change it
@@ -45,8 +51,8 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_other_lock(const csched_cond *
                 (const void *)cond, (const void *)lock, (void *)other);
 }
 
-// Returns: the first waiter for `cond` that a broadcast has marked (`is_marked` true), or the first that none has marked (false). NULL: there is no
-// such waiter. Requires: the bucket is locked.
+// Returns: the first waiter for `cond` that a broadcast has marked (`is_marked` true), or the first that none has
+// marked (false). NULL: there is no such waiter. Requires: the bucket is locked.
 static csched_sleeper *first_waiter_locked(csched_bucket *bucket, const csched_cond *cond, bool is_marked) {
   csched_sleeper *each;
   TAILQ_FOREACH(each, &bucket->sleepers, link) {
@@ -55,9 +61,9 @@ static csched_sleeper *first_waiter_locked(csched_bucket *bucket, const csched_c
   return NULL;
 }
 
-// Does: moves `waiter`, if not NULL, from the bucket to `taken`, and clears `cond->lock` if the bucket then has no waiter for `cond`. The caller then
-// signals `taken`, and does not access `cond` afterwards: `waiter` may free it (CV6). If the caller is a woken waiter (CV3), its own wait still keeps
-// `cond` valid up to here.
+// Does: moves `waiter`, if not NULL, from the bucket to `taken`, and clears `cond->lock` if the bucket then has no
+// waiter for `cond`. The caller then signals `taken`, and does not access `cond` afterwards: `waiter` may free it
+// (CV6). If the caller is a woken waiter (CV3), its own wait still keeps `cond` valid up to here.
 static void dequeue_locked(csched_bucket *bucket, csched_cond *cond, csched_sleeper *waiter, csched_sleepers *taken) {
   if (waiter != NULL) csched_waiter_take_locked_(bucket, waiter, taken);
   if (csched_bucket_first_locked_(bucket, cond) == NULL)
@@ -76,8 +82,9 @@ static bool may_have_waiters(const csched_cond *cond) {
   return csched_load_relaxed(&cond->lock) != 0; // CV1: a waiter sets it before it releases its lock
 }
 
-// Does: inserts `waiter` into the bucket, unless threads wait with another lock (CV7). Returns: 0; else the address of that lock. `cond->lock` counts
-// only if the bucket has a waiter for `cond`: a child of fork may have inherited it (CV8).
+// Does: inserts `waiter` into the bucket, unless threads wait with another lock (CV7). Returns: 0; else the address of
+// that lock. `cond->lock` counts only if the bucket has a waiter for `cond`: a child of fork may have inherited it
+// (CV8).
 static uintptr_t insert_waiter(csched_cond *cond, const csched_lock *lock, csched_sleeper *waiter) {
   csched_bucket *bucket = csched_waiters_lock_(cond);
   uintptr_t other = csched_load_relaxed(&cond->lock); // ordered by the lock of the bucket

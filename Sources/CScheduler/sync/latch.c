@@ -2,23 +2,25 @@
 //
 // States
 //   word      2n              n counts remain, and no thread sleeps
-//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under the bucket's lock
+//             2n | SLEEPERS   n counts remain, and a thread may sleep in the bucket (waiting_internal.h); set under the
+//                             bucket's lock
 //             0               open for good
 //
 // Invariants
-//   LT1  The thread that counts down to zero opens the latch, once. A wait succeeds only if its thread has read the open latch, or was signalled by
-//        the opening thread.
+//   LT1  The thread that counts down to zero opens the latch, once. A wait succeeds only if its thread has read the
+//        open latch, or was signalled by the opening thread.
 //   LT2  No lost wake: a sleeper has set SLEEPERS while counts remained. The opening thread then dequeues all sleepers.
 //   LT3  All that precedes any count is visible to each waiter whose wait succeeds.
 //   LT4  A waiter that gives up at its deadline is dequeued. If it is signalled at that moment, its wait succeeds.
-//   LT5  After the opening, neither the opening thread nor the sleepers access the latch: the first waiter to return may free it. One critical
-//        section of the bucket opens the latch and dequeues the sleepers. So a new latch in this memory has no old sleepers.
+//   LT5  After the opening, neither the opening thread nor the sleepers access the latch: the first waiter to return
+//        may free it. One critical section of the bucket opens the latch and dequeues the sleepers. So a new latch in
+//        this memory has no old sleepers.
 //   LT6  Misuse is detected: a count below zero, and destroying the latch while a thread waits, stop the process.
 //   LT7  In a child of fork no thread sleeps, even if SLEEPERS is set. The opening thread finds the bucket empty.
 //
 // Orderings
-//   word: acquire, pairs with each count's release, carries what preceded the count; all counts are one release sequence · a sleeper
-//   gets the same through the release of its signal: the opening thread has acquired all counts
+//   word: acquire, pairs with each count's release, carries what preceded the count; all counts are one release
+//   sequence · a sleeper gets the same through the release of its signal: the opening thread has acquired all counts
 // Assumes: PK1, PK3 of parking.c.
 // Source: a countdown latch as in java.util.concurrent; sleepers by address as in WebKit's ParkingLot.
 // Models: checks/waiting.c. Not modelled: LT7.
@@ -58,7 +60,8 @@ static bool wait_for_opening(csched_latch *latch, csched_time deadline) { // Ret
   return sleeps ? csched_waiter_sleep_(&waiter, deadline) == OPEN : is_open(latch); // LT5: may be freed after a sleep
 }
 
-// Does: if the word is still `expected`, opens the latch and wakes its sleepers. Returns: whether it has opened the latch.
+// Does: if the word is still `expected`, opens the latch and wakes its sleepers. Returns: whether it has opened the
+// latch.
 static bool open_latch(csched_latch *latch, uint32_t expected) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;

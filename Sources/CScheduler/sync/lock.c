@@ -1,47 +1,58 @@
-// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or makes it the owner.
+// An unfair lock in 4 bytes: a waiter spins, then sleeps in a bucket (parking.h). An unlock wakes one sleeper, or makes
+// it the owner.
 //
 // States
 //   owner     0               unlocked
 //             n               locked by the thread with the lock number n (csched_lock_self_)
-//   flag      the waiter flag of a lock: an entry of a static table, selected by a hash of the lock's address. Locks with the same hash share it.
+//   flag      the waiter flag of a lock: an entry of a static table, selected by a hash of the lock's address. Locks
+//             with the same hash share it.
 //             0               no thread sleeps for a lock with this hash; waiters may spin
 //             SLEEPERS        a thread sleeps in the bucket of this hash; set and cleared under the bucket's lock
-//             STARVED         one sleeper of this bucket is starved: the next unlock of its lock makes it the owner; set and cleared as SLEEPERS
-//             address         AWAKE: one waiter of the lock at this address spins, or was just woken, and will read owner again. Lock addresses
-//                             are multiples of 4, so the word also has room for the two bits.
+//             STARVED         one sleeper of this bucket is starved: the next unlock of its lock makes it the owner;
+//                             set and cleared as SLEEPERS
+//             address         AWAKE: one waiter of the lock at this address spins, or was just woken, and will read
+//                             owner again. Lock addresses are multiples of 4, so the word also has room for the two bits.
 //
 // Invariants
-//   LK1  Mutual exclusion: a free lock gets an owner only by a compare-and-exchange from 0 to the thread's number. Only the owner stores 0 or
-//        a sleeper's number. (One exception, in a child of fork: RW8 of rwlock.c.)
-//   LK2  No lost wake. A sleeper sets SLEEPERS, executes the heavy fence, and reads owner. An unlock writes 0 to owner, executes the light
-//        fence, and reads the flag. So the unlock sees SLEEPERS, or the sleeper sees the free lock.
-//   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that is awake or is being
-//        woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. It then reads owner, or its unlock the flag, as in LK2.
+//   LK1  Mutual exclusion: a free lock gets an owner only by a compare-and-exchange from 0 to the thread's number. Only
+//        the owner stores 0 or a sleeper's number. (One exception, in a child of fork: RW8 of rwlock.c.)
+//   LK2  No lost wake. A sleeper sets SLEEPERS, executes the heavy fence, and reads owner. An unlock writes 0 to owner,
+//        executes the light fence, and reads the flag. So the unlock sees SLEEPERS, or the sleeper sees the free lock.
+//   LK3  Skipped wakes: while AWAKE is set for a lock, its unlocks wake no thread. AWAKE is set only for a waiter that
+//        is awake or is being woken. That waiter clears AWAKE when it owns the lock, sleeps again or gives up. It then
+//        reads owner, or its unlock the flag, as in LK2.
 //   LK4  Skipped wakes: an unlock that finds the lock owned again wakes no thread. The new owner's unlock does.
-//   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if no other waiter needs them.
-//   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (owner has a thread's
-//        number only while that thread owns the lock.)
-//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an unlock that does not wake the
-//        sleeper. Passes count once the sleeper has waited for csched_lock_starved_after_, and HAND_OFF_INTERVAL has elapsed since another sleeper
-//        of the bucket became starved. Each thread counts its passes of all locks together. Mechanism: after csched_lock_passes_ passes, the
-//        thread marks the first sleeper of the lock as starved, unless the bucket has a starved sleeper. That lock's next unlock reads STARVED, and
-//        stores the sleeper's number in owner: the lock is never free in between. STARVED is set if and only if a sleeper of the bucket is
-//        starved. If a starved sleeper gives up, the next sleeper may become starved at once.
-//   LK8  After an unlock has released the lock, it reads the lock only while a queued sleeper keeps it valid. Otherwise the next owner may free it.
-//   LK9  Fork: in the child, the forking thread keeps its number, and so its locks. No other thread of the child gets that number. A wait in
-//        the child for a lock whose owner does not exist there stops the process.
-//   LK10  Ended owner: a wait for a lock whose owner has ended without unlocking stops the process. The waiter checks after a second, and again
-//        each time its wait has doubled. A check changes no state, and accepts a lock that was released meanwhile or has a new owner.
+//   LK5  A waiter that gives up at its deadline dequeues its sleeper, and clears SLEEPERS and AWAKE if no other waiter
+//        needs them.
+//   LK6  Misuse is detected: a second lock by the owner, and an unlock by another thread, stop the process. (owner has
+//        a thread's number only while that thread owns the lock.)
+//   LK7  Hand-off: no thread passes the first sleeper of a lock more than csched_lock_passes_ + 1 times. A pass is an
+//        unlock that does not wake the sleeper. Passes count once the sleeper has waited for
+//        csched_lock_starved_after_, and HAND_OFF_INTERVAL has elapsed since another sleeper of the bucket became
+//        starved. Each thread counts its passes of all locks together. Mechanism: after csched_lock_passes_ passes, the
+//        thread marks the first sleeper of the lock as starved, unless the bucket has a starved sleeper. That lock's
+//        next unlock reads STARVED, and stores the sleeper's number in owner: the lock is never free in between.
+//        STARVED is set if and only if a sleeper of the bucket is starved. If a starved sleeper gives up, the next
+//        sleeper may become starved at once.
+//   LK8  After an unlock has released the lock, it reads the lock only while a queued sleeper keeps it valid. Otherwise
+//        the next owner may free it.
+//   LK9  Fork: in the child, the forking thread keeps its number, and so its locks. No other thread of the child gets
+//        that number. A wait in the child for a lock whose owner does not exist there stops the process.
+//   LK10  Ended owner: a wait for a lock whose owner has ended without unlocking stops the process. The waiter checks
+//        after a second, and again each time its wait has doubled. A check changes no state, and accepts a lock that
+//        was released meanwhile or has a new owner.
 //   LK11  While no thread sleeps, a spinning waiter writes no flag. So the owner's unlock stays on its inline path.
 //
 // Orderings
-//   owner: acquire, pairs with unlock's release, carries the data that the lock guards · flag: relaxed, the fences of LK2 order it against owner ·
-//   hand-off: a store of the sleeper's number (by the owner: relaxed; to a free lock: acquire). The signal's release then carries the guarded data
-// Assumes: a thread that sees that another thread has ended sees all that this thread did (LK10). csched_fence_heavy_ acts as a full fence on
-//   every running thread of the process. Without membarrier, no thread has a number for the inline paths. Then every unlock takes the slow
-//   path, where the light fence is a full fence.
-// Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric fences of Dice, Huang and Yang,
-//   "Asymmetric Dekker Synchronization". An occasional hand-off as in WebKit's lock; the trigger by a count is our own idea.
+//   owner: acquire, pairs with unlock's release, carries the data that the lock guards · flag: relaxed, the fences of
+//   LK2 order it against owner · hand-off: a store of the sleeper's number (by the owner: relaxed; to a free lock:
+//   acquire). The signal's release then carries the guarded data
+// Assumes: a thread that sees that another thread has ended sees all that this thread did (LK10). csched_fence_heavy_
+//   acts as a full fence on every running thread of the process. Without membarrier, no thread has a number for the
+//   inline paths. Then every unlock takes the slow path, where the light fence is a full fence.
+// Source: unfair spin-then-sleep as in WebKit's WTF::Lock; one awake waiter as in Go's sync.Mutex; the asymmetric
+//   fences of Dice, Huang and Yang, "Asymmetric Dekker Synchronization". An occasional hand-off as in WebKit's lock;
+//   the trigger by a count is our own idea.
 // Models: checks/lock.c. Not modelled: LK9.
 
 #include <CScheduler/lock.h>
@@ -50,13 +61,15 @@
 #include "parking.h"
 
 enum { SLEEPERS = 1, STARVED = 2, BITS = SLEEPERS | STARVED }; // of a waiter flag; other bits: AWAKE
-// Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again; the waker has set AWAKE for this sleeper. YOURS: the sleeper owns the lock.
+// Signals to a sleeper. GO_ON: try to lock again. GO_ON_AWAKE: try again; the waker has set AWAKE for this sleeper.
+// YOURS: the sleeper owns the lock.
 enum { GO_ON = 1, GO_ON_AWAKE = 2, YOURS = 3 };
 
 static const csched_time SPIN_FOR = 25000;           // ns; about one futex wake on a virtual machine (Lock.md)
 static const csched_time HAND_OFF_INTERVAL = 400000; // ns; not more often: the lock is idle while its new owner wakes
 csched_time csched_lock_starved_after_ = 1000000;    // LK7: ns of waiting; model checks change it
-// LK7: passes before a hand-off. A prime: a thread that uses several locks in turn reaches the count at each of them. Model checks change it.
+// LK7: passes before a hand-off. A prime: a thread that uses several locks in turn reaches the count at each of them.
+// Model checks change it.
 uint8_t csched_lock_passes_ = 127;
 csched_time csched_lock_checks_owner_after_ = 1000000000; // LK10: ns before a first check; model checks change it
 enum { FIRST_GAP = 16, LAST_GAP = 64 }; // of a spin: CPU pauses between two reads of owner; it doubles
@@ -76,8 +89,9 @@ CSCHED_STATIC_ASSERT(2 * (int)CSCHED_LOCK_WAITER_FLAGS_ == (int)CSCHED_BUCKETS_,
 
 static uintptr_t *flag_of(const csched_lock *lock) { return &csched_lock_waiter_flags_[csched_lock_hash_(lock)].word; }
 
-// Does: sets AWAKE for one waiter of the lock. Returns: false: AWAKE is set already for a lock with this hash. While AWAKE names one lock, waiters
-// of another lock with this hash sleep without a spin, and an unlock of that other lock may wake more sleepers than necessary.
+// Does: sets AWAKE for one waiter of the lock. Returns: false: AWAKE is set already for a lock with this hash. While
+// AWAKE names one lock, waiters of another lock with this hash sleep without a spin, and an unlock of that other lock
+// may wake more sleepers than necessary.
 static bool set_awake(csched_lock *lock) {
   uintptr_t *flag = flag_of(lock), seen = csched_load_relaxed(flag);          // racy read, rechecked by the cas
   while ((seen & ~(uintptr_t)BITS) == 0)                                      // AWAKE is not set
@@ -99,8 +113,10 @@ static bool has_sleepers(const csched_lock *lock) {
 
 // MARK: waiting
 
-// Returns: whether the caller acquired the lock. Reads owner at growing intervals, because each read takes the cache line away from the owner.
-// While a thread sleeps, only the waiter for which AWAKE is set spins. `*awake`: AWAKE is set for the caller; the function may set it.
+// Returns: whether the caller acquired the lock. Reads owner at growing intervals, because each read takes the cache
+// line away from the owner.
+// While a thread sleeps, only the waiter for which AWAKE is set spins. `*awake`: AWAKE is set for the caller; the
+// function may set it.
 static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   csched_time end = csched_now() + SPIN_FOR;
   unsigned gap = FIRST_GAP;
@@ -114,8 +130,9 @@ static bool spin(csched_lock *lock, uint32_t self, bool *awake) {
   return false;
 }
 
-// Does: marks the lock's first sleeper as starved if it has waited long enough, and no sleeper of the bucket is starved yet. The lock's next unlock
-// then makes that sleeper the owner. `eligible_at`: when the first sleeper may become starved.
+// Does: marks the lock's first sleeper as starved if it has waited long enough, and no sleeper of the bucket is starved
+// yet. The lock's next unlock then makes that sleeper the owner. `eligible_at`: when the first sleeper may become
+// starved.
 static void mark_starved_locked(csched_bucket *bucket, csched_lock *lock, csched_time now) {
   csched_sleeper *first = csched_bucket_first_locked_(bucket, lock);
   if (bucket->starved != NULL || first == NULL) return;
@@ -135,7 +152,8 @@ static void mark_starved(csched_lock *lock, csched_time now) { // as mark_starve
   csched_bucket_unlock_(bucket);
 }
 
-// Does: marks the first sleeper as starved if it is time. Called by a new owner that had AWAKE: if critical sections are long, passes are too rare.
+// Does: marks the first sleeper as starved if it is time. Called by a new owner that had AWAKE: if critical sections
+// are long, passes are too rare.
 static void mark_starved_if_due(csched_lock *lock) {
   if (!has_sleepers(lock)) return;
   csched_time now = csched_now();
@@ -156,7 +174,8 @@ static void remove_locked(csched_bucket *bucket, csched_lock *lock, csched_sleep
   clear_flag_locked(bucket, lock);
 }
 
-// Does: dequeues the caller's own sleeper, which no thread has dequeued, and clears the flag bits that no other sleeper needs.
+// Does: dequeues the caller's own sleeper, which no thread has dequeued, and clears the flag bits that no other sleeper
+// needs.
 static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket_remove_locked_(bucket, sleeper);
   if (bucket->starved == sleeper) { // LK7: no hand-off has happened, so the next sleeper need not wait for the interval
@@ -167,7 +186,8 @@ static void withdraw_locked(csched_bucket *bucket, csched_lock *lock, csched_sle
   clear_flag_locked(bucket, lock);
 }
 
-// Does: ends the caller's sleep. Returns: 0: this call has dequeued `sleeper`; else the signal of the waker that had dequeued it before.
+// Does: ends the caller's sleep. Returns: 0: this call has dequeued `sleeper`; else the signal of the waker that had
+// dequeued it before.
 static uint32_t withdraw_sleeper(csched_lock *lock, csched_sleeper *sleeper) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   bool was_queued = sleeper->queued;
@@ -182,7 +202,8 @@ static bool is_abandoned_by(const csched_lock *lock, uint32_t owner) {
          csched_load_relaxed(&lock->owner) == owner; // LK10: it has not unlocked before its end
 }
 
-// Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the owner's number, and lock.
+// Does: stops the process if the owner has ended. Checks twice: during the first check, a new thread may get the
+// owner's number, and lock.
 static void require_owner_lives(const csched_lock *lock) { // LK10: an ended owner never unlocks
   uint32_t owner = csched_load_relaxed(&lock->owner);      // LK10: relaxed: only the number is used
   if (owner == 0 || !is_abandoned_by(lock, owner) || !is_abandoned_by(lock, owner)) return;
@@ -193,19 +214,22 @@ static csched_time add_saturating(csched_time start, csched_time span) { // CSCH
   return span > INT64_MAX ? CSCHED_FOREVER : csched_time_after(start, (int64_t)span);
 }
 
-// Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the waker's signal; 0: timeout.
+// Does: sleeps until signalled or `deadline`, and checks at growing intervals that the owner lives. Returns: the
+// waker's signal; 0: timeout.
 static uint32_t wait_for_signal(csched_lock *lock, csched_sleeper *sleeper, csched_time deadline) {
   for (;;) {
     csched_time until = sleeper->checks_owner_at < deadline ? sleeper->checks_owner_at : deadline;
     uint32_t signal = csched_sleeper_wait_(sleeper, until);
     if (signal != 0 || until == deadline) return signal;
     require_owner_lives(lock);
-    // LK10: the next check comes when the wait has lasted twice as long. In a wait of an hour, the thread wakes a dozen times.
+    // LK10: the next check comes when the wait has lasted twice as long. In a wait of an hour, the thread wakes a dozen
+    // times.
     sleeper->checks_owner_at = add_saturating(sleeper->checks_owner_at, sleeper->checks_owner_at - sleeper->since);
   }
 }
 
-// Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for the caller, and is cleared.
+// Does: inserts `sleeper` into the bucket, in front if it has slept before, and sleeps once. `awake`: AWAKE is set for
+// the caller, and is cleared.
 // Returns: the waker's signal; 0: no signal, because the lock was free or the deadline has passed.
 static uint32_t sleep(csched_lock *lock, csched_sleeper *sleeper, bool has_slept, bool awake, csched_time deadline) {
   sleeper->signal = 0; // clears the signal of an earlier sleep
@@ -260,16 +284,21 @@ static bool lock_contended(csched_lock *lock, uint32_t self, csched_time deadlin
   if (taken && awake) mark_starved_if_due(lock);
   if (awake) clear_awake(lock); // LK3: this thread waits no more, so unlocks must wake sleepers again
   if (!taken && awake) {
-    // While AWAKE was set, an unlock may have skipped its wake. So read owner after AWAKE is cleared, and wake a sleeper if the lock is free.
+    // While AWAKE was set, an unlock may have skipped its wake. So read owner after AWAKE is cleared, and wake a
+    // sleeper if the lock is free.
     csched_fence_heavy_(); // LK5: orders clear_awake before the read of owner
     if (csched_load_relaxed(&lock->owner) == 0) csched_lock_wake_slow_(lock); // LK5: makes up for a skipped wake
   }
   return taken;
 }
 
-// MARK: waking. csched_lock_wake_slow_ runs at the end of each slow unlock: its rare cases are tail calls, so that it saves no registers.
+// MARK: waking
 
-// Does: wakes the first sleeper, unless the lock has an owner or a waiter is awake. If the sleeper is starved, acquires the lock for it.
+// csched_lock_wake_slow_ runs at the end of each slow unlock: its rare cases are tail calls, so that it saves no
+// registers.
+
+// Does: wakes the first sleeper, unless the lock has an owner or a waiter is awake. If the sleeper is starved, acquires
+// the lock for it.
 static CSCHED_NOINLINE void wake_first_sleeper(csched_lock *lock) {
   csched_bucket *bucket = csched_bucket_lock_(csched_lock_hash_(lock));
   csched_sleeper *sleeper = csched_bucket_first_locked_(bucket, lock);
@@ -288,22 +317,24 @@ static CSCHED_NOINLINE void wake_first_sleeper(csched_lock *lock) {
 // LK7: this thread's unlocks while a thread slept, of all locks together.
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint8_t passes;
 
-// Does: ends a round of passes: marks the first sleeper as starved if it is time, and wakes it unless a waiter is awake.
+// Does: ends a round of passes: marks the first sleeper as starved if it is time, and wakes it unless a waiter is
+// awake.
 static CSCHED_NOINLINE void mark_starved_and_wake(csched_lock *lock) {
   passes = 0;
   mark_starved(lock, csched_now());
   if (!is_waiter_awake(lock)) wake_first_sleeper(lock); // LK3: an awake waiter will read owner
 }
 
-// Does: after an unlock, or when a waiter gives up, counts a pass if a thread sleeps, and wakes the first sleeper unless a waiter is awake.
+// Does: after an unlock, or when a waiter gives up, counts a pass if a thread sleeps, and wakes the first sleeper
+// unless a waiter is awake.
 void csched_lock_wake_slow_(csched_lock *lock) {
   if ((csched_load_relaxed(flag_of(lock)) & SLEEPERS) == 0) return; // LK2: no thread sleeps; the flag has only AWAKE
   if (CSCHED_UNLIKELY(++passes >= csched_lock_passes_)) mark_starved_and_wake(lock); // LK7: the sleeper may be starved
   else if (!is_waiter_awake(lock)) wake_first_sleeper(lock); // LK3: an awake waiter will read owner
 }
 
-// Does: makes the starved sleeper the owner of the lock, and signals it. Returns: false: no sleeper of this lock is starved, and the caller still
-// owns the lock. Requires: the caller, `self`, owns it: else stops the process.
+// Does: makes the starved sleeper the owner of the lock, and signals it. Returns: false: no sleeper of this lock is
+// starved, and the caller still owns the lock. Requires: the caller, `self`, owns it: else stops the process.
 static bool hand_over(csched_lock *lock, uint32_t self) {
   uint32_t owner = csched_load_relaxed(&lock->owner); // LK6: only the owner reads its own number
   if (owner != self) csched_lock_panic_not_owner_(lock, owner, "csched_lock_unlock");

@@ -7,16 +7,20 @@
 /// How many helpers (queue/helping_internal.h) run other work on this thread at present.
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL unsigned csched_helping_here_;
 
-/// Returns: the calling thread's lock number, which its locks store as their owner. A thread's first call also enables its inline paths.
+/// Returns: the calling thread's lock number, which its locks store as their owner. A thread's first call also enables
+/// its inline paths.
 uint32_t csched_lock_self_(void);
 
-/// Returns: the lock number of the owner of `lock`; 0: the lock is free. The result may be outdated at once. Requires: the lock is valid.
+/// Returns: the lock number of the owner of `lock`; 0: the lock is free. The result may be outdated at once. Requires:
+/// the lock is valid.
 uint32_t csched_lock_owner_seen_(const csched_lock *lock);
 
-/// Returns: the system thread number of the thread with the lock number `number`. The two numbers differ only in a child of fork.
+/// Returns: the system thread number of the thread with the lock number `number`. The two numbers differ only in a
+/// child of fork.
 uint32_t csched_lock_thread_of_(uint32_t number);
 
-/// Returns: whether this process is a child of fork, in which a lock's owner may be a thread of the parent that does not exist here.
+/// Returns: whether this process is a child of fork, in which a lock's owner may be a thread of the parent that does
+/// not exist here.
 bool csched_lock_is_in_child_(void);
 
 /// Does: stops the process, because the caller does not own `lock`. `owner`: the lock number of its owner; 0: none.

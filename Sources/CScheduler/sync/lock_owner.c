@@ -1,4 +1,5 @@
-// A thread's lock number, which a lock stores as its owner: it stays the same after fork. Also the messages about misuse of locks.
+// A thread's lock number, which a lock stores as its owner: it stays the same after fork. Also the messages about
+// misuse of locks.
 // No atomics: a thread's number is thread-local, and `forked` changes only while a child of fork has one thread.
 
 #include "lock_internal.h"
@@ -7,14 +8,16 @@
 #include <string.h>
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_; // `number`, for the inline paths; 0: use the slow paths
-// Here it fills a gap of four bytes: a process has room for eight copies of the library's variables of a thread (Tests/Integration/copies.c).
+// Here it fills a gap of four bytes: a process has room for eight copies of the library's variables of a thread
+// (Tests/Integration/copies.c).
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL unsigned csched_helping_here_;
 
 static const uint32_t RENUMBERED = (uint32_t)1 << 30; // LK9: bit added to a number; no system thread number has it
 
 static CSCHED_THREAD_LOCAL uint32_t number; // this thread's lock number; 0: not assigned yet
 
-// In a child of fork: the forking thread's lock number, which it keeps, and its new system thread number `id`. In other processes both are 0.
+// In a child of fork: the forking thread's lock number, which it keeps, and its new system thread number `id`. In other
+// processes both are 0.
 static struct { uint32_t number, id; } forked;
 
 static void lock_owner_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // LK9 of lock.c: keeps the number
@@ -50,7 +53,8 @@ static void get_thread_name(uint32_t lock_number, char name[16]) {
   csched_os_thread_get_name_(csched_lock_thread_of_(lock_number), name, 16);
 }
 
-// The owner's name is printed last: reading it opens a file, and a filter of system calls (seccomp) may end the process there.
+// The owner's name is printed last: reading it opens a file, and a filter of system calls (seccomp) may end the process
+// there.
 void csched_lock_panic_not_owner_(const csched_lock *lock, uint32_t owner, const char *function) {
   uint32_t me = csched_lock_self_();
   char name[16];

@@ -3,15 +3,16 @@
 // States of a bucket's lock
 //   0 free      1 locked      2 locked, and a thread may sleep on the lock
 // States of a sleeper
-//   queued, signal 0: in its bucket      dequeued, signal 0: its waker will signal it      signal ≠ 0: woken, may continue
+//   queued, signal 0: in its bucket      dequeued, signal 0: its waker will signal it      signal ≠ 0: woken
 // Invariants
 //   PK1  One thread at a time changes a bucket.
-//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one thread. A thread that has found the lock locked
-//        later acquires it by setting it to 2, because other threads may sleep on it.
-//   PK3  A dequeued sleeper is signalled exactly once. Its wait does not return before the signal, because the sleeper is on its thread's stack.
+//   PK2  A thread that sleeps on a bucket's lock is woken: an unlock that finds 2 wakes one thread. A thread that has
+//        found the lock locked later acquires it by setting it to 2, because other threads may sleep on it.
+//   PK3  A dequeued sleeper is signalled exactly once. Its wait does not return before the signal, because the sleeper
+//        is on its thread's stack.
 // Orderings
-//   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire, carries
-//   what the waker did before (such as a hand-off of a lock)
+//   lock: acquire, pairs with unlock's release, carries the bucket · signal: release, pairs with wait's acquire,
+//   carries what the waker did before (such as a hand-off of a lock)
 // Assumes: code that holds a bucket's lock calls no user code and allocates nothing.
 // Source: the three-state lock of Drepper's "Futexes are tricky"; buckets by address as in WebKit's ParkingLot.
 // Models: checks/lock.c.
@@ -23,7 +24,8 @@ enum { FREE = 0, LOCKED = 1, SLEPT_ON = 2 }; // a bucket's lock. SLEPT_ON: locke
 
 static csched_bucket buckets[CSCHED_BUCKETS_]; // the first half for locks, the second half for all other waits
 
-// Does: locks bucket `index`: changes FREE to LOCKED. If another thread has locked it, sleeps until it can change FREE to SLEPT_ON.
+// Does: locks bucket `index`: changes FREE to LOCKED. If another thread has locked it, sleeps until it can change FREE
+// to SLEPT_ON.
 csched_bucket *csched_bucket_lock_(size_t index) {
   csched_bucket *bucket = &buckets[index];
   uint32_t found = FREE;

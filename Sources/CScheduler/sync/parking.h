@@ -1,4 +1,5 @@
-// Buckets in which threads sleep for a lock, a condition or another wait. Each sleeper has its own futex, so a wake reaches one chosen thread.
+// Buckets in which threads sleep for a lock, a condition or another wait. Each sleeper has its own futex, so a wake
+// reaches one chosen thread.
 // Depends on: base.h, platform.h. The idea is from WebKit's ParkingLot.
 #pragma once
 
@@ -31,7 +32,8 @@ typedef struct csched_bucket {
 
 enum { CSCHED_BUCKETS_ = 512 }; // 256 for locks, one for each waiter flag; 256 for all other waits
 
-/// Does: locks bucket `index`. Returns: the bucket. Unlock it after a few instructions, without an allocation or user code in between.
+/// Does: locks bucket `index`. Returns: the bucket. Unlock it after a few instructions, without an allocation or user
+/// code in between.
 csched_bucket *csched_bucket_lock_(size_t index);
 /// Does: unlocks `bucket`, and wakes one thread that sleeps on its lock.
 void csched_bucket_unlock_(csched_bucket *bucket);
@@ -39,7 +41,8 @@ void csched_bucket_unlock_(csched_bucket *bucket);
 /// Returns: `looks_for_starved_at` of bucket `index`, which need not be locked.
 csched_time csched_bucket_next_starved_at_(size_t index);
 
-/// Does: inserts `sleeper` at the end; `in_front`: in front, because it has slept before. Requires: the bucket is locked.
+/// Does: inserts `sleeper` at the end; `in_front`: in front, because it has slept before. Requires: the bucket is
+/// locked.
 void csched_bucket_insert_locked_(csched_bucket *bucket, csched_sleeper *sleeper, bool in_front);
 void csched_bucket_remove_locked_(csched_bucket *bucket, csched_sleeper *sleeper); ///< Requires: `sleeper` is queued
 
@@ -49,12 +52,15 @@ csched_sleeper *csched_bucket_first_locked_(csched_bucket *bucket, const void *a
 /// Does: sleeps until `sleeper`, the caller's own, is signalled or `deadline`. Returns: the signal; 0: timeout.
 uint32_t csched_sleeper_wait_(csched_sleeper *sleeper, csched_time deadline);
 
-/// Does: wakes `sleeper`, which may be freed before this returns. Requires: `signal` is not 0; `sleeper` is dequeued; the caller locks no bucket.
+/// Does: wakes `sleeper`, which may be freed before this returns. Requires: `signal` is not 0; `sleeper` is dequeued;
+/// the caller locks no bucket.
 void csched_sleeper_signal_(csched_sleeper *sleeper, uint32_t signal);
 
-/// Nanoseconds of waiting until a thread first checks that its lock's owner lives; CSCHED_FOREVER: never. Model checks change it.
+/// Nanoseconds of waiting until a thread first checks that its lock's owner lives; CSCHED_FOREVER: never. Model checks
+/// change it.
 extern csched_time csched_lock_checks_owner_after_;
-/// Nanoseconds that a sleeper waits before it can become `starved`; how often a thread unlocks past sleepers before that. Model checks change both.
+/// Nanoseconds that a sleeper waits before it can become `starved`; how often a thread unlocks past sleepers before
+/// that. Model checks change both.
 extern csched_time csched_lock_starved_after_;
 extern uint8_t csched_lock_passes_;
 extern uint32_t csched_cond_woken_at_once_; ///< how many waiters a broadcast wakes at once; model checks change it

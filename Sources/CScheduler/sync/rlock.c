@@ -1,4 +1,5 @@
-// A recursive lock: a csched_lock, and `again`: how often the owner has locked again. No atomics here: only the owner uses `again`.
+// A recursive lock: a csched_lock, and `again`: how often the owner has locked again. No atomics here: only the owner
+// uses `again`.
 // Models: checks/waiting.c.
 
 #include <CScheduler/rlock.h>

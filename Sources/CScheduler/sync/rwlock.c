@@ -1,31 +1,39 @@
 // A read-write lock in 8 bytes: a csched_lock for the writers, and a word that counts the readers.
 //
 // States
-//   writer    a csched_lock. Its owner writes; or waits for the readers to unlock before it writes; or is about to read, and owns it for a moment.
+//   writer    a csched_lock. Its owner writes; or waits for the readers to unlock before it writes; or is about to
+//             read, and owns it for a moment.
 //   word      2n              n readers
 //             2n | WRITER     n readers, and the owner of `writer` waits for them; no new reader begins
 //             WRITER          the owner of `writer` writes
 //
 // Invariants
-//   RW1  Exclusion: a writer is alone. Only the owner of `writer` sets and clears WRITER, and no reader begins while WRITER is set.
-//   RW2  No lost wake: a writer sleeps only if readers remain after it has set WRITER. The final reader's unlock dequeues and signals the writer.
-//   RW3  Writers are not starved: the owner of `writer` waits only for readers that began before it set WRITER. LK7 bounds how often other threads
-//        pass a thread that waits for `writer`.
+//   RW1  Exclusion: a writer is alone. Only the owner of `writer` sets and clears WRITER, and no reader begins while
+//        WRITER is set.
+//   RW2  No lost wake: a writer sleeps only if readers remain after it has set WRITER. The final reader's unlock
+//        dequeues and signals the writer.
+//   RW3  Writers are not starved: the owner of `writer` waits only for readers that began before it set WRITER. LK7
+//        bounds how often other threads pass a thread that waits for `writer`.
 //   RW4  A writer sees all that preceded the readers' unlocks; a reader sees all that preceded the writer's unlock.
 //   RW5  A thread that gives up at its deadline dequeues its sleeper, and clears WRITER if it has set it.
-//   RW6  No reader accesses the lock after its unlock. If a writer waits, the final reader unlocks with the bucket locked, and the writer locks the
-//        bucket before it continues: only then may it free the lock. For a writer's unlock LK8 holds.
-//   RW7  Misuse stops the process: a lock by the present writer; a wait by a reader of this lock, if it has read no other lock since; an unlock of a
-//        lock that is free, or that another thread writes; destroying a locked lock; too many readers to count.
-//   RW8  A child of fork has none of the parent's other threads. If such a thread owned `writer` and did not write yet, the child unlocks `writer`.
-//        A writer that waits long for readers reports that they may be threads of the parent. LK9 covers all other cases.
+//   RW6  No reader accesses the lock after its unlock. If a writer waits, the final reader unlocks with the bucket
+//        locked, and the writer locks the bucket before it continues: only then may it free the lock. For a writer's
+//        unlock LK8 holds.
+//   RW7  Misuse stops the process: a lock by the present writer; a wait by a reader of this lock, if it has read no
+//        other lock since; an unlock of a lock that is free, or that another thread writes; destroying a locked lock;
+//        too many readers to count.
+//   RW8  A child of fork has none of the parent's other threads. If such a thread owned `writer` and did not write yet,
+//        the child unlocks `writer`.
+//        A writer that waits long for readers reports that they may be threads of the parent. LK9 covers all other
+//        cases.
 //
 // Orderings
-//   word: acquire, pairs with the unlocks' release, carries the guarded data; the unlocks of readers are one release sequence · a
-//   sleeping writer gets the data through the bucket's lock: the final reader has acquired it
+//   word: acquire, pairs with the unlocks' release, carries the guarded data; the unlocks of readers are one release
+//   sequence · a sleeping writer gets the data through the bucket's lock: the final reader has acquired it
 // Assumes: PK1, PK3 of parking.c; LK1, LK2, LK6 to LK10 of lock.c.
-// Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers take a mutex, as in Go's
-//   sync.RWMutex. Our own idea: readers that must wait also wait for this mutex, so that they know its owner and share its queue.
+// Source: Courtois, Heymans and Parnas, "Concurrent control with readers and writers", their second problem. Writers
+//   take a mutex, as in Go's sync.RWMutex. Our own idea: readers that must wait also wait for this mutex, so that they
+//   know its owner and share its queue.
 // Models: checks/rwlock.c. Not modelled: RW8.
 
 #include <CScheduler/rwlock.h>
@@ -70,8 +78,10 @@ static CSCHED_NORETURN CSCHED_NOINLINE void panic_too_many(const csched_rwlock *
 
 // MARK: fork
 
-// Does: in a child of fork: if a thread of the parent owns `writer` and does not write yet, makes the caller the owner, and unlocks `writer`.
-// Requires: a reader that finds WRITER calls this before its unlock. So in the child, WRITER without readers means that the owner writes.
+// Does: in a child of fork: if a thread of the parent owns `writer` and does not write yet, makes the caller the owner,
+// and unlocks `writer`.
+// Requires: a reader that finds WRITER calls this before its unlock. So in the child, WRITER without readers means that
+// the owner writes.
 static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // RW8: the orphan will never write
   uint32_t owner = csched_lock_owner_seen_(&rwlock->writer);
   if (owner == 0 || csched_os_thread_exists_(csched_lock_thread_of_(owner))) return;
@@ -82,7 +92,8 @@ static CSCHED_NOINLINE void release_orphaned_writer(csched_rwlock *rwlock) { // 
   csched_lock_unlock(&rwlock->writer);
 }
 
-// Does: in a child of fork, unlocks `writer` if a thread of the parent owns it and does not write yet. Returns: whether this is a child of fork.
+// Does: in a child of fork, unlocks `writer` if a thread of the parent owns it and does not write yet. Returns: whether
+// this is a child of fork.
 static bool repair_in_child(csched_rwlock *rwlock) {
   bool is_child = CSCHED_UNLIKELY(csched_lock_is_in_child_());
   if (is_child) release_orphaned_writer(rwlock);
@@ -103,7 +114,8 @@ static bool begin_to_read(csched_rwlock *rwlock) {
   return false;
 }
 
-// Does: waits until the caller owns `writer`, and begins to read. This succeeds, because only that owner can set WRITER. Returns: false: timeout.
+// Does: waits until the caller owns `writer`, and begins to read. This succeeds, because only that owner can set
+// WRITER. Returns: false: timeout.
 static bool wait_to_read(csched_rwlock *rwlock, csched_time deadline, const char *function) {
   require_not_writer(rwlock, function);
   require_not_reading(rwlock, function);
@@ -127,8 +139,9 @@ bool csched_rwlock_lock_read_until(csched_rwlock *rwlock, csched_time deadline) 
   return begin_to_read(rwlock) || wait_to_read(rwlock, deadline, "csched_rwlock_lock_read_until");
 }
 
-// Does: ends the final read, and signals the waiting writer. The writer locks the bucket before it continues, so `rwlock` is valid until the bucket
-// is unlocked. Returns: false: `word` was no longer `seen`, and the read has not ended.
+// Does: ends the final read, and signals the waiting writer. The writer locks the bucket before it continues, so
+// `rwlock` is valid until the bucket is unlocked. Returns: false: `word` was no longer `seen`, and the read has not
+// ended.
 static bool end_final_read(csched_rwlock *rwlock, uint32_t seen) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_bucket *bucket = csched_waiters_lock_(rwlock);
@@ -157,7 +170,8 @@ void csched_rwlock_unlock_read(csched_rwlock *rwlock) { // the final reader wake
 
 // MARK: writing
 
-// Returns: whether all readers have unlocked. The result is exact while the bucket is locked. Requires: the caller has set WRITER.
+// Returns: whether all readers have unlocked. The result is exact while the bucket is locked. Requires: the caller has
+// set WRITER.
 static bool has_no_readers(const csched_rwlock *rwlock) {
   return csched_load_relaxed(&rwlock->word) == WRITER; // RW1, RW4: racy read in spin, else ordered by the lock
 }
@@ -176,7 +190,8 @@ static bool sleep_for_readers(csched_rwlock *rwlock, csched_time deadline) { // 
   return !sleeps || csched_waiter_sleep_(&waiter, deadline) == YOURS; // RW5: else timeout, and dequeued
 }
 
-// Does: waits until all readers have unlocked: spins, then sleeps. In a child of fork, prints a message about a long wait. Returns: false: timeout.
+// Does: waits until all readers have unlocked: spins, then sleeps. In a child of fork, prints a message about a long
+// wait. Returns: false: timeout.
 static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   if (csched_may_spin_()) spin(rwlock);
   if (CSCHED_UNLIKELY(csched_lock_is_in_child_())) { // RW8: readers of the parent never unlock here
@@ -193,7 +208,8 @@ static bool wait_for_readers(csched_rwlock *rwlock, csched_time deadline) {
   return sleep_for_readers(rwlock, deadline);
 }
 
-// Does: sets WRITER, and waits for the present readers. Requires: the caller owns `writer`. Returns: false: timeout; `writer` is unlocked again.
+// Does: sets WRITER, and waits for the present readers. Requires: the caller owns `writer`. Returns: false: timeout;
+// `writer` is unlocked again.
 static bool wait_to_write(csched_rwlock *rwlock, csched_time deadline) {
   uint32_t seen = csched_load_relaxed(&rwlock->word); // racy read, rechecked by the cas
   bool is_set = false;

@@ -1,21 +1,28 @@
-// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the remaining units.
+// A counting semaphore in 4 bytes: a signal hands units to the sleepers in order of arrival, and frees the remaining
+// units.
 //
 // States
 //   word      2n              n units are free, and no thread sleeps
-//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and cleared under the bucket's lock
+//             SLEEPERS        no unit is free, and a thread may sleep in the bucket (waiting_internal.h); set and
+//                             cleared under the bucket's lock
 //
 // Invariants
 //   SM1  Each signalled unit is acquired once, or is still free. No thread acquires a unit that was not signalled.
 //   SM2  No lost wake: while a thread sleeps, no unit is free, and no signal frees one.
 //   SM3  Order of arrival: a unit goes to the sleeper that has waited longest.
-//   SM4  A waiter that gives up at its deadline is dequeued. If a unit is handed to it at that moment, its wait succeeds.
+//   SM4  A waiter that gives up at its deadline is dequeued. If a unit is handed to it at that moment, its wait
+//        succeeds.
 //   SM5  All that precedes a signal is visible to the threads that acquire its units.
-//   SM6  A signal does not access the semaphore after it has published its units: the thread that acquires the last unit may free the semaphore.
-//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying the semaphore while a thread waits, stop the process.
-//   SM8  In a child of fork no thread sleeps, even if SLEEPERS is set. The first signal there finds the bucket empty, and frees its units.
+//   SM6  A signal does not access the semaphore after it has published its units: the thread that acquires the last
+//        unit may free the semaphore.
+//   SM7  Misuse is detected: more units than CSCHED_SEMAPHORE_MOST, and destroying the semaphore while a thread waits,
+//        stop the process.
+//   SM8  In a child of fork no thread sleeps, even if SLEEPERS is set. The first signal there finds the bucket empty,
+//        and frees its units.
 //
 // Orderings
-//   word: acquire, pairs with signal's release, carries what preceded the signal · a unit that is handed over: the release of the sleeper's signal
+//   word: acquire, pairs with signal's release, carries what preceded the signal · a unit that is handed over: the
+//   release of the sleeper's signal
 // Assumes: PK1, PK3 of parking.c.
 // Source: a benaphore that hands over contended units, like tickets; sleepers by address as in WebKit's ParkingLot.
 // Models: checks/waiting.c. Not modelled: SM8.
@@ -58,7 +65,8 @@ static bool wait_for_unit(csched_semaphore *semaphore, csched_time deadline) { /
   return taken || csched_waiter_sleep_(&waiter, deadline) == YOURS; // SM4: else timeout, and dequeued
 }
 
-// Does: if `word` is SLEEPERS, hands `units` to the sleepers, and frees the remaining units. Returns: false: `word` had changed; nothing is done.
+// Does: if `word` is SLEEPERS, hands `units` to the sleepers, and frees the remaining units. Returns: false: `word` had
+// changed; nothing is done.
 static bool hand_units_over(csched_semaphore *semaphore, uint32_t units) {
   csched_sleepers taken = TAILQ_HEAD_INITIALIZER(taken);
   csched_sleeper *waiter;

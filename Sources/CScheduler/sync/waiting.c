@@ -1,4 +1,5 @@
-// Sleeping for a condition, a semaphore, a latch, a group or a read-write lock. No atomics here: the bucket's lock orders all accesses.
+// Sleeping for a condition, a semaphore, a latch, a group or a read-write lock. No atomics here: the bucket's lock
+// orders all accesses.
 // Models: checks/waiting.c.
 
 #include "../base/panic.h"

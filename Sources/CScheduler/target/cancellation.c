@@ -1,26 +1,37 @@
-// A tree of cancellations: a cancel marks a cancellation (a node of the tree) and its descendants, and calls their handlers.
+// A tree of cancellations: a cancel marks a cancellation (a node of the tree) and its descendants, and calls their
+// handlers.
 //
 // States, all under the lock of the tree
-//   flags     CANCELLED; ENDED: the owner has ended the node; GONE: ENDED and without children. No flag is cleared. Flags are read without the lock
+//   flags     CANCELLED; ENDED: the owner has ended the node; GONE: ENDED and without children. No flag is cleared.
+//             Flags are read without the lock
 //   parent    the parent node, until this node is GONE
-//   handler   NEW → WAITING (in `handlers`) → RUNNING (on a thread) → OVER; or WAITING → OVER: removed. A handler that is OVER may be added again
-//   caller    record of a thread that calls handlers: on the thread's stack, and in a list of the tree. `due`: cancelled nodes with handlers to call
+//   handler   NEW → WAITING (in `handlers`) → RUNNING (on a thread) → OVER; or WAITING → OVER: removed. A handler that
+//             is OVER may be added again
+//   caller    record of a thread that calls handlers: on the thread's stack, and in a list of the tree. `due`:
+//             cancelled nodes with handlers to call
 //
 // Invariants
-//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled already. No call of a handler
-//        starts after its removal, nor after the node's end.
-//   CN2  All descendants of a cancelled node are cancelled, also nodes added later. A thread that sees CANCELLED sees the writes before the cancel.
-//   CN3  A cancel calls the handlers of all nodes that it marks. When the cancel returns, each handler that was WAITING has been called or removed. A
-//        cancel of a node that is cancelled already returns at once.
-//   CN4  A node becomes GONE once: when it is ENDED and has no children. Then it is in no `due` list, and its parent does not link to it.
-//   CN5  A handler is released once for each addition, after the final access to it here. Without a `release` the final access is the change to OVER.
-//   CN6  User code is called outside the lock. csched_cancellation_remove_and_wait returns after the handler's call; inside that call, at once.
-//   CN7  In a child of fork all locks are free. Only handlers that this thread calls are RUNNING. The `due` lists of other threads are discarded.
+//   CN1  A handler is called at most once for each addition: by the cancel, or by the addition if the node is cancelled
+//        already. No call of a handler starts after its removal, nor after the node's end.
+//   CN2  All descendants of a cancelled node are cancelled, also nodes added later. A thread that sees CANCELLED sees
+//        the writes before the cancel.
+//   CN3  A cancel calls the handlers of all nodes that it marks. When the cancel returns, each handler that was WAITING
+//        has been called or removed. A cancel of a node that is cancelled already returns at once.
+//   CN4  A node becomes GONE once: when it is ENDED and has no children. Then it is in no `due` list, and its parent
+//        does not link to it.
+//   CN5  A handler is released once for each addition, after the final access to it here. Without a `release` the final
+//        access is the change to OVER.
+//   CN6  User code is called outside the lock. csched_cancellation_remove_and_wait returns after the handler's call;
+//        inside that call, at once.
+//   CN7  In a child of fork all locks are free. Only handlers that this thread calls are RUNNING. The `due` lists of
+//        other threads are discarded.
 //
 // Orderings
-//   flags: release by the cancel, pairs with flags_of's acquire, carries the writes before the cancel · all other fields: by the lock
+//   flags: release by the cancel, pairs with flags_of's acquire, carries the writes before the cancel · all other
+//   fields: by the lock
 // Assumes: CV1 and CV3 of cond.c; descendants are in the same tree, and so under the same lock.
-// Source: a context tree as in Go, where each node has a lock. Here a tree has one lock, which needs no lock order, and no recheck.
+// Source: a context tree as in Go, where each node has a lock. Here a tree has one lock, which needs no lock order, and
+//   no recheck.
 // Models: checks/cancellation.c. Not modelled: CN7.
 
 #include <CScheduler/cancellation.h>
@@ -102,7 +113,8 @@ static void register_atfork(void) {
 
 // MARK: the tree
 
-// Does: makes a node, which is cancelled if `parent` is. `gone`: called when the node is GONE. Returns: false: `parent` is GONE already.
+// Does: makes a node, which is cancelled if `parent` is. `gone`: called when the node is GONE. Returns: false: `parent`
+// is GONE already.
 bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancellation *parent,
                               void (*gone)(csched_cancellation *)) {
   *cancellation = (csched_cancellation){.gone_ = gone};
@@ -126,7 +138,8 @@ bool csched_cancellation_init(csched_cancellation *cancellation, csched_cancella
   return (flags & GONE) == 0;
 }
 
-// Returns: the node after `each` in a walk over `root` and its descendants, parents first; NULL after the final node. The walk needs no stack.
+// Returns: the node after `each` in a walk over `root` and its descendants, parents first; NULL after the final node.
+// The walk needs no stack.
 static csched_cancellation *next_in_tree(csched_cancellation *each, const csched_cancellation *root) {
   csched_cancellation *next = TAILQ_FIRST(&each->children_);
   for (; next == NULL && each != root; each = each->parent_) next = TAILQ_NEXT(each, node_);
@@ -143,7 +156,8 @@ void csched_cancellation_visit_(csched_cancellation *cancellation, void (*visit)
 
 // MARK: calling handlers
 
-// Does: calls `handler`, and then its `release`. Both run without the lock. Requires: the lock; `handler` is in no list; `self` is in `callers`.
+// Does: calls `handler`, and then its `release`. Both run without the lock. Requires: the lock; `handler` is in no
+// list; `self` is in `callers`.
 static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler) {
   handler->state_ = RUNNING; // CN1: not WAITING any more: no second call
   handler->caller_ = self->thread;
@@ -161,14 +175,16 @@ static void call_locked(tree *tree, caller *self, csched_cancel_handler *handler
   csched_lock_lock(&tree->lock);
 }
 
-// Does: initialises `self` for this thread, and adds it to `callers`. The calling function removes `self` after the last call of a handler.
+// Does: initialises `self` for this thread, and adds it to `callers`. The calling function removes `self` after the
+// last call of a handler.
 static void begin_calls_locked(tree *tree, caller *self) {
   *self = (caller){.thread = csched_lock_self_()};
   TAILQ_INIT(&self->due);
   LIST_INSERT_HEAD(&tree->callers, self, link);
 }
 
-// Does: marks the node and its descendants CANCELLED. Appends the newly marked nodes that have handlers to the list `due` of `self`.
+// Does: marks the node and its descendants CANCELLED. Appends the newly marked nodes that have handlers to the list
+// `due` of `self`.
 static void mark_locked(csched_cancellation *cancellation, caller *self) {
   for (csched_cancellation *each = cancellation; each != NULL; each = next_in_tree(each, cancellation)) {
     if (flags_of(each) & CANCELLED) continue; // an earlier cancel of this node calls its handlers
@@ -211,7 +227,8 @@ bool csched_cancellation_is_over_(const csched_cancellation *cancellation) {
 
 // MARK: handlers
 
-// Returns: true: `handler` waits for a cancel; false: it was called, because the node is cancelled, or only released, because the node has ended.
+// Returns: true: `handler` waits for a cancel; false: it was called, because the node is cancelled, or only released,
+// because the node has ended.
 bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_handler *handler) {
   CSCHED_NEEDS_FUNCTION_(handler->call, "csched_cancellation_add");
   tree *tree = lock_tree(cancellation->tree_);
@@ -234,7 +251,8 @@ bool csched_cancellation_add(csched_cancellation *cancellation, csched_cancel_ha
   return (flags & (CANCELLED | ENDED)) == 0;
 }
 
-// Does: removes `handler` if it is WAITING. If another thread is calling it and `waits`, waits for its return. Returns: whether it was WAITING.
+// Does: removes `handler` if it is WAITING. If another thread is calling it and `waits`, waits for its return. Returns:
+// whether it was WAITING.
 static bool remove_handler(csched_cancel_handler *handler, bool waits) {
   tree *tree = lock_tree(handler->tree_);
   bool waited = handler->state_ == WAITING;
@@ -262,7 +280,8 @@ bool csched_cancellation_handler_waits_(const csched_cancel_handler *handler) {
 
 // MARK: ending a node
 
-// Does: removes the node's handlers, uncalled, and the node from the `due` list of a cancel. Moves handlers that have a `release` to `taken`.
+// Does: removes the node's handlers, uncalled, and the node from the `due` list of a cancel. Moves handlers that have a
+// `release` to `taken`.
 static void remove_handlers_locked(csched_cancellation *cancellation, struct handlers *taken) {
   csched_cancel_handler *each;
   while ((each = TAILQ_FIRST(&cancellation->handlers_)) != NULL) {
@@ -275,7 +294,8 @@ static void remove_handlers_locked(csched_cancellation *cancellation, struct han
   cancellation->caller_ = NULL;
 }
 
-// Does: makes the node GONE if it is ENDED and has no children; then its ancestors likewise. Returns: the nodes now GONE, linked by `node_`.
+// Does: makes the node GONE if it is ENDED and has no children; then its ancestors likewise. Returns: the nodes now
+// GONE, linked by `node_`.
 static csched_cancellation *unlink_gone_locked(csched_cancellation *cancellation) {
   csched_cancellation *first = NULL, **end = &first;
   for (csched_cancellation *each = cancellation, *parent; each != NULL; each = parent) {

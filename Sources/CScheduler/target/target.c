@@ -1,4 +1,5 @@
-// Functions that all targets share: submission, and the current target. No atomics: each thread uses only its own context frames.
+// Functions that all targets share: submission, and the current target. No atomics: each thread uses only its own
+// context frames.
 
 #include "../base/panic.h"
 #include "../job/job_internal.h"
@@ -22,8 +23,8 @@ CSCHED_NOINLINE csched_target *csched_target_current(void) {
   return CSCHED_LIKELY(top->address >= caller) ? top->target : current_slow(caller); // else `top` may be unwound
 }
 
-// The address of `inside` stands for the stack frame that it lies in: when that is gone (frames.c), the context frame is unwound. An `inside` that is
-// not on the thread's stack never counts as unwound.
+// The address of `inside` stands for the stack frame that it lies in: when that is gone (frames.c), the context frame
+// is unwound. An `inside` that is not on the thread's stack never counts as unwound.
 CSCHED_NOINLINE void csched_target_enter(csched_target_inside *inside, csched_target *target) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // first: the new context frame must not lie inside an unwound one
   inside->frame = csched_frame_begin_(&inside->spare, (uintptr_t)inside, NULL, target);
@@ -34,8 +35,8 @@ CSCHED_NOINLINE void csched_target_leave(const csched_target_inside *inside) {
   csched_frame_end_(inside->frame);
 }
 
-// Returns: whether a job or a sync of `target` is among the context frames of this thread from `each` on, or one of a target over it. `sees_hidden`:
-// also among those that are hidden from the job that a helper runs (queue/helping.c).
+// Returns: whether a job or a sync of `target` is among the context frames of this thread from `each` on, or one of a
+// target over it. `sees_hidden`: also among those that are hidden from the job that a helper runs (queue/helping.c).
 static bool is_among(const csched_frame *each, const csched_target *target, bool sees_hidden) {
   for (; each != NULL; each = each->outer) {
     if (!sees_hidden && each->job != NULL && each->job->type->drop == csched_target_hides_outer_) return false;
@@ -55,16 +56,18 @@ CSCHED_NOINLINE bool csched_target_holds_(const csched_target *target) {
   return is_among(csched_frames_end_unwound_(CSCHED_CALLER_FRAME()), target, true);
 }
 
-// Returns: whether `target` runs one job at a time. A type with `base` is a queue, and one with `is_bound_here` is a loop or virtual time: both do. A
-// pool has neither, and does not. A concurrent target has both, but counts as exclusive only while this thread runs its barrier.
+// Returns: whether `target` runs one job at a time. A type with `base` is a queue, and one with `is_bound_here` is a
+// loop or virtual time: both do. A pool has neither, and does not. A concurrent target has both, but counts as
+// exclusive only while this thread runs its barrier.
 bool csched_target_is_exclusive_(const csched_target *target) {
   if (target->type->is_concurrent_) return target->type->is_bound_here != NULL && target->type->is_bound_here(target);
   return target->type->base != NULL || target->type->is_bound_here != NULL;
 }
 
-// Returns: whether a wait of this thread for `target` would never end. It tests `target` and each base. First test: this thread runs a job of an
-// exclusive target, whose next job cannot start before that job ends. Second test: the target is a loop bound to this thread, so no other thread runs
-// its jobs, even if no run of the loop is in progress; or a barrier is waited for inside a job of its limited target (LM7 of limit.c).
+// Returns: whether a wait of this thread for `target` would never end. It tests `target` and each base. First test:
+// this thread runs a job of an exclusive target, whose next job cannot start before that job ends. Second test: the
+// target is a loop bound to this thread, so no other thread runs its jobs, even if no run of the loop is in progress;
+// or a barrier is waited for inside a job of its limited target (LM7 of limit.c).
 bool csched_target_would_wait_forever_(const csched_target *target) {
   for (; target != NULL; target = csched_target_base_(target)) {
     if (csched_target_is_exclusive_(target) && csched_target_holds_(target)) return true;
@@ -147,8 +150,9 @@ bool csched_target_is_orphaned_(const csched_target *target) {
 
 // MARK: submitting
 
-// Does: marks `job` as submitted. Before that, if `target` has a base (a queue or a limit), ends unwound context frames, because an unwound sync may
-// still own `target`. Without a base it ends none, so that a signal handler, on its own stack, may submit.
+// Does: marks `job` as submitted. Before that, if `target` has a base (a queue or a limit), ends unwound context
+// frames, because an unwound sync may still own `target`. Without a base it ends none, so that a signal handler, on its
+// own stack, may submit.
 static void end_unwound_and_mark(const csched_target *target, csched_job *job, uintptr_t caller, const char *function) {
   if (target->type->base != NULL) csched_frames_end_unwound_(caller);
   csched_job_submitted_(job, function);
@@ -160,7 +164,8 @@ static inline int deliver_submitted(csched_target *target, csched_job *job) {
                                                         : target->type->deliver(target, job);
 }
 
-// The slow path of csched_target_submit: `target` has a base, or `job` is not idle: its own run submits it again, or it is misused (panic).
+// The slow path of csched_target_submit: `target` has a base, or `job` is not idle: its own run submits it again, or it
+// is misused (panic).
 static CSCHED_NOINLINE int submit_slow(csched_target *target, csched_job *job, uintptr_t caller) {
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
   return deliver_submitted(target, job);
@@ -172,7 +177,8 @@ static CSCHED_NOINLINE int submit_at_slow(csched_target *target, csched_timer *t
   return target->type->deliver_at(target, timer, deadline, leeway);
 }
 
-// Does: as submit_slow, between two calls of the observers' hooks. `always`: also if the target is full. The next function does the same for a timer.
+// Does: as submit_slow, between two calls of the observers' hooks. `always`: also if the target is full. The next
+// function does the same for a timer.
 static CSCHED_NOINLINE int submit_observed(csched_target *target, csched_job *job, uintptr_t caller, bool always) {
   csched_observed_submission submission;
   end_unwound_and_mark(target, job, caller, "csched_target_submit");
@@ -201,7 +207,8 @@ static CSCHED_NOINLINE int deliver_node_observed(csched_target *target, csched_j
   return error;
 }
 
-// Does: the fast path of end_unwound_and_mark: marks `job` as submitted, if it is idle and `target` has no base. Returns: false: no change.
+// Does: the fast path of end_unwound_and_mark: marks `job` as submitted, if it is idle and `target` has no base.
+// Returns: false: no change.
 static inline bool mark_for_root(const csched_target *target, csched_job *job) {
   return CSCHED_LIKELY(target->type->base == NULL) && csched_job_mark_(job);
 }
@@ -246,7 +253,8 @@ CSCHED_NOINLINE void csched_target_perform_(csched_target *target, csched_job *j
   csched_job_perform_on_(job, target);
 }
 
-// Does: as csched_target_submit. If this thread is a worker of `target` and has no follow-up, `job` becomes its follow-up, and runs next.
+// Does: as csched_target_submit. If this thread is a worker of `target` and has no follow-up, `job` becomes its
+// follow-up, and runs next.
 int csched_target_submit_follow_up_(csched_target *target, csched_job *job) {
   uint32_t *follow_up = target->type->follow_up_ != NULL ? target->type->follow_up_(target) : NULL;
   if (follow_up == NULL || *follow_up != CSCHED_FOLLOW_UP_NONE) return csched_target_submit(target, job);

@@ -1,23 +1,33 @@
-// Tasks (csched_task): handles that name a job and one generation of the job. A handle can cancel the job or wait for it at any time.
+// Tasks (csched_task): handles that name a job and one generation of the job. A handle can cancel the job or wait for
+// it at any time.
 //
-// States of a task: the states of its job (job.c), in the handle's generation (`life`). The job's word has one more flag:
+// States of a task: the states of its job (job.c), in the handle's generation (`life`). The job's word has one more
+// flag:
 //   UNWANTED   the task was cancelled while it was queued, ran or was being dropped
 // A task is over when its job is CANCELLED, or in a later generation than the handle's.
 //
 // Invariants
-//   TK1  A task is cancelled in its own generation only: state and generation are one word, changed by one compare-and-exchange.
-//   TK2  A task that is over stays over. A thread that sees that the task is over also sees the writes of the run, or of the drop.
+//   TK1  A task is cancelled in its own generation only: state and generation are one word, changed by one
+//        compare-and-exchange.
+//   TK2  A task that is over stays over. A thread that sees that the task is over also sees the writes of the run, or
+//        of the drop.
 //   TK3  A thread that sees UNWANTED sees the writes before the cancel.
-//   TK4  Cancel-and-wait returns after the end of the run or drop, on any thread. Inside the task's own run or drop it returns at once.
-//   TK5  A drop is reported once, with its reason: CANCELLED; REFUSED if the submitting thread drops the task inside its submission; else STOPPED.
-//   TK6  The user's function of a repeating task is not called after its cancel. If the run is about to submit the task again, the submission keeps
-//        UNWANTED. The submitter checks UNWANTED after the submission. The next run, which may start before that check on another thread, also checks
-//        UNWANTED. The generation shows whether the task is over.
+//   TK4  Cancel-and-wait returns after the end of the run or drop, on any thread. Inside the task's own run or drop it
+//        returns at once.
+//   TK5  A drop is reported once, with its reason: CANCELLED; REFUSED if the submitting thread drops the task inside
+//        its submission; else STOPPED.
+//   TK6  The user's function of a repeating task is not called after its cancel. If the run is about to submit the task
+//        again, the submission keeps UNWANTED. The submitter checks UNWANTED after the submission. The next run, which
+//        may start before that check on another thread, also checks UNWANTED. The generation shows whether the task is
+//        over.
 // Orderings
-//   word: see job.c · →UNWANTED: release, pairs with the acquire of csched_task_is_cancelled_, carries the writes before the cancel. A thread gets
-//   the handle after the first submission, and need not acquire that submission. After its cas, a cancel acquires the resubmissions by the run
-// Assumes: the word stays mapped, and its generation only rises (task_memory.c, TM1) and does not wrap: 2^56 uses of 16 ns each are 36 years.
-// Source: a handle with a generation, as in slot maps. A generation of 31 bits, beside a 32-bit state, wraps after 20 s of a busy loop.
+//   word: see job.c · →UNWANTED: release, pairs with the acquire of csched_task_is_cancelled_, carries the writes
+//   before the cancel. A thread gets the handle after the first submission, and need not acquire that submission. After
+//   its cas, a cancel acquires the resubmissions by the run
+// Assumes: the word stays mapped, and its generation only rises (task_memory.c, TM1) and does not wrap: 2^56 uses of 16
+//   ns each are 36 years.
+// Source: a handle with a generation, as in slot maps. A generation of 31 bits, beside a 32-bit state, wraps after 20 s
+//   of a busy loop.
 // Models: checks/task.c.
 
 #include "task_internal.h"
@@ -53,7 +63,8 @@ int csched_task_submit_at_(csched_target *target, csched_task task, csched_time 
 
 csched_drop_reason csched_task_drop_reason_(void) { return csched_job_drop_reason_(); }
 
-// Returns: the number of the job's generation, called `life` in the code. The next generation begins when the job has ended (end_job, job.c).
+// Returns: the number of the job's generation, called `life` in the code. The next generation begins when the job has
+// ended (end_job, job.c).
 static uint64_t life_of(uint64_t word) { return word / CSCHED_JOB_LIFE; }
 
 // Returns: whether `word`, the word of the task's job, shows that the task is over: it has run or was dropped.
@@ -77,7 +88,8 @@ bool csched_task_is_over(csched_task task) {
   return task.job == NULL || is_over(csched_load_acquire(&task.job->word), task); // TK2: sees the writes of the run
 }
 
-// Returns: whether the task was cancelled, also during its run, or is over. After that, no run calls the user's function (TK6).
+// Returns: whether the task was cancelled, also during its run, or is over. After that, no run calls the user's
+// function (TK6).
 bool csched_task_is_cancelled_(csched_task task) {
   if (task.job == NULL) return true;
   uint64_t word = csched_load_acquire(&task.job->word); // TK2, TK3: sees what preceded the end, or the cancel
@@ -91,7 +103,8 @@ csched_cancel_result csched_task_cancel(csched_task task) { // drops a queued ta
     unsigned state = csched_job_state_(word);
     bool drops = state == CSCHED_JOB_QUEUED; // true: this call drops the job; false: it only sets UNWANTED
     uint64_t unwanted = (drops ? csched_job_in_state_(word, CSCHED_JOB_DROPPING) : word) | CSCHED_JOB_UNWANTED;
-    // The cas fails if the task has ended: the word contains the generation. Its release publishes the writes before the cancel.
+    // The cas fails if the task has ended: the word contains the generation. Its release publishes the writes before
+    // the cancel.
     if (unwanted != word && !csched_cas_release(&task.job->word, &word, unwanted)) continue; // TK1, TK3: as above
     if (drops) {
       (void)csched_load_acquire(&task.job->word); // TK6: acquires a resubmission; pairs with submit_again (job.c)
@@ -112,7 +125,8 @@ static bool is_inside(const csched_job *job) {
   return csched_job_is_dropped_here_(job) || csched_job_is_running_here_(job);
 }
 
-// Does: as csched_task_cancel, and waits until the task's run or drop has ended, unless this thread is inside that run or drop.
+// Does: as csched_task_cancel, and waits until the task's run or drop has ended, unless this thread is inside that run
+// or drop.
 CSCHED_NOINLINE csched_cancel_result csched_task_cancel_and_wait(csched_task task) {
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME()); // job.c, J7: ends an unwound run, which needs no wait
   csched_cancel_result result = csched_task_cancel(task);

@@ -7,7 +7,8 @@
 
 enum { CSCHED_TASK_UNITS = 64 };
 
-/// An allocation from the system: CSCHED_TASK_UNITS units of CSCHED_TASK_UNIT bytes. This header is in unit 0; the other units hold jobs of one size.
+/// An allocation from the system: CSCHED_TASK_UNITS units of CSCHED_TASK_UNIT bytes. This header is in unit 0; the
+/// other units hold jobs of one size.
 typedef struct csched_task_pages {
   struct csched_task_pages *next;  ///< the next older allocation; NULL: none
   uint64_t bare;                   ///< bit i: unit i is decommitted (returned to the system, or never used)

@@ -1,23 +1,27 @@
-// Memory of tasks: each thread has a cache of free jobs, and all threads share a central cache. A job's word stays readable after its task's end.
-// An allocation is PAGES bytes, aligned to PAGES: UNITS units, with jobs of one size. A batch is a list of free jobs, often as many as a unit holds.
+// Memory of tasks: each thread has a cache of free jobs, and all threads share a central cache. A job's word stays
+// readable after its task's end.
+// An allocation is PAGES bytes, aligned to PAGES: UNITS units, with jobs of one size. A batch is a list of free jobs,
+// often as many as a unit holds.
 //
-// States of the memory for a job: in use · free, in a thread's cache, or in a batch in the central cache · decommitted (`bare`): returned to the
-// system, or never used
+// States of the memory for a job: in use · free, in a thread's cache, or in a batch in the central cache · decommitted
+// (`bare`): returned to the system, or never used
 // `pages->life`  no job that was ever in the decommitted units has had a higher generation
 //
 // Invariants
-//   TM1  The word of a job stays mapped, and its generation only rises. A job made in a decommitted unit starts with `pages->life`, which no task at
-//        that address has had. In decommitted memory the word reads as 0, which is no task's generation.
+//   TM1  The word of a job stays mapped, and its generation only rises. A job made in a decommitted unit starts with
+//        `pages->life`, which no task at that address has had. In decommitted memory the word reads as 0, which is no
+//        task's generation.
 //   TM2  Each job's memory is in one state: in use, in one thread's cache, in the central cache, or decommitted.
 //   TM3  A thread that exits moves its cache to the central cache.
-//   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The child leaks the caches of the parent's other
-//        threads. The jobs that those threads were dropping become ORPHANED.
+//   TM4  The central cache is usable in a child of fork: each change of its lists is one store. The child leaks the
+//        caches of the parent's other threads. The jobs that those threads were dropping become ORPHANED.
 // Orderings
-//   word: release, pairs with the acquire through an old handle, which sees that its task is over, and the writes of that task; the system orders a
-//   decommit in the same way · lists: release, so that the copy in a child of fork is complete; the lock orders all other accesses
+//   word: release, pairs with the acquire through an old handle, which sees that its task is over, and the writes of
+//   that task; the system orders a decommit in the same way · lists: release, so that the copy in a child of fork is
+//   complete; the lock orders all other accesses
 // Assumes: a thread whose exit handler cannot be registered (no memory for that) has no cache.
-// Source: nodes with a generation, whose memory is never reused for another type, as for lock-free stacks; thread caches with a central cache of full
-//   batches are Bonwick and Adams's magazines (2001).
+// Source: nodes with a generation, whose memory is never reused for another type, as for lock-free stacks; thread
+//   caches with a central cache of full batches are Bonwick and Adams's magazines (2001).
 // Models: checks/task.c. Not modelled: TM4.
 
 #include "task_internal.h"
@@ -34,8 +38,10 @@ CSCHED_STATIC_ASSERT(UNIT >= 64 << (CSCHED_TASK_SIZES - 1), "a unit has room for
 
 CSCHED_CACHE_ALIGNED csched_task_central_cache csched_task_central_; // shared by all threads
 #define central csched_task_central_
-// This thread's cache: for each size a current batch (`first`), from which jobs are allocated and to which they are freed, and a full batch.
-// A struct of arrays has 64 bytes, an array of structs 72. The system has few thread-local bytes for libraries that are loaded late.
+// This thread's cache: for each size a current batch (`first`), from which jobs are allocated and to which they are
+// freed, and a full batch.
+// A struct of arrays has 64 bytes, an array of structs 72. The system has few thread-local bytes for libraries that are
+// loaded late.
 static CSCHED_TLS_FAST CSCHED_THREAD_LOCAL struct {
   csched_job *first[CSCHED_TASK_SIZES], *full[CSCHED_TASK_SIZES];
   uint16_t count[CSCHED_TASK_SIZES]; // jobs in the current batch
@@ -49,7 +55,8 @@ static size_t batch_size(csched_task_size size) { return UNIT / job_bytes(size);
 
 // MARK: the central cache
 
-// Returns: the link from the first job of `batch` to the next batch, in the job's extra words. The jobs of a batch are linked by `next`.
+// Returns: the link from the first job of `batch` to the next batch, in the job's extra words. The jobs of a batch are
+// linked by `next`.
 static csched_job **next_batch_of(const csched_job *batch) { return csched_task_room_((csched_job *)batch); }
 
 // Returns: the allocation that contains `job`, which is aligned to PAGES; and the index of the job's unit in it.
@@ -61,7 +68,8 @@ static void add_batch(csched_job *batch, csched_task_size size) { // TM2: to the
   csched_store_release(&central.batches[size], batch); // TM4: one store: the list is complete in a child of fork
 }
 
-// Does: makes an allocation, with all units decommitted, and adds it to `all`. Requires: the lock. Returns: NULL without memory.
+// Does: makes an allocation, with all units decommitted, and adds it to `all`. Requires: the lock. Returns: NULL
+// without memory.
 static pages *add_pages(csched_task_size size) {
   pages *added = csched_os_pages_take_(PAGES);
   if (added == NULL) return NULL;
@@ -78,7 +86,8 @@ static csched_job *job_at(const pages *allocation, unsigned unit, size_t index) 
   return (csched_job *)((char *)allocation + (size_t)unit * UNIT + index * job_bytes(allocation->size));
 }
 
-// Does: makes all jobs of a decommitted unit (a write commits it again). Requires: the lock. Returns: their batch; NULL without memory.
+// Does: makes all jobs of a decommitted unit (a write commits it again). Requires: the lock. Returns: their batch; NULL
+// without memory.
 static csched_job *make_batch(csched_task_size size) {
   pages *from = central.all;
   while (from != NULL && (from->bare == 0 || from->size != size)) from = from->next;
@@ -112,7 +121,8 @@ static void return_batch(csched_job *batch, csched_task_size size) {
   csched_lock_unlock(&central.lock);
 }
 
-// Does: in a child of fork, marks the jobs in `from` that threads of the parent were dropping as ORPHANED: a wait for them stops the process.
+// Does: in a child of fork, marks the jobs in `from` that threads of the parent were dropping as ORPHANED: a wait for
+// them stops the process.
 static void orphan_drops(const pages *from) {
   for (unsigned unit = 1; unit < UNITS; unit++)                                        // unit 0 is the header
     for (size_t i = 0; i < batch_size(from->size) && !(from->bare >> unit & 1); i++) { // a `bare` unit has no jobs
@@ -177,7 +187,8 @@ static csched_job *take_from_batch(csched_task_size size) {
   return batch;
 }
 
-// Does: when the current batch is full, or `most` is 0, makes room in the cache for one more job. Returns: false if this thread may not cache jobs.
+// Does: when the current batch is full, or `most` is 0, makes room in the cache for one more job. Returns: false if
+// this thread may not cache jobs.
 static bool make_room(csched_task_size size) {
   if (!may_cache(size)) return false;
   if (cache.count[size] < cache.most[size]) return true; // not full: `most` was 0 before may_cache
@@ -233,7 +244,8 @@ csched_task_size csched_task_size_(const csched_job *job) { return pages_of(job)
 
 // MARK: trim: returns unused memory to the system
 
-// Does: counts the free jobs of each unit in `free`, and raises `life` of each allocation to their highest generation. `batch`: a list of batches.
+// Does: counts the free jobs of each unit in `free`, and raises `life` of each allocation to their highest generation.
+// `batch`: a list of batches.
 static void count_free(const csched_job *batch) {
   for (; batch != NULL; batch = *next_batch_of(batch))
     for (const csched_job *each = batch; each != NULL; each = each->next) {
@@ -244,7 +256,8 @@ static void count_free(const csched_job *batch) {
     }
 }
 
-// Returns: whether a page of the system, `units` units from `unit` on, has no job in use or in a thread's cache, and is not wholly decommitted.
+// Returns: whether a page of the system, `units` units from `unit` on, has no job in use or in a thread's cache, and is
+// not wholly decommitted.
 // Such a job is missing among the unit's free jobs: a unit holds batch_size jobs.
 static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units) {
   bool has_free = false;
@@ -256,7 +269,8 @@ static bool can_be_decommitted(const pages *from, unsigned unit, unsigned units)
   return has_free;
 }
 
-// Does: decommits each page of `from` that can be decommitted, adjacent pages by one system call. `units`: units in a page.
+// Does: decommits each page of `from` that can be decommitted, adjacent pages by one system call. `units`: units in a
+// page.
 static void decommit_pages(pages *from, unsigned units) {
   uint64_t emptied = 0;                                               // bits of the units that this call decommits
   for (unsigned first = 0, end; first < UNITS; first = end + units) { // the page at `end` stays
@@ -268,7 +282,8 @@ static void decommit_pages(pages *from, unsigned units) {
   from->bare |= emptied; // TM2: marks the units decommitted
 }
 
-// Does: adds the jobs in `batches` to the central cache again, in new batches, except jobs in pages that decommit_pages will decommit.
+// Does: adds the jobs in `batches` to the central cache again, in new batches, except jobs in pages that decommit_pages
+// will decommit.
 static void restore_batches(csched_job *batches, csched_task_size size, unsigned units) {
   csched_job *batch_so_far = NULL;
   size_t count = 0;

@@ -1,18 +1,23 @@
 // A thread's trampoline: runs its first job at once, and then, in order, the jobs that were submitted meanwhile.
 //
-// Open (active): submitted jobs are queued. Set aside: inactive while a job waits, so that a job submitted meanwhile runs at once.
+// Open (active): submitted jobs are queued. Set aside: inactive while a job waits, so that a job submitted meanwhile
+// runs at once.
 // Drain: the loop that runs queued jobs.
-// Each thread has one list, oldest first. Each nested drain (csched_trampoline_push) owns a suffix of the list: `start` is the link at which the
-// innermost suffix begins. So a nested drain needs no other queue, and when a thread exits inside a job, only one list is to be dropped.
+// Each thread has one list, oldest first. Each nested drain (csched_trampoline_push) owns a suffix of the list: `start`
+// is the link at which the innermost suffix begins. So a nested drain needs no other queue, and when a thread exits
+// inside a job, only one list is to be dropped.
 //
 // Invariants
 //   TP1  Jobs of a suffix run in the order of their submission, one after the other, none inside another.
-//   TP2  A nested drain runs the jobs of its own suffix only; the outer jobs stay in the list. When the trampoline is opened again while it is set
-//        aside, the new suffix begins at `base`, the end of the list at the time of csched_trampoline_set_aside.
-//   TP3  A drain has constant stack and allocates nothing: it is a loop. A job that submits the next job returns before that job runs.
-//   TP4  A thread that exits inside a job ends that job, drops the queued jobs (the key's destructor), and frees its trampoline.
-//   TP5  Each opening of the trampoline begins a context frame (frames.c). If a C++ exception or longjmp unwinds it, the trampoline is closed. The
-//        queued jobs run with the next outermost job.
+//   TP2  A nested drain runs the jobs of its own suffix only; the outer jobs stay in the list. When the trampoline is
+//        opened again while it is set aside, the new suffix begins at `base`, the end of the list at the time of
+//        csched_trampoline_set_aside.
+//   TP3  A drain has constant stack and allocates nothing: it is a loop. A job that submits the next job returns before
+//        that job runs.
+//   TP4  A thread that exits inside a job ends that job, drops the queued jobs (the key's destructor), and frees its
+//        trampoline.
+//   TP5  Each opening of the trampoline begins a context frame (frames.c). If a C++ exception or longjmp unwinds it,
+//        the trampoline is closed. The queued jobs run with the next outermost job.
 // No atomics: only its thread uses the list. (Other threads cancel a job through the job's word.)
 // Source: RxSwift's CurrentThreadScheduler, for the guarantees; the representation is this project's.
 
@@ -67,7 +72,8 @@ static void trampoline_unwound(csched_job *opened) { // TP5: `release` of the pl
 }
 static const csched_job_type opening_job_type = {.release = trampoline_unwound};
 
-// Does: makes this thread's trampoline, closed. Without memory, stops the process. `function`: the caller's name, for the message.
+// Does: makes this thread's trampoline, closed. Without memory, stops the process. `function`: the caller's name, for
+// the message.
 static csched_trampoline *make_trampoline(const char *function) {
   csched_trampoline *trampoline = malloc(sizeof *trampoline);
   if (trampoline == NULL || csched_tsd_set_(&key, trampoline, drop_all_and_free) != 0)
@@ -85,8 +91,8 @@ void csched_trampoline_end_(void) { // frees this thread's trampoline, unless it
   drop_all_and_free(my_trampoline);
 }
 
-// Does: opens the trampoline, with an empty suffix. Returns: its context frame. `spare`, `address`: see csched_frame_begin_; 0: as the outer
-// context frame.
+// Does: opens the trampoline, with an empty suffix. Returns: its context frame. `spare`, `address`: see
+// csched_frame_begin_; 0: as the outer context frame.
 static csched_frame *open_trampoline(const char *function, csched_frame *spare, uintptr_t address) {
   csched_trampoline *trampoline = CSCHED_LIKELY(my_trampoline != NULL) ? my_trampoline : make_trampoline(function);
   csched_frame *outer = csched_frame_here_();
@@ -122,7 +128,8 @@ size_t csched_trampoline_drain(void) { // runs the jobs of the innermost suffix;
   return count;
 }
 
-// Does: runs the queued jobs, and closes the trampoline. `frame`: the opening's context frame; NULL: there was no memory for it.
+// Does: runs the queued jobs, and closes the trampoline. `frame`: the opening's context frame; NULL: there was no
+// memory for it.
 static CSCHED_NOINLINE void close_slow(csched_frame *frame, csched_scope *scope) {
   if (frame != NULL) frame->address = CSCHED_OWN_FRAME(); // TP5: unwound together with this function from now on
   scope->frame = frame;
@@ -131,7 +138,8 @@ static CSCHED_NOINLINE void close_slow(csched_frame *frame, csched_scope *scope)
   csched_trampoline_active_ = NULL;
 }
 
-// Does: closes the trampoline at once if no job is queued, and no context frame inside the opening is left; else by close_slow.
+// Does: closes the trampoline at once if no job is queued, and no context frame inside the opening is left; else by
+// close_slow.
 CSCHED_NOINLINE void csched_trampoline_leave_(csched_scope *scope) {
   csched_frame *frame = csched_frames_end_unwound_(CSCHED_CALLER_FRAME());
   csched_trampoline *trampoline = csched_trampoline_active_;
@@ -155,7 +163,8 @@ CSCHED_NOINLINE bool csched_trampoline_queue_(csched_job *job) { // Returns: fal
   return true;
 }
 
-// Does: opens the trampoline, runs `job`, then the jobs that were queued meanwhile. After an exception, `scope` ends the context frame.
+// Does: opens the trampoline, runs `job`, then the jobs that were queued meanwhile. After an exception, `scope` ends
+// the context frame.
 CSCHED_NOINLINE void csched_trampoline_run_outermost_(csched_job *job, csched_scope *scope) {
   CSCHED_ROOM_IN_FRAME(); // so that an unwind of this stack frame is found
   csched_frames_end_unwound_(CSCHED_CALLER_FRAME());

@@ -1,45 +1,57 @@
-// A queue of timers for a loop, a clock or virtual time: a wheel holds the timers that are far from due, a tree the near ones.
+// A queue of timers for a loop, a clock or virtual time: a wheel holds the timers that are far from due, a tree the
+// near ones.
 //
 // States
 //   owner      of a timer: the queue in which it waits; NULL: it does not wait
-//   place      of a waiting timer: the structure that links it. NEAR: `near`, a tree by deadline and order. NEVER: `never`, a list for the deadline
-//              CSCHED_FOREVER. SLOT + n: slot n of the wheel, a list without order
-//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. If the clock is set back (clock.c), `base` stays: new timers up to
-//              `base` are then linked into `near`
-//   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which its tick differs from
-//              `base`; its slot is that digit. `occupied` has a bit for each slot that is not empty
-//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the least deadline, or earlier
+//   place      of a waiting timer: the structure that links it. NEAR: `near`, a tree by deadline and order. NEVER:
+//              `never`, a list for the deadline CSCHED_FOREVER. SLOT + n: slot n of the wheel, a list without order
+//   base       the latest tick (2^22 ns, 4 ms) to which the wheel was advanced. If the clock is set back (clock.c),
+//              `base` stays: new timers up to `base` are then linked into `near`
+//   wheel      7 wheel levels of 64 slots. A tick has 7 digits of 6 bits. A timer's level is the highest digit in which
+//              its tick differs from `base`; its slot is that digit. `occupied` has a bit for each slot that is not
+//              empty
+//   wake       the least deadline + leeway, or earlier; written under the lock, read without it. `first`: the least
+//              deadline, or earlier
 //
 // Invariants
 //   W1  Never early: a timer is popped at its deadline or later.
-//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every timer up to the tick `base`, and the wheel holds the
-//       later timers. So the first timer in `near` is the first of all timers.
-//   W3  Each occupied slot begins after `base`. The first occupied slot is the lowest slot of the lowest occupied wheel level. `base` moves to a tick
-//       before that slot, or to its beginning; its timers then cascade to lower wheel levels or into `near`.
-//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time `wake` becomes earlier. `wake`
-//       may be too early: removing a timer does not raise it, because that would take a search. A pop that finds no due timer raises it.
-//   W5  Each timer is removed once, under the lock: by a pop, by a canceller, or by an add or a move that ends its wait.
-//   W6  A timer may be submitted to another queue each time, also when the previous queue is freed. It starts and stops waiting under the owner's
-//       lock. An idle timer has no owner. A canceller reads the owner only while its own cancel has made the job DROPPING. So that owner is the queue
-//       of the present submission, and stays valid during the cancel (timer.h).
+//   W2  In order: due timers are popped by (deadline, order of submission). `near` holds every timer up to the tick
+//       `base`, and the wheel holds the later timers. So the first timer in `near` is the first of all timers.
+//   W3  Each occupied slot begins after `base`. The first occupied slot is the lowest slot of the lowest occupied wheel
+//       level. `base` moves to a tick before that slot, or to its beginning; its timers then cascade to lower wheel
+//       levels or into `near`.
+//   W4  No missed wake: `wake` is never later than the least deadline + leeway, and the caller is notified each time
+//       `wake` becomes earlier. `wake` may be too early: removing a timer does not raise it, because that would take a
+//       search. A pop that finds no due timer raises it.
+//   W5  Each timer is removed once, under the lock: by a pop, by a canceller, or by an add or a move that ends its
+//       wait.
+//   W6  A timer may be submitted to another queue each time, also when the previous queue is freed. It starts and stops
+//       waiting under the owner's lock. An idle timer has no owner. A canceller reads the owner only while its own
+//       cancel has made the job DROPPING. So that owner is the queue of the present submission, and stays valid during
+//       the cancel (timer.h).
 //   W7  After close no timer is added.
-//   W8  A timer that is cancelled before it is added does not wait until its deadline. The adding thread stores the owner, executes a light fence,
-//       and reads the job's state. The canceller makes the job DROPPING, executes a heavy fence, and reads the owner. So one of the two threads
-//       removes the timer at once. A move does not clear the owner.
-//   W9  Equal deadlines keep their order, also for an overdue timer: its deadline is over when it is submitted. Either it waits behind all earlier
-//       timers of the queue (`floor`), or it bypasses the queue: its submitter delivers it at once. It bypasses only while no timer that precedes it
-//       waits here or is being delivered. Then each new timer with the same or an earlier deadline bypasses, too (`passed`).
-// Costs: insertion and removal are O(1) in the wheel, O(log n) in `near`. A timer cascades at most 7 times, usually once or twice.
-// Leeway: each wake pops all due timers, and no wake is before the least deadline + leeway. No method needs fewer wakes: between two wakes lies a
-//   whole interval [deadline, deadline + leeway]. So timers with 10 ms of leeway cause at most 100 wakes a second. Aligning each wake to a power of
-//   two, as systems do to make processes wake together, would cost 119 here (8.4 ms).
+//   W8  A timer that is cancelled before it is added does not wait until its deadline. The adding thread stores the
+//       owner, executes a light fence, and reads the job's state. The canceller makes the job DROPPING, executes a
+//       heavy fence, and reads the owner. So one of the two threads removes the timer at once. A move does not clear
+//       the owner.
+//   W9  Equal deadlines keep their order, also for an overdue timer: its deadline is over when it is submitted. Either
+//       it waits behind all earlier timers of the queue (`floor`), or it bypasses the queue: its submitter delivers it
+//       at once. It bypasses only while no timer that precedes it waits here or is being delivered. Then each new timer
+//       with the same or an earlier deadline bypasses, too (`passed`).
+// Costs: insertion and removal are O(1) in the wheel, O(log n) in `near`. A timer cascades at most 7 times, usually
+// once or twice.
+// Leeway: each wake pops all due timers, and no wake is before the least deadline + leeway. No method needs fewer
+//   wakes: between two wakes lies a whole interval [deadline, deadline + leeway]. So timers with 10 ms of leeway cause
+//   at most 100 wakes a second. Aligning each wake to a power of two, as systems do to make processes wake together,
+//   would cost 119 here (8.4 ms).
 // Orderings
-//   wake, first: relaxed, ordered by the loop's park and notify
-//   owner: release, pairs with withdraw_timer's acquire, carries the initialisation of the queue, which may be newer than the submission; the
+//   wake, first: relaxed, ordered by the loop's park and notify owner: release, pairs with withdraw_timer's acquire,
+//   carries the initialisation of the queue, which may be newer than the submission; the
 //     store of NULL is relaxed, ordered by the job's state
 // Assumes: the caller of add or move notifies the sleeping thread when `wake` has become earlier (loop.c, LP1).
-// Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps, are common in the kernels'
-//   timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard expiry.
+// Source: hierarchical wheels are Varghese and Lauck's (1987). Levels by the highest digit that differs, and bitmaps,
+//   are common in the kernels' timeouts. Popping all due timers at a delayed wake is Linux's range of soft and hard
+//   expiry.
 // Models: checks/timer.c, checks/loop.c. Not modelled: W2, W3, which a sorted list checks over millions of operations.
 
 #include "timer_internal.h"
@@ -124,7 +136,8 @@ static unsigned first_level(const csched_timers *timers) {
   return level;
 }
 
-// Does: if the first occupied slot begins at or before `tick`, cascades its timers and returns true. Else advances `base` to `tick`; returns false.
+// Does: if the first occupied slot begins at or before `tick`, cascades its timers and returns true. Else advances
+// `base` to `tick`; returns false.
 static bool cascade_first_slot(csched_timers *timers, uint64_t tick) {
   unsigned level = first_level(timers);
   unsigned index = level < CSCHED_WHEEL_LEVELS ? (unsigned)__builtin_ctzll(timers->occupied[level]) : 0;
@@ -144,7 +157,8 @@ static bool cascade_first_slot(csched_timers *timers, uint64_t tick) {
 
 // MARK: when to wake
 
-// Returns: the least deadline + leeway. The search stops at deadlines and slots that begin after the least sum so far (`best`).
+// Returns: the least deadline + leeway. The search stops at deadlines and slots that begin after the least sum so far
+// (`best`).
 static csched_time find_wake(csched_timers *timers) {
   csched_time best = CSCHED_FOREVER;
   csched_timer *each = RB_MIN(csched_timer_tree, &timers->near);
@@ -171,7 +185,8 @@ static csched_time find_first(const csched_timers *timers) {
   return slot_begin(timers, level, (unsigned)__builtin_ctzll(timers->occupied[level])) << TICK_BITS;
 }
 
-// Does: links and counts `timer`. A deadline before `floor` (LP3 in loop.c) becomes `floor`. Returns: whether `wake` has become earlier.
+// Does: links and counts `timer`. A deadline before `floor` (LP3 in loop.c) becomes `floor`. Returns: whether `wake`
+// has become earlier.
 static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time deadline) {
   csched_time floor = csched_load_relaxed(&timers->floor); // W9: only the loop's own thread must see its latest write
   timer->deadline = deadline;
@@ -192,7 +207,8 @@ static bool insert_timer(csched_timers *timers, csched_timer *timer, csched_time
   return true;
 }
 
-// Does: unlinks `timer`, which keeps its owner, and subtracts it from the counts. It does not raise `wake`, but records that it may be too early.
+// Does: unlinks `timer`, which keeps its owner, and subtracts it from the counts. It does not raise `wake`, but records
+// that it may be too early.
 static void unlink_and_uncount(csched_timers *timers, csched_timer *timer) {
   unlink_timer(timers, timer);
   if (timer->deadline == CSCHED_FOREVER) return; // not in `pending`, and `wake` ignores it
@@ -226,7 +242,8 @@ void csched_timers_init_(csched_timers *timers) {
   TAILQ_INIT(&timers->never);
 }
 
-// Returns: REFUSED: closed; LATE: the caller delivers `timer`; ADDED: it waits; ADDED_FIRST: it waits, and the caller notifies the sleeping thread.
+// Returns: REFUSED: closed; LATE: the caller delivers `timer`; ADDED: it waits; ADDED_FIRST: it waits, and the caller
+// notifies the sleeping thread.
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway) {
   csched_timer_added added = CSCHED_TIMER_REFUSED;
@@ -247,8 +264,9 @@ csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer
   return added;
 }
 
-// Returns: whether an overdue timer may bypass the queue (W9): then the caller delivers it at once. `passed`: 1 + the latest deadline that has
-// bypassed. From then on a timer with a deadline below `passed` bypasses, too: no timer that it must follow waits here.
+// Returns: whether an overdue timer may bypass the queue (W9): then the caller delivers it at once. `passed`: 1 + the
+// latest deadline that has bypassed. From then on a timer with a deadline below `passed` bypasses, too: no timer that
+// it must follow waits here.
 bool csched_timers_try_bypass_(csched_timers *timers, csched_time deadline) {
   csched_lock_lock(&timers->lock);
   csched_time first = csched_load_relaxed(&timers->first);          // W9: changes only under this lock
@@ -305,7 +323,8 @@ size_t csched_timers_count_(csched_timers *timers, bool with_never) {
   return count;
 }
 
-// A search, for dumps, that counts the timers of `target`. `left`: how many more timers it may check; `first`: the least deadline found.
+// A search, for dumps, that counts the timers of `target`. `left`: how many more timers it may check; `first`: the
+// least deadline found.
 typedef struct timer_search {
   const struct csched_target *target;
   size_t left, count;
@@ -365,7 +384,8 @@ void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, boo
 
 // MARK: cancelling
 
-// Does: for a cancel, removes `timer` from its queue, if it waits. Requires: this thread has made the job DROPPING. Returns: whether it was removed.
+// Does: for a cancel, removes `timer` from its queue, if it waits. Requires: this thread has made the job DROPPING.
+// Returns: whether it was removed.
 static bool withdraw_timer(csched_timer *timer) {
   csched_timers *timers = csched_load_acquire(&timer->owner); // W6: pairs with add's release; W8: after the fence
   if (timers == NULL) return false;                           // not added yet, popped, or bypassing (W9)

@@ -13,7 +13,8 @@ LIST_HEAD(csched_timer_list, csched_timer);
 TAILQ_HEAD(csched_timer_queue, csched_timer);
 RB_HEAD(csched_timer_tree, csched_timer);
 
-/// The timers of a loop, clock or virtual time; `wake` and `first` are also read without the lock: csched_mpsc_notify and csched_mpsc_park order it.
+/// The timers of a loop, clock or virtual time; `wake` and `first` are also read without the lock: csched_mpsc_notify
+/// and csched_mpsc_park order it.
 struct csched_timers {
   csched_time wake;  ///< the sleeping thread must wake and pop at this time; CSCHED_FOREVER: no timer needs a wake
   csched_time first; ///< lower bound of the deadlines; CSCHED_FOREVER: there is no finite deadline
@@ -48,19 +49,22 @@ typedef enum csched_timer_added {
 /// Does: makes `timers`, all zero, empty and open. Thread: before they are shared.
 void csched_timers_init_(csched_timers *timers);
 
-/// Does: adds `timer`. Requires: the timer waits in no queue; its job is marked as submitted. Returns: see csched_timer_added. Thread: any.
+/// Does: adds `timer`. Requires: the timer waits in no queue; its job is marked as submitted. Returns: see
+/// csched_timer_added. Thread: any.
 csched_timer_added csched_timers_add_(csched_timers *timers, csched_timer *timer, csched_time deadline,
                                       csched_time leeway);
 
-/// Does: moves `timer` to another deadline, behind the timers that have that deadline. Returns: see csched_timer_added. Thread: any.
+/// Does: moves `timer` to another deadline, behind the timers that have that deadline. Returns: see csched_timer_added.
+/// Thread: any.
 csched_timer_added csched_timers_move_(csched_timers *timers, csched_timer *timer, csched_time deadline);
 
-/// Does: checks whether a new, overdue timer may bypass the queue (W9). It may not while a timer that precedes it waits or is being delivered. If it
-/// may, later timers with the same or an earlier deadline bypass, too. Returns: whether the caller must deliver the timer. Thread: any.
+/// Does: checks whether a new, overdue timer may bypass the queue (W9). It may not while a timer that precedes it waits
+/// or is being delivered. If it may, later timers with the same or an earlier deadline bypass, too. Returns: whether
+/// the caller must deliver the timer. Thread: any.
 bool csched_timers_try_bypass_(csched_timers *timers, csched_time deadline);
 
-/// Does: removes the first timer that is due at `now`; with CSCHED_FOREVER, the first of all. Returns: the timer; NULL: no timer is due, and this
-/// call has raised `wake` and `first` above `now`. Thread: any.
+/// Does: removes the first timer that is due at `now`; with CSCHED_FOREVER, the first of all. Returns: the timer; NULL:
+/// no timer is due, and this call has raised `wake` and `first` above `now`. Thread: any.
 csched_timer *csched_timers_pop_(csched_timers *timers, csched_time now);
 
 /// Returns: the least deadline + leeway of the waiting timers; CSCHED_FOREVER: no timer needs a wake. Thread: any.
@@ -69,13 +73,14 @@ csched_time csched_timers_wake_(csched_timers *timers);
 /// Returns: how many timers wait; timers at CSCHED_FOREVER count only `with_never`. Thread: any.
 size_t csched_timers_count_(csched_timers *timers, bool with_never);
 
-/// Does: for dumps, checks up to `most` waiting timers. Out: `*count`, how many are for `target`; `*first`, their least deadline or CSCHED_FOREVER.
+/// Does: for dumps, checks up to `most` waiting timers. Out: `*count`, how many are for `target`; `*first`, their least
+/// deadline or CSCHED_FOREVER.
 /// Returns: whether it has checked all timers. Thread: any.
 bool csched_timers_count_for_(csched_timers *timers, const struct csched_target *target, size_t most, size_t *count,
                               csched_time *first);
 
-/// Does: in each phase of a fork, locks or unlocks `timers`, so that the child gets a consistent copy. If `are_orphaned`, in the child the queue is
-/// closed, and `wake` and `first` are reset.
+/// Does: in each phase of a fork, locks or unlocks `timers`, so that the child gets a consistent copy. If
+/// `are_orphaned`, in the child the queue is closed, and `wake` and `first` are reset.
 void csched_timers_atfork_(csched_timers *timers, csched_atfork_phase phase, bool are_orphaned);
 
 /// Does: refuses every later timer; waiting timers can still be popped. Thread: any, any number of times.

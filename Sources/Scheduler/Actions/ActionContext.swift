@@ -1,21 +1,25 @@
-// A cancellation context for a running action and for the child actions scheduled through it. cancellation.c maintains the tree of contexts.
+// A cancellation context for a running action and for the child actions scheduled through it. cancellation.c maintains
+// the tree of contexts.
 // This file adds the actions that a context cancels, and the references that keep contexts alive.
 //
 // Invariants
-//   AX1  A handler is called at most once (CN1 of cancellation.c). Its closure is released after the call, or when the handler is removed.
-//   AX2  An action scheduled through a context never starts after a disposal of that context, or of an ancestor, has returned: the action checks
-//        before it starts. A handler in the action's own context disposes the action, which releases its captures.
-//   AX3  A context leaves the tree when it has ended and has no children (CN4); until then the tree retains it. A child created later retains its
-//        parent itself. Releasing a chain of contexts does not recurse.
-//   AX4  `disposeAndWait` finds each action that runs, or whose captures another thread releases: `scheduled` is set until the captures are gone. An
-//        action may run before its submission has returned, and so before `scheduled` is set: a wait first awaits the submission, unless the
-//        waiting thread submits or runs the action.
+//   AX1  A handler is called at most once (CN1 of cancellation.c). Its closure is released after the call, or when the
+//        handler is removed.
+//   AX2  An action scheduled through a context never starts after a disposal of that context, or of an ancestor, has
+//        returned: the action checks before it starts. A handler in the action's own context disposes the action, which
+//        releases its captures.
+//   AX3  A context leaves the tree when it has ended and has no children (CN4); until then the tree retains it. A child
+//        created later retains its parent itself. Releasing a chain of contexts does not recurse.
+//   AX4  `disposeAndWait` finds each action that runs, or whose captures another thread releases: `scheduled` is set
+//        until the captures are gone. An action may run before its submission has returned, and so before `scheduled`
+//        is set: a wait first awaits the submission, unless the waiting thread submits or runs the action.
 // Models: swift/groups/contexts.swift.
 
 internal import CScheduler
 internal import Synchronization
 
-/// Lets a running action check whether it is cancelled, and cancels it: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+/// Lets a running action check whether it is cancelled, and cancels it: see
+/// ``ImmediateSchedulerType/schedule(_:)-(_)``.
 ///
 /// ```swift
 /// let download = workers.schedule { context in
@@ -27,14 +31,15 @@ internal import Synchronization
 /// ```
 ///
 /// 1. Cancellation is a request: an action that has started runs to its end.
-/// 2. Disposing a context also cancels the actions that were scheduled through it, and their own children, also when the context's action has
-///    ended. An action scheduled in any other way is independent.
-/// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Once the action and all its children
-///    have ended, a disposal of the parent no longer reaches the context. For an action scheduled through it after that, dispose this context.
-/// 4. Each tick of a periodic action has a context, whose disposal ends the ticks. Handlers are those of one tick. What a tick has scheduled through
-///    its context is cancelled with the periodic action, also after that tick.
-/// 5. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except those that the calling
-///    thread is inside. Actions of a tree that wait for each other must not call it.
+/// 2. Disposing a context also cancels the actions that were scheduled through it, and their own children, also when
+///    the context's action has ended. An action scheduled in any other way is independent.
+/// 3. You may use the context on any thread, and store it. After the end of the action no handler is called. Once the
+///    action and all its children have ended, a disposal of the parent no longer reaches the context. For an action
+///    scheduled through it after that, dispose this context.
+/// 4. Each tick of a periodic action has a context, whose disposal ends the ticks. Handlers are those of one tick. What
+///    a tick has scheduled through its context is cancelled with the periodic action, also after that tick.
+/// 5. ``Disposable/disposeAndWait()`` waits for the action and for all unfinished actions below it in the tree, except
+///    those that the calling thread is inside. Actions of a tree that wait for each other must not call it.
 public final class ActionContext: Disposable {
   /// The C core's part of the context, at a fixed address, as the core requires.
   private struct Node {
@@ -48,17 +53,19 @@ public final class ActionContext: Disposable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   // Unsafe, because of the pointer: the C core guards the node with its own locks.
   nonisolated(unsafe) private let node = UnsafeMutablePointer<Node>.allocate(capacity: 1)
-  /// The disposable that `scheduler.schedule` returned for this context's action. Nil before the submission and after the action's end.
+  /// The disposable that `scheduler.schedule` returned for this context's action. Nil before the submission and after
+  /// the action's end.
   private let scheduled = Protected<(any Disposable)?>(nil)
   private let runner = Atomic<UInt>(0)  // the thread that runs the action; 0: none
-  /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains the parent.
+  /// The parent context, if it had left the tree before this context was created. Otherwise nil: the tree then retains
+  /// the parent.
   private let parent = Protected<ActionContext?>(nil)
 
   // the context of all ticks, and of what they schedule, if this is the context of one tick
   private let series: ActionContext?
 
-  /// Makes a context without an action: a child of `parent`, or a root. ``start(_:repeats:by:)`` adds the action. `isTick`: it is for one tick of the
-  /// action of `parent`.
+  /// Makes a context without an action: a child of `parent`, or a root. ``start(_:repeats:by:)`` adds the action.
+  /// `isTick`: it is for one tick of the action of `parent`.
   fileprivate init(below parent: ActionContext? = nil, isTick: Bool = false) {
     series = isTick ? parent : nil
     node.initialize(to: Node(context: .passUnretained(self)))
@@ -84,7 +91,8 @@ public final class ActionContext: Disposable {
     UnsafeMutableRawPointer(cancellation).assumingMemoryBound(to: Node.self).pointee.context
   }
 
-  /// Whether the context has been disposed. If so, the caller sees everything that was done before the disposal. Takes no lock.
+  /// Whether the context has been disposed. If so, the caller sees everything that was done before the disposal. Takes
+  /// no lock.
   public var isCancelled: Bool {
     // the second: a tick that has ended is not in the tree any more
     csched_cancellation_is_cancelled(cancellation) || series?.isCancelled == true
@@ -124,13 +132,15 @@ public final class ActionContext: Disposable {
     csched_group_wait(submission)
   }
 
-  /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers before `dispose()`
-  /// returns, in the order in which they were added. If the action is already disposed, the handler is called here, at once.
+  /// Adds a handler that is called if the action is disposed while it runs. The disposing thread calls the handlers
+  /// before `dispose()`
+  /// returns, in the order in which they were added. If the action is already disposed, the handler is called here, at
+  /// once.
   ///
   /// - Parameter handler: called at most once, on the thread that disposes.
-  /// - Returns: a disposable that removes the handler. After its disposal no call starts, but a call on another thread may be in progress. Use
-  ///   ``Disposable/disposeAndWait()`` to wait for the end of that call before you free what the handler uses. The end of the action removes all
-  ///   handlers.
+  /// - Returns: a disposable that removes the handler. After its disposal no call starts, but a call on another thread
+  ///   may be in progress. Use ``Disposable/disposeAndWait()`` to wait for the end of that call before you free what
+  ///   the handler uses. The end of the action removes all handlers.
   @discardableResult
   public func onDispose(_ handler: @escaping @Sendable () -> Void) -> any Disposable {
     let added = DisposalHandler(handler)
@@ -138,8 +148,8 @@ public final class ActionContext: Disposable {
     return added
   }
 
-  /// Schedules `action` on `scheduler` as a child of this action: disposing this context cancels the child. If this context is already disposed,
-  /// the child is cancelled at once.
+  /// Schedules `action` on `scheduler` as a child of this action: disposing this context cancels the child. If this
+  /// context is already disposed, the child is cancelled at once.
   ///
   /// - Parameters:
   ///   - scheduler: where the child runs; it may differ from this action's scheduler.
@@ -154,7 +164,8 @@ public final class ActionContext: Disposable {
   ///
   /// - Parameters:
   ///   - scheduler: where the child runs; it may differ from this action's scheduler.
-  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never runs.
+  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never
+  ///     runs.
   ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
   ///   - action: what to run. It is given its own context.
   @discardableResult
@@ -178,9 +189,10 @@ public final class ActionContext: Disposable {
     ActionContext(below: series ?? self).start(action, repeats: timing.period != nil) { scheduler.schedule(timing, $0) }
   }
 
-  /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If the context is cancelled already, ends the
-  /// context without a submission. If the context is disposed during the submission, disposes the disposable that `submit` returned. `repeats`: the
-  /// scheduler calls the closure for each tick, and this context ends when the scheduler releases the closure.
+  /// Calls `submit` with a closure that runs `action` and then ends this context. Returns this context. If the context
+  /// is cancelled already, ends the context without a submission. If the context is disposed during the submission,
+  /// disposes the disposable that `submit` returned. `repeats`: the scheduler calls the closure for each tick, and this
+  /// context ends when the scheduler releases the closure.
   fileprivate func start(
     _ action: @escaping @Sendable (ActionContext) -> Void, repeats: Bool = false,
     by submit: (@escaping @Sendable () -> Void) -> any Disposable
@@ -193,13 +205,15 @@ public final class ActionContext: Disposable {
     let running = Running(self, action)  // its deinit ends the context if the scheduler drops the closure
     scheduled.write(repeats ? submit { running.tick() } : submit { running.run() })
     disposeWhenCancelled()
-    // AX3: if the scheduler has released the closure, `running` is released here. So its deinit clears `scheduled` and removes the handler.
+    // AX3: if the scheduler has released the closure, `running` is released here. So its deinit clears `scheduled` and
+    // removes the handler.
     withExtendedLifetime(running) {}
     return self
   }
 
-  /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the core calls it at once. If the
-  /// action has already run and ended the context, the core releases the handler without a call.
+  /// Adds the handler by which a cancellation disposes the scheduled action. If the context is already cancelled, the
+  /// core calls it at once. If the action has already run and ended the context, the core releases the handler without
+  /// a call.
   private func disposeWhenCancelled() {
     let handler = node.pointer(to: \.handler)!
     // released by `release` below, after the call or the removal
@@ -212,16 +226,17 @@ public final class ActionContext: Disposable {
     csched_cancellation_add(cancellation, handler)
   }
 
-  /// Ends the context: clears `scheduled` and removes all handlers. Called after the action, and again when the submitted closure is released: in
-  /// between, `start` may have set `scheduled`. The second `csched_cancellation_end` does nothing.
+  /// Ends the context: clears `scheduled` and removes all handlers. Called after the action, and again when the
+  /// submitted closure is released: in between, `start` may have set `scheduled`. The second `csched_cancellation_end`
+  /// does nothing.
   fileprivate func end() {
     let submitted = scheduled.exchange(nil)
     // released after the core has removed the handlers: the release may run user code, which must see the context ended
     withExtendedLifetime(submitted) { csched_cancellation_end(cancellation) }
   }
 
-  /// After `start` has returned, only the submitted closure retains this object. So its release ends the context, also when the scheduler drops the
-  /// closure without a call.
+  /// After `start` has returned, only the submitted closure retains this object. So its release ends the context, also
+  /// when the scheduler drops the closure without a call.
   private final class Running: @unchecked Sendable {
     // Unchecked: only the thread that runs the action, and later deinit, access `action`.
     private let context: ActionContext
@@ -286,7 +301,8 @@ public final class ActionContext: Disposable {
 
     deinit { handler.deallocate() }
 
-    /// Registers this handler with the core, which retains this object until the handler was called or removed. Call this once.
+    /// Registers this handler with the core, which retains this object until the handler was called or removed. Call
+    /// this once.
     func add(to cancellation: UnsafeMutablePointer<csched_cancellation>) {
       handler.pointee.context = Unmanaged.passRetained(self).toOpaque()
       handler.pointee.call = {
@@ -301,8 +317,8 @@ public final class ActionContext: Disposable {
       csched_cancellation_add(cancellation, handler)
     }
 
-    /// Calls the closure, unless it was removed. Returns whether it did; then the caller calls `leave`. Not inlined, so that its reference to the
-    /// closure is gone before that.
+    /// Calls the closure, unless it was removed. Returns whether it did; then the caller calls `leave`. Not inlined, so
+    /// that its reference to the closure is gone before that.
     @inline(never)
     private static func enterAndCall(_ body: RepeatedCall<@Sendable () -> Void, Void>) -> Bool {
       guard let call = body.enter() else { return false }
@@ -331,14 +347,16 @@ extension ImmediateSchedulerType {
   /// Schedules `action` with a context, by which it can check whether it is cancelled while it runs.
   ///
   /// - Parameter action: what to run. It checks the context to see whether it should end.
-  /// - Returns: a disposable that disposes the context. If the action has not started, it never starts. If it runs, ``ActionContext/isCancelled``
-  ///   becomes true. The disposal also cancels the actions that were scheduled through the context, even after the action has ended.
+  /// - Returns: a disposable that disposes the context. If the action has not started, it never starts. If it runs,
+  ///   ``ActionContext/isCancelled`` becomes true. The disposal also cancels the actions that were scheduled through
+  ///   the context, even after the action has ended.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable (ActionContext) -> Void) -> any Disposable {
     ActionContext().start(action) { schedule($0) }
   }
 
-  /// Schedules `action` with a context. If the action is dropped, calls `onDrop` once instead: see ``schedule(_:onDrop:)-(()->Void,_)``.
+  /// Schedules `action` with a context. If the action is dropped, calls `onDrop` once instead: see
+  /// ``schedule(_:onDrop:)-(()->Void,_)``.
   ///
   /// - Parameters:
   ///   - action: what to run. It checks the context to see whether it should end.
@@ -350,10 +368,12 @@ extension ImmediateSchedulerType {
 }
 
 extension SchedulerType {
-  /// Schedules `action` with a context for `delay` from now, or up to `tolerance` later: see ``ImmediateSchedulerType/schedule(_:)-(_)``.
+  /// Schedules `action` with a context for `delay` from now, or up to `tolerance` later: see
+  /// ``ImmediateSchedulerType/schedule(_:)-(_)``.
   ///
   /// - Parameters:
-  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never runs.
+  ///   - delay: how long from now. Zero or less is a plain submission; with more than the clock can hold, it never
+  ///     runs.
   ///   - tolerance: how much later it may run, so that one wakeup serves more timers.
   ///   - action: what to run. It checks the context to see whether it should end.
   @discardableResult

@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// Counts unfinished work on any schedulers and threads. You can wait until the group is empty, be notified of it, or cancel the work.
+/// Counts unfinished work on any schedulers and threads. You can wait until the group is empty, be notified of it, or
+/// cancel the work.
 ///
 /// ```swift
 /// let group = ActionGroup()
@@ -9,12 +10,13 @@ internal import CScheduler
 /// guard group.wait(for: .seconds(5)) else { return group.cancelAll() }
 /// ```
 ///
-/// 1. An action scheduled through the group is a member from its submission until it has run and its captures are released, or it was dropped.
+/// 1. An action scheduled through the group is a member from its submission until it has run and its captures are
+///    released, or it was dropped.
 ///    Other work enters and leaves with ``enter()`` and ``leave()``.
-/// 2. A waiter, or a notified action, sees everything that was done before each leave. An empty group may be entered again; threads that
-///    already wait return all the same.
-/// 3. While a pool thread waits, another thread replaces it in the pool. On the thread of a ``ThreadScheduler`` and on the main thread, the wait
-///    blocks the scheduler: the members must run elsewhere.
+/// 2. A waiter, or a notified action, sees everything that was done before each leave. An empty group may be entered
+///    again; threads that already wait return all the same.
+/// 3. While a pool thread waits, another thread replaces it in the pool. On the thread of a ``ThreadScheduler`` and on
+///    the main thread, the wait blocks the scheduler: the members must run elsewhere.
 /// 4. A leave without an enter stops the process with a message. So does the release of a group that is not empty.
 ///
 /// In a child process of fork, the count stays as it was, and no thread waits.
@@ -32,8 +34,9 @@ public final class ActionGroup: Sendable {
   /// guard ready.wait(for: .seconds(5)) else { throw LoadError.tooSlow }
   /// ```
   ///
-  /// If the queue drops an action of this example, its `leave()` is not called: the group stays entered, and its release stops the process. An
-  /// action that is scheduled with ``schedule(on:_:)-(_,()->Void)`` leaves the group also when it is dropped.
+  /// If the queue drops an action of this example, its `leave()` is not called: the group stays entered, and its
+  /// release stops the process. An action that is scheduled with ``schedule(on:_:)-(_,()->Void)`` leaves the group also
+  /// when it is dropped.
   ///
   /// - Parameter entered: the initial count, from 0 to 2^31 - 1; other values stop the process with a message.
   public init(entered: Int = 0) {
@@ -50,7 +53,8 @@ public final class ActionGroup: Sendable {
   /// Enters the group. Each call needs one call of ``leave()``.
   public func enter() { csched_group_enter(group, 1) }
 
-  /// Leaves the group. The leave that empties the group wakes all waiters, and schedules the actions of ``notify(on:_:)``.
+  /// Leaves the group. The leave that empties the group wakes all waiters, and schedules the actions of
+  /// ``notify(on:_:)``.
   public func leave() { csched_group_leave(group) }
 
   /// The number of enters without a leave.
@@ -87,7 +91,8 @@ public final class ActionGroup: Sendable {
     try await withTaskCancellationHandler {
       try await resumption.outcome(isolation: isolation) {
         notice.add(to: group)
-        // a cancellation before `add` found no notice to remove: without this, the group would retain the notice until it is empty
+        // a cancellation before `add` found no notice to remove: without this, the group would retain the notice until
+        // it is empty
         if resumption.isOver { notice.remove(from: group) }
       }
     } onCancel: {
@@ -102,7 +107,8 @@ public final class ActionGroup: Sendable {
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. The work in the group continues.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. The work
+  ///   in the group continues.
   public func waitForAll<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
   ) async throws {
@@ -119,8 +125,9 @@ public final class ActionGroup: Sendable {
     try await waitForAll(deadline: deadline, clock: DeadlineClock(), isolation: isolation)
   }
 
-  /// Schedules `action` on `scheduler` once, when the group is empty. If the group is empty already, this call schedules the action. Otherwise the
-  /// ``leave()`` that empties the group does. Several actions are scheduled in the order of the calls.
+  /// Schedules `action` on `scheduler` once, when the group is empty. If the group is empty already, this call
+  /// schedules the action. Otherwise the ``leave()`` that empties the group does. Several actions are scheduled in the
+  /// order of the calls.
   ///
   /// - Parameters:
   ///   - scheduler: where `action` runs.
@@ -168,7 +175,8 @@ private final class GroupNotice: @unchecked Sendable {
   }
 }
 
-/// A count-down latch: it opens at zero. You may release a latch that is not open; an ``ActionGroup`` must be empty when it is released.
+/// A count-down latch: it opens at zero. You may release a latch that is not open; an ``ActionGroup`` must be empty
+/// when it is released.
 @available(*, deprecated, message: "use ActionGroup(entered:), whose leave() counts down")
 public final class Latch: Sendable {
   private let group: ActionGroup

@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// The outcome of a submitted action: it ran, was disposed, or was dropped. The action and its disposable share this object.
+/// The outcome of a submitted action: it ran, was disposed, or was dropped. The action and its disposable share this
+/// object.
 package final class ActionOutcome: Sendable {
   /// The events that are reported to `note`. A drop is reported to `onDrop` instead.
   package enum Event: Sendable { case ran, disposed }
@@ -14,8 +15,8 @@ package final class ActionOutcome: Sendable {
   private struct State {
     var phase = Phase.open
     var isSubmitted = false  // `endSubmission` was called: a later drop counts as a stop
-    /// The submission ran inside the drop of another action. Inside a drop, a thread defers other drops. So a refused action is dropped only after
-    /// `endSubmission`, and `isSubmitted` does not show the refusal.
+    /// The submission ran inside the drop of another action. Inside a drop, a thread defers other drops. So a refused
+    /// action is dropped only after `endSubmission`, and `isSubmitted` does not show the refusal.
     var isSubmittedInDrop = false
     var members = ListedMembers()  // of groups
     // called on a drop; nil once the action has started, was disposed or was dropped
@@ -40,8 +41,9 @@ package final class ActionOutcome: Sendable {
     ReportingDisposable(submit(ReportingAction(self)), self)
   }
 
-  /// Called when the submission has returned and the scheduler still holds the action. A later drop is reported as `.stopped`, not `.refused`.
-  /// `members`: what the submission has made the action in groups, whose cancellation disposes it.
+  /// Called when the submission has returned and the scheduler still holds the action. A later drop is reported as
+  /// `.stopped`, not `.refused`. `members`: what the submission has made the action in groups, whose cancellation
+  /// disposes it.
   func endSubmission(of members: ListedMembers) {
     let isInDrop = csched_swift_is_in_drop_()
     state.withLock { ($0.isSubmitted, $0.isSubmittedInDrop, $0.members) = (true, isInDrop, members) }
@@ -54,10 +56,12 @@ package final class ActionOutcome: Sendable {
     return true
   }
 
-  /// Returns whether the disposal came before the start. If so, the caller reports `.disposed` after the action has been released.
+  /// Returns whether the disposal came before the start. If so, the caller reports `.disposed` after the action has
+  /// been released.
   func claimDisposal() -> Bool { claim(.disposed) }
 
-  /// Sets `phase` if the action is open. Returns whether the action was open: either the start or the disposal wins, never both.
+  /// Sets `phase` if the action is open. Returns whether the action was open: either the start or the disposal wins,
+  /// never both.
   private func claim(_ phase: Phase) -> Bool {
     var oldHandler: (@Sendable (SchedulerError) -> Void)?  // takes `onDrop`, to release it outside the lock
     return state.withLock { state in
@@ -68,12 +72,14 @@ package final class ActionOutcome: Sendable {
     }
   }
 
-  /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was disposed, reports a drop:
-  /// `.refused` if `schedule` itself dropped the action, else `.stopped`. A release by a group's cancellation counts as a disposal.
+  /// Called when the run has ended, and when the scheduler has released the action. If the action neither ran nor was
+  /// disposed, reports a drop: `.refused` if `schedule` itself dropped the action, else `.stopped`. A release by a
+  /// group's cancellation counts as a disposal.
   func end() {
     if state.withLock({ $0.phase == .open ? $0.members : nil })?.areCancelled == true { _ = claimDisposal() }
     var why = CSCHED_DROP_STOPPED
-    // whether this thread is inside the core's drop of a refused action; false after a run, and in a drop that the core did not make
+    // whether this thread is inside the core's drop of a refused action; false after a run, and in a drop that the core
+    // did not make
     let isRefused = csched_swift_drop_reason_(&why) && why == CSCHED_DROP_REFUSED
     let (onDrop, reason) = state.withLock { state in
       if state.phase != .disposed { state.phase = .over }
@@ -87,7 +93,8 @@ package final class ActionOutcome: Sendable {
   }
 }
 
-/// Runs the action and reports its outcome. Only the closure given to the scheduler retains this object, so its deinit means: run, or dropped.
+/// Runs the action and reports its outcome. Only the closure given to the scheduler retains this object, so its deinit
+/// means: run, or dropped.
 package final class ReportingAction: Sendable {
   private let outcome: ActionOutcome
 
@@ -97,7 +104,8 @@ package final class ReportingAction: Sendable {
   /// Calls `body`, unless the action has been disposed.
   package func run(_ body: () -> Void) {
     guard outcome.claimRun() else { return }
-    // The scheduler may run this action inside a `withoutRefusalLine`. A refusal of a submission by `body` must be printed all the same.
+    // The scheduler may run this action inside a `withoutRefusalLine`. A refusal of a submission by `body` must be
+    // printed all the same.
     withRefusalLine(body)
     outcome.end()
   }

@@ -4,7 +4,8 @@
 // Invariants
 //   DR1  An observer is notified of each action that is dropped after the observer was added.
 // Orderings
-//   present: relaxed; if other synchronisation orders the addition before the drop, the dropping thread also sees `present` set
+//   present: relaxed; if other synchronisation orders the addition before the drop, the dropping thread also sees
+//   `present` set
 // Models: swift/actions/actions.swift. Not modelled: DR1.
 
 internal import CScheduler
@@ -51,8 +52,8 @@ enum DropObservers {
   }
 }
 
-/// One observer: a handler of `Schedulers.onDrop`. If the handler causes drops on the same thread, they do not call it again: that could recurse
-/// without end.
+/// One observer: a handler of `Schedulers.onDrop`. If the handler causes drops on the same thread, they do not call it
+/// again: that could recurse without end.
 private final class DropObserver: Disposable {
   private struct State {
     var handler: DropObservers.Handler?  // nil after the disposal
@@ -78,7 +79,8 @@ private final class DropObserver: Disposable {
     leave(thread)
   }
 
-  /// Calls the handler. Returns whether it did; then the caller calls `leave`. Not inlined, so that its reference to the handler is gone before that.
+  /// Calls the handler. Returns whether it did; then the caller calls `leave`. Not inlined, so that its reference to
+  /// the handler is gone before that.
   @inline(never)
   private func enterAndCall(
     _ scheduler: (any ImmediateSchedulerType & AnyObject)?, _ reason: SchedulerError, _ thread: UInt
@@ -112,7 +114,8 @@ private final class DropObserver: Disposable {
     leave(thread)
   }
 
-  /// Releases the handler, with its captures. Returns false if it was released before; otherwise the caller calls `leave`.
+  /// Releases the handler, with its captures. Returns false if it was released before; otherwise the caller calls
+  /// `leave`.
   @inline(never)
   private func release(_ thread: UInt) -> Bool {
     let handler = state.withLock { state in

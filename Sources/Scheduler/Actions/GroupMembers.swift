@@ -1,23 +1,25 @@
 // The list of a group's unfinished members, which `cancelAll` traverses.
 //
-// States, under the lock: the list of unfinished members, in the order of submission. Each member has `hasEnded`, which is final, and, while it is
-// listed, the disposable that cancels it.
+// States, under the lock: the list of unfinished members, in the order of submission. Each member has `hasEnded`, which
+// is final, and, while it is listed, the disposable that cancels it.
 // Invariants
-//   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. A listed member is not freed.
-//   GM2  After cancelAll has returned, no member that was in the list at its call starts. Each call of cancelAll disposes each of these members, even
-//        if another thread is disposing them too.
-//   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's captures are released.
+//   GM1  A member is in the list from its submission to its end. A member that ends before it is added is not added. A
+//        listed member is not freed.
+//   GM2  After cancelAll has returned, no member that was in the list at its call starts. Each call of cancelAll
+//        disposes each of these members, even if another thread is disposing them too.
+//   GM3  A member leaves the group once, at the end of its run or at its drop, after its action and the action's
+//        captures are released.
 //   GM4  The disposable that cancels a member (`cancelable`) is released outside the lock.
-//   GM5  A member is cancelled if it is in the list at a call of cancelAll. The release of its action is then no drop: the submission knows the
-//        member from its end on (`ListedMembers`), and asks when the action has been released.
-//   GM6  After cancelAll has returned, the context of each member that ran at its call is disposed: the member's context is set before its action
-//        begins, and cancelAll finds it, or the action finds the member cancelled.
+//   GM5  A member is cancelled if it is in the list at a call of cancelAll. The release of its action is then no drop:
+//        the submission knows the member from its end on (`ListedMembers`), and asks when the action has been released.
+//   GM6  After cancelAll has returned, the context of each member that ran at its call is disposed: the member's
+//        context is set before its action begins, and cancelAll finds it, or the action finds the member cancelled.
 // Models: swift/groups/groups.swift.
 
 internal import CScheduler
 
-/// An intrusive list under one lock, in the order of submission: removal needs no search, and insertion no allocation. The list retains the
-/// disposable that cancels each member, but not the member itself.
+/// An intrusive list under one lock, in the order of submission: removal needs no search, and insertion no allocation.
+/// The list retains the disposable that cancels each member, but not the member itself.
 final class GroupMembers: @unchecked Sendable {
   // Unchecked: `lock` guards all fields here and in the members.
   private let lock = InlineLock()
@@ -26,7 +28,8 @@ final class GroupMembers: @unchecked Sendable {
   @exclusivity(unchecked) private var lastNumber: UInt64 = 0  // the number of the newest member
   @exclusivity(unchecked) private var lastCancelled: UInt64 = 0  // the greatest number of a cancelled member
 
-  /// Appends `member`, unless it has ended. `cancelable`: the disposable of its action. Notes it, and those of its base, for the submission.
+  /// Appends `member`, unless it has ended. `cancelable`: the disposable of its action. Notes it, and those of its
+  /// base, for the submission.
   func append(_ member: GroupMember, cancelledBy cancelable: any Disposable) {
     let number: UInt64? = lock.withLock {
       if member.hasEnded { return nil }  // GM1: `end` was called before this, so nothing would unlink the member later
@@ -53,7 +56,8 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Cancels the members that are in the list at the call. They stay listed until they have ended, so that a concurrent call disposes them too.
+  /// Cancels the members that are in the list at the call. They stay listed until they have ended, so that a concurrent
+  /// call disposes them too.
   func cancelAll() {
     let newest = lock.withLock {  // members added later are not cancelled, so the loop ends
       lastCancelled = lastNumber  // GM5: before the first action is released
@@ -68,8 +72,8 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Returns the number, the disposable and the context of the first member whose number is greater than `number` and at most `newest`; nil if there
-  /// is none.
+  /// Returns the number, the disposable and the context of the first member whose number is greater than `number` and
+  /// at most `newest`; nil if there is none.
   private func nextMember(after number: UInt64, upTo newest: UInt64) -> (UInt64, any Disposable, ActionContext?)? {
     lock.withLock {
       var each = first
@@ -98,7 +102,8 @@ final class GroupMembers: @unchecked Sendable {
     }
   }
 
-  /// Removes `member` from the list. Returns its disposable; nil if the member is not in the list. Requires: the caller holds the lock.
+  /// Removes `member` from the list. Returns its disposable; nil if the member is not in the list. Requires: the caller
+  /// holds the lock.
   private func unlink(_ member: GroupMember) -> (any Disposable)? {
     guard let cancelable = member.cancelable.take() else { return nil }
     let (previous, next) = (member.previous, member.next)
@@ -108,7 +113,8 @@ final class GroupMembers: @unchecked Sendable {
   }
 }
 
-/// The member that a submission has listed, if its scheduler is a group's; or several, if that group's scheduler is itself of a group.
+/// The member that a submission has listed, if its scheduler is a group's; or several, if that group's scheduler is
+/// itself of a group.
 struct ListedMembers {
   private typealias Member = (group: GroupMembers, number: UInt64)
   private var first: Member?
@@ -141,7 +147,8 @@ struct ListedMembers {
   }
 }
 
-/// An unfinished action in a group. Until it ends, only the submitted closure retains this object. So the release of the closure without a run also ends the member.
+/// An unfinished action in a group. Until it ends, only the submitted closure retains this object. So the release of
+/// the closure without a run also ends the member.
 class GroupMember: @unchecked Sendable {
   // Unchecked: the lock of the group's list guards the fields, which the list changes.
   private let group: ActionGroup
@@ -151,7 +158,8 @@ class GroupMember: @unchecked Sendable {
   // set while the action runs with a context; if the action is periodic, from its first tick on
   @exclusivity(unchecked) fileprivate var context: ActionContext?
   @exclusivity(unchecked) fileprivate var number: UInt64 = 0  // grows in the order of submission
-  /// Set at the end of the submission: what the action is a member of besides, if it was submitted to another group's scheduler.
+  /// Set at the end of the submission: what the action is a member of besides, if it was submitted to another group's
+  /// scheduler.
   @exclusivity(unchecked) final var base = ListedMembers()
   /// The member, of such a group, whose run calls this member's; set while the action runs.
   @exclusivity(unchecked) fileprivate var enclosing: GroupMember?
@@ -171,7 +179,8 @@ class GroupMember: @unchecked Sendable {
     csched_swift_take_member_().map { Unmanaged<GroupMember>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Disposes `context`, with which the action runs, when the group is cancelled, until ``contextEnded()`` or the member's end.
+  /// Disposes `context`, with which the action runs, when the group is cancelled, until ``contextEnded()`` or the
+  /// member's end.
   final func contextBegins(_ context: ActionContext) {
     if group.members.setContext(context, of: self) { context.dispose() }  // GM6: cancelled before this
     enclosing?.contextBegins(context)
@@ -184,7 +193,8 @@ class GroupMember: @unchecked Sendable {
 
   /// Unlinks the member and leaves the group. Call this once.
   final func end() {
-    // GM4: `members.end` returns the disposable. It is released here, without the lock, because the release may run user code.
+    // GM4: `members.end` returns the disposable. It is released here, without the lock, because the release may run
+    // user code.
     withExtendedLifetime(group.members.end(self)) { group.leave() }
   }
 }
@@ -207,7 +217,8 @@ final class ActionMember: GroupMember, @unchecked Sendable {
     end()
   }
 
-  /// Calls a periodic action, without releasing it: its closure runs again. The member ends when the scheduler releases the closure.
+  /// Calls a periodic action, without releasing it: its closure runs again. The member ends when the scheduler releases
+  /// the closure.
   func tick() {
     enclosing = GroupMember.takeBegun()  // the same in each tick
     csched_swift_begin_member_(Unmanaged.passUnretained(self).toOpaque())  // GM6: for an action with a context

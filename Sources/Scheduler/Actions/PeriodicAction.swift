@@ -1,4 +1,5 @@
-// A periodic action that can be suspended and resumed. Each start or resumption submits one series of ticks to the scheduler.
+// A periodic action that can be suspended and resumed. Each start or resumption submits one series of ticks to the
+// scheduler.
 //
 // States, under the lock of its RepeatedCall
 //   series        the disposable of the submitted series; nil: no series is submitted
@@ -6,13 +7,16 @@
 //   suspensions   the number of calls of suspend() without a resume(); the action is suspended if it is not 0
 // Invariants
 //   PA1  No tick starts after suspend() has returned, until resume(): a tick checks before it starts.
-//   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end, unless resume() is called first.
-//   PA3  While the action is suspended, the scheduler retains nothing of it. The release of a series by a suspension does not end the action.
+//   PA2  At most one series is submitted at a time. A suspension during a tick cancels the series at the tick's end,
+//        unless resume() is called first.
+//   PA3  While the action is suspended, the scheduler retains nothing of it. The release of a series by a suspension
+//        does not end the action.
 //   PA4  Any other drop or end of the series by the scheduler ends the action.
 // Orderings: the lock's.
 // Models: swift/virtual/virtual.swift.
 
-/// A periodic action that can be suspended. `schedulePeriodic(_:action:)` returns it, and passes it to a closure that takes one.
+/// A periodic action that can be suspended. `schedulePeriodic(_:action:)` returns it, and passes it to a closure that
+/// takes one.
 ///
 /// ```swift
 /// let polling = scheduler.schedulePeriodic(.seconds(1)) { polling in
@@ -23,10 +27,12 @@
 /// polling.dispose()
 /// ```
 ///
-/// 1. While the action is suspended, no tick starts, and the scheduler has no timer and no wakeup for it. The closure stays retained.
-/// 2. A pause does not change when ticks are due. At ``resume()``, ticks whose time has passed are late, as if the previous tick had run until then.
-///    With ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With ``ActionTiming/Pace/catchingUp`` each of them runs. With
-///    ``ActionTiming/Pace/skipping`` none runs. With ``ActionTiming/Pace/fixedDelay`` at most one tick was missed, and it runs at once.
+/// 1. While the action is suspended, no tick starts, and the scheduler has no timer and no wakeup for it. The closure
+///    stays retained.
+/// 2. A pause does not change when ticks are due. At ``resume()``, ticks whose time has passed are late, as if the
+///    previous tick had run until then. With ``ActionTiming/Pace/coalescing`` one tick at once replaces them. With
+///    ``ActionTiming/Pace/catchingUp`` each of them runs. With ``ActionTiming/Pace/skipping`` none runs. With
+///    ``ActionTiming/Pace/fixedDelay`` at most one tick was missed, and it runs at once.
 /// 3. ``dispose()`` releases the closure at once, suspended or not. Releasing a suspended action ends it.
 /// 4. The action retains its scheduler. A member of a group is outside its group while it is suspended.
 ///
@@ -75,8 +81,8 @@ public final class PeriodicAction: Disposable {
 
   // MARK: Submitted ticks
 
-  /// Calls `decide` under the lock, and submits a new series of ticks with the timing that it returns. Submits nothing if `decide` returns nil, or
-  /// if a series is submitted already.
+  /// Calls `decide` under the lock, and submits a new series of ticks with the timing that it returns. Submits nothing
+  /// if `decide` returns nil, or if a series is submitted already.
   private func submit(_ decide: (inout Schedule) -> ActionTiming?) {
     let series = SingleAssignmentDisposable()
     let submission = action.change { schedule, _ -> (ActionTiming, Int)? in
@@ -105,7 +111,8 @@ public final class PeriodicAction: Disposable {
     cancelled?.dispose()
   }
 
-  /// Calls the action. Returns false without a call if the action is suspended or over, or if the series `seriesNumber` is no longer current.
+  /// Calls the action. Returns false without a call if the action is suspended or over, or if the series `seriesNumber`
+  /// is no longer current.
   private func run(_ seriesNumber: Int) -> Bool {
     // PA1: checks and enters under one lock, so no tick starts after suspend() has returned
     guard let call = action.enter(if: { $0.seriesNumber == seriesNumber && $0.suspensions == 0 }) else { return false }
@@ -113,11 +120,14 @@ public final class PeriodicAction: Disposable {
     return true
   }
 
-  /// Called when the scheduler has released the series `seriesNumber`. Ends the action, unless `takeSeries` has removed that series.
-  // PA3, PA4: only the release of the current series ends the action. The returned disposable is not needed: its series is over.
+  /// Called when the scheduler has released the series `seriesNumber`. Ends the action, unless `takeSeries` has removed
+  /// that series.
+  // PA3, PA4: only the release of the current series ends the action. The returned disposable is not needed: its series
+  // is over.
   fileprivate func seriesEnded(_ seriesNumber: Int) { _ = finish { $0.seriesNumber == seriesNumber } }
 
-  /// Removes the current series and returns its disposable, nil if there is none. The caller disposes it outside the lock.
+  /// Removes the current series and returns its disposable, nil if there is none. The caller disposes it outside the
+  /// lock.
   private static func takeSeries(_ schedule: inout Schedule) -> SingleAssignmentDisposable? {
     schedule.seriesNumber += 1  // PA3: `seriesEnded` then ignores the release of this series
     return schedule.series.take()
@@ -125,7 +135,8 @@ public final class PeriodicAction: Disposable {
 
   // MARK: Suspension
 
-  /// Suspends further ticks, until ``resume()`` has been called as often as this. A tick that has started runs to its end.
+  /// Suspends further ticks, until ``resume()`` has been called as often as this. A tick that has started runs to its
+  /// end.
   public func suspend() {
     let cancelled = action.change { schedule, isInside -> SingleAssignmentDisposable? in
       schedule.suspensions += 1
@@ -134,7 +145,8 @@ public final class PeriodicAction: Disposable {
     cancelled?.dispose()
   }
 
-  /// Reverts one ``suspend()``. Without a matching ``suspend()`` it stops the process with a message, unless the action is over.
+  /// Reverts one ``suspend()``. Without a matching ``suspend()`` it stops the process with a message, unless the action
+  /// is over.
   public func resume() {
     let now = scheduler.now
     var isSuspended = true  // stays true if the action is over: `submit` then does not call the closure
@@ -160,7 +172,8 @@ public final class PeriodicAction: Disposable {
     action.awaitOthers()
   }
 
-  /// Ends the action if `condition` returns true. Returns the disposable of the current series, for the caller to dispose; nil if there is none.
+  /// Ends the action if `condition` returns true. Returns the disposable of the current series, for the caller to
+  /// dispose; nil if there is none.
   private func finish(if condition: (Schedule) -> Bool) -> SingleAssignmentDisposable? {
     var ended: SingleAssignmentDisposable?
     action.finish { schedule in
@@ -172,7 +185,8 @@ public final class PeriodicAction: Disposable {
   }
 }
 
-/// One series of ticks. Only the closure given to the scheduler retains this object, so its deinit means that the series is over.
+/// One series of ticks. Only the closure given to the scheduler retains this object, so its deinit means that the
+/// series is over.
 private final class SubmittedTicks: Sendable {
   private let action: PeriodicAction
   private let seriesNumber: Int
@@ -187,7 +201,8 @@ private final class SubmittedTicks: Sendable {
 }
 
 extension ActionTiming {
-  /// Returns the timing of the series that `resume` submits at `now`. A delayed action that runs once stays due at the same instant.
+  /// Returns the timing of the series that `resume` submits at `now`. A delayed action that runs once stays due at the
+  /// same instant.
   fileprivate func resumed(at now: MonotonicTime, after past: PeriodicAction.Past) -> ActionTiming {
     if let repetition {
       return ActionTiming(.at(repetition.due(at: now, after: past)), tolerance: tolerance, repetition: repetition)
@@ -221,8 +236,8 @@ extension ActionTiming.Repetition {
 }
 
 extension SchedulerType {
-  /// Runs `action` repeatedly with `timing`, and passes it the object that suspends, resumes and ends the ticks. Each tick costs two more clock
-  /// reads and two more lock operations than the overload whose closure takes no parameter.
+  /// Runs `action` repeatedly with `timing`, and passes it the object that suspends, resumes and ends the ticks. Each
+  /// tick costs two more clock reads and two more lock operations than the overload whose closure takes no parameter.
   ///
   /// - Parameters:
   ///   - timing: when the ticks are due, and how late ticks are treated.
@@ -232,7 +247,8 @@ extension SchedulerType {
     _ timing: ActionTiming, action: @escaping @Sendable (PeriodicAction) -> Void
   ) -> PeriodicAction { .started(timing, on: self, action) }
 
-  /// Runs `action` every `period`, first a period from now, and passes it the object that suspends, resumes and ends the ticks.
+  /// Runs `action` every `period`, first a period from now, and passes it the object that suspends, resumes and ends
+  /// the ticks.
   ///
   /// - Parameters:
   ///   - period: the time from tick to tick, and until the first one.

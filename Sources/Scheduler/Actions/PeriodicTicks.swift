@@ -28,7 +28,8 @@ final class PeriodicTicks: Disposable {
     // `jittered` adds the jitter to 0; the address of this object gives each action another jitter
     let jitter = timing.repetition!.jittered(0, of: UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
     let delay = time + .nanoseconds(Int64(clamping: jitter))
-    // before `schedule`, which may run the tick: the tick stores the disposable of its successor, which must not be replaced after that
+    // before `schedule`, which may run the tick: the tick stores the disposable of its successor, which must not be
+    // replaced after that
     pending.disposable = next
     next.setDisposable(
       scheduler.schedule(.after(delay, tolerance: timing.tolerance)) { tick.run() })
@@ -42,7 +43,8 @@ final class PeriodicTicks: Disposable {
     let next = isDisposed || isStandingStill(since: begin) ? nil : timing.next(after: due, begunAt: begin, endedAt: end)
     if next == nil { finish() }  // disposed, or no tick follows
     action.leave { _ in }  // before the submission: the next tick may start inside it, or on another thread
-    // The scheduler refuses the tick only after its stop. A stop drops a waiting tick without a message, so this refusal prints no line either.
+    // The scheduler refuses the tick only after its stop. A stop drops a waiting tick without a message, so this
+    // refusal prints no line either.
     if let next { withoutRefusalLine { submit(due: next, after: max(.zero, end.duration(to: next))) } }
   }
 
@@ -53,8 +55,8 @@ final class PeriodicTicks: Disposable {
     return true
   }
 
-  /// Whether all further ticks would be at the instant of this tick, which began at `begin`: an endless loop. True if the period is not positive and
-  /// the scheduler's time does not advance by itself, as in virtual time.
+  /// Whether all further ticks would be at the instant of this tick, which began at `begin`: an endless loop. True if
+  /// the period is not positive and the scheduler's time does not advance by itself, as in virtual time.
   private func isStandingStill(since begin: MonotonicTime) -> Bool {
     guard let period = timing.period, period <= .zero else { return false }
     let start = MonotonicTime.now
@@ -79,7 +81,8 @@ final class PeriodicTicks: Disposable {
   fileprivate func finish() { action.finish() }
 }
 
-/// A scheduled tick. Only the closure given to the scheduler retains this object, so `deinit` without `run` means that the tick was dropped.
+/// A scheduled tick. Only the closure given to the scheduler retains this object, so `deinit` without `run` means that
+/// the tick was dropped.
 private final class Tick: Sendable {
   private let due: MonotonicTime
   // Unsafe: only the thread that runs the tick, and deinit, access it. Nil from the start of the tick.

@@ -1,11 +1,12 @@
 internal import CScheduler
 
 extension ImmediateSchedulerType {
-  /// Schedules `action`, which can schedule itself again with a new state, any number of times, at once or later, on any thread.
+  /// Schedules `action`, which can schedule itself again with a new state, any number of times, at once or later, on
+  /// any thread.
   ///
-  /// Stack and memory use stay constant for any number of steps. Each step is an action of its own, and other work runs in between. If the
-  /// scheduler would run a new step inside the step that requests it, the new step waits until the running step has ended. Disposing the result
-  /// ends the recursion: no step starts after the disposal.
+  /// Stack and memory use stay constant for any number of steps. Each step is an action of its own, and other work runs
+  /// in between. If the scheduler would run a new step inside the step that requests it, the new step waits until the
+  /// running step has ended. Disposing the result ends the recursion: no step starts after the disposal.
   ///
   /// ```swift
   /// CurrentThreadScheduler.instance.scheduleRecursive(1) { n, again in
@@ -37,28 +38,31 @@ extension ImmediateSchedulerType {
   }
 }
 
-/// The user's closure. This class keeps `Recursion` non-generic: the caller's module cannot specialise code that is generic over the state, and the
-/// runtime would look up metadata in each step (1 µs of 1.4).
+/// The user's closure. This class keeps `Recursion` non-generic: the caller's module cannot specialise code that is
+/// generic over the state, and the runtime would look up metadata in each step (1 µs of 1.4).
 private final class RecursiveBody<State: Sendable>: Sendable {
   let action: @Sendable (State, @escaping @Sendable (State) -> Void) -> Void
   init(_ action: @escaping @Sendable (State, @escaping @Sendable (State) -> Void) -> Void) { self.action = action }
 }
 
-/// Returns a closure that runs one step: it calls the user's closure, the `RecursiveBody` in its argument, with `state`.
+/// Returns a closure that runs one step: it calls the user's closure, the `RecursiveBody` in its argument, with
+/// `state`.
 private func step<State: Sendable>(_ state: State, of owner: RecursionLifetime) -> Recursion.Step {
   { body in
     unsafeDowncast(body, to: RecursiveBody<State>.self).action(state) { owner.recursion.schedule(step($0, of: owner)) }
   }
 }
 
-/// Retained by each step, and by each closure that can schedule another step. Its deinit ends the recursion, because no step can follow.
+/// Retained by each step, and by each closure that can schedule another step. Its deinit ends the recursion, because no
+/// step can follow.
 private final class RecursionLifetime: Sendable {
   let recursion: Recursion
   init(_ recursion: Recursion) { self.recursion = recursion }
   deinit { recursion.dispose() }
 }
 
-/// A scheduled step. Only the closure given to the scheduler retains this object, so `deinit` without `begin` means that the step was dropped.
+/// A scheduled step. Only the closure given to the scheduler retains this object, so `deinit` without `begin` means
+/// that the step was dropped.
 private final class ScheduledStep: Sendable {
   private let recursion: Recursion
   private let number: UInt64
@@ -114,10 +118,11 @@ private final class Recursion: Disposable {
   }
 
   private let scheduler: (any ImmediateSchedulerType)?  // nil if `unretainedScheduler` is used
-  /// Used in place of `scheduler` if the scheduler drops its actions when it is released: a pending step that retained it would prevent its release.
-  /// Unsafe: only the runtime changes the reference, when the scheduler is released.
+  /// Used in place of `scheduler` if the scheduler drops its actions when it is released: a pending step that retained
+  /// it would prevent its release. Unsafe: only the runtime changes the reference, when the scheduler is released.
   nonisolated(unsafe) private weak var unretainedScheduler: (any DropsWhenReleased)?
-  /// The immediate scheduler would run a step inside the step that schedules it. Instead, such a step is added to `nested`, without a submission.
+  /// The immediate scheduler would run a step inside the step that schedules it. Instead, such a step is added to
+  /// `nested`, without a submission.
   private let isImmediate: Bool
   private let steps: Protected<Steps>
   private let threadLeft = Occurrence()  // happens when a thread has left `inside` and another waits
@@ -164,8 +169,9 @@ private final class Recursion: Disposable {
     steps.withLock({ $0.pending.removeValue(forKey: number) }) != nil  // its disposable is released outside the lock
   }
 
-  /// Runs the steps in `due`, then those that are added to `nested` meanwhile. If this thread is inside a step already, the outer call runs `due`.
-  /// Only `due` retains the steps. So this thread releases their captures while it is still in `inside`, and `disposeAndWait` waits for that.
+  /// Runs the steps in `due`, then those that are added to `nested` meanwhile. If this thread is inside a step already,
+  /// the outer call runs `due`. Only `due` retains the steps. So this thread releases their captures while it is still
+  /// in `inside`, and `disposeAndWait` waits for that.
   fileprivate func runSteps(_ due: inout [Step]) {
     let thread = csched_swift_thread_number_()
     let isOutermost = steps.withLock {
@@ -225,8 +231,9 @@ private final class Recursion: Disposable {
     for token in disposed { token.disposeAndWait() }
   }
 
-  /// Announces a wait, so that a thread that leaves wakes this thread. Returns the number of events of `threadLeft` so far. Returns nil, so that the
-  /// caller does not wait, if no thread is inside, or if this thread is: it would wait for itself.
+  /// Announces a wait, so that a thread that leaves wakes this thread. Returns the number of events of `threadLeft` so
+  /// far. Returns nil, so that the caller does not wait, if no thread is inside, or if this thread is: it would wait
+  /// for itself.
   private func markOfOthers() -> UInt32? {
     let thread = csched_swift_thread_number_()
     return steps.withLock {

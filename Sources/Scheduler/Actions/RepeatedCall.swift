@@ -3,10 +3,13 @@
 // States, under the lock
 //   inside    the thread that calls or releases the closure; 0: none
 //   isOver    `finish` has ended the call; final
-//   owned     the state of the object that owns the RepeatedCall, for example the schedule of a PeriodicAction; the same lock guards it
+//   owned     the state of the object that owns the RepeatedCall, for example the schedule of a PeriodicAction; the
+//             same lock guards it
 // Invariants
-//   RC1  One thread at a time is inside. No thread enters after the call is over, or if the owner's `isAdmitted` returns false.
-//   RC2  Once the call is over, the closure is released outside the lock: by the thread inside if there is one, else by `finish` before it returns.
+//   RC1  One thread at a time is inside. No thread enters after the call is over, or if the owner's `isAdmitted`
+//        returns false.
+//   RC2  Once the call is over, the closure is released outside the lock: by the thread inside if there is one, else by
+//        `finish` before it returns.
 //   RC3  A waiter returns when no other thread is inside.
 // Orderings: the lock's; for the wait that of Occurrence.swift, OC1.
 // Models: swift/virtual/virtual.swift.
@@ -34,13 +37,14 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
   deinit { finish() }
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns nil and does not call `body`.
+  /// Calls `body` under the lock, with the owner's state and whether a thread is inside. If the call is over, returns
+  /// nil and does not call `body`.
   func change<Result>(_ body: (inout Owned, _ isInside: Bool) -> Result?) -> Result? {
     state.withLock { $0.isOver ? nil : body(&$0.owned, $0.inside != 0) }
   }
 
-  /// Makes this thread the one inside, and returns the closure: the caller calls the closure, then `leave`. Returns nil if a thread is inside
-  /// already, if the call is over, or if `isAdmitted` returns false.
+  /// Makes this thread the one inside, and returns the closure: the caller calls the closure, then `leave`. Returns nil
+  /// if a thread is inside already, if the call is over, or if `isAdmitted` returns false.
   func enter(if isAdmitted: (inout Owned) -> Bool = { _ in true }) -> Call? {
     state.withLock { state in
       guard state.inside == 0, !state.isOver, let call = state.call, isAdmitted(&state.owned) else { return nil }
@@ -50,8 +54,9 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Ends what `enter` or `finish` began: sets `inside` to 0. If the call is over, releases the closure first. Calls `finalStep` under the
-  /// lock, and returns its result. Requires: the caller has released its reference to the closure.
+  /// Ends what `enter` or `finish` began: sets `inside` to 0. If the call is over, releases the closure first. Calls
+  /// `finalStep` under the lock, and returns its result. Requires: the caller has released its reference to the
+  /// closure.
   @discardableResult
   func leave<Result>(_ finalStep: (inout Owned) -> Result) -> Result {
     while true {
@@ -71,7 +76,8 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     }
   }
 
-  /// Ends the call for good, if `condition` returns true. Releases the closure here, or in `leave` if a thread is inside.
+  /// Ends the call for good, if `condition` returns true. Releases the closure here, or in `leave` if a thread is
+  /// inside.
   func finish(if condition: (inout Owned) -> Bool = { _ in true }) {
     let hasEntered = state.withLock { state in
       guard !state.isOver, condition(&state.owned) else { return false }
@@ -89,7 +95,8 @@ final class RepeatedCall<Call: Sendable, Owned: Sendable>: Sendable {
     while let mark = markOfAnother() { threadLeft.wait(since: mark) }
   }
 
-  /// Announces a wait, so that `leave` wakes this thread. Returns the number of events of `threadLeft` so far; nil if no other thread is inside.
+  /// Announces a wait, so that `leave` wakes this thread. Returns the number of events of `threadLeft` so far; nil if
+  /// no other thread is inside.
   private func markOfAnother() -> UInt32? {
     state.withLock { state in
       guard state.inside != 0, state.inside != csched_swift_thread_number_() else { return nil }

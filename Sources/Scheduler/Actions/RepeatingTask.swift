@@ -1,16 +1,17 @@
 internal import CScheduler
 
-/// A closure that runs repeatedly in one csched_task, whose memory stores this struct. Each tick resubmits the task for the next tick (task.c, TK6).
+/// A closure that runs repeatedly in one csched_task, whose memory stores this struct. Each tick resubmits the task for
+/// the next tick (task.c, TK6).
 struct RepeatingTask: ~Copyable {
   private let held: ClosureTask.Held  // the closure; first field: see `recordCode`
   private let repetition: ActionTiming.Repetition
   private var due: csched_time  // when the current tick was due; between ticks: when the next tick is due
-  /// The timer's tolerance. In virtual time it is `.max` after the first tick: the clock's `run` then does not continue for the sake of this task.
-  /// Otherwise `run` would never return.
+  /// The timer's tolerance. In virtual time it is `.max` after the first tick: the clock's `run` then does not continue
+  /// for the sake of this task. Otherwise `run` would never return.
   private var tolerance: csched_time
 
-  /// Submits a repeating task to `core`. The closure runs inside the scheduler marker `marker` if there is one. Returns the task's token, and whether
-  /// `core` accepted the task.
+  /// Submits a repeating task to `core`. The closure runs inside the scheduler marker `marker` if there is one. Returns
+  /// the task's token, and whether `core` accepted the task.
   static func submit(
     _ timing: ActionTiming, _ repetition: ActionTiming.Repetition, to core: TargetCore, inside marker: TargetCore?,
     _ work: @escaping @Sendable () -> Void
@@ -43,7 +44,8 @@ struct RepeatingTask: ~Copyable {
     csched_task_timer_room_(job).assumingMemoryBound(to: RepeatingTask.self)
   }
 
-  /// Runs the closure, unless the task was cancelled, and resubmits the task for the next tick. If there is none, destroys the content of the memory.
+  /// Runs the closure, unless the task was cancelled, and resubmits the task for the next tick. If there is none,
+  /// destroys the content of the memory.
   fileprivate static func tick(_ job: UnsafeMutablePointer<csched_job>) {
     let content = contentOf(job), core = TargetCore.kept(by: job)
     // before the closure runs: some paces count from the start of a tick
@@ -56,8 +58,8 @@ struct RepeatingTask: ~Copyable {
     }
     let next = core.timeline == nil ? content.pointee.repetition.jittered(due, of: job) : due
     let error = csched_task_submit_again_(job, next, content.pointee.tolerance)
-    // UNWANTED_: the task was cancelled during the tick, so this function destroys the content. On any other error the scheduler was stopped: the
-    // core has dropped the task, and `drop` has destroyed the content.
+    // UNWANTED_: the task was cancelled during the tick, so this function destroys the content. On any other error the
+    // scheduler was stopped: the core has dropped the task, and `drop` has destroyed the content.
     if error == CSCHED_TASK_UNWANTED_ { content.deinitialize(count: 1) }
   }
 
@@ -72,7 +74,8 @@ struct RepeatingTask: ~Copyable {
     let now = csched_now()
     guard let next = repetition.next(after: due, begunAt: begun, endedAt: now, step: repetition.step)
     else { return nil }
-    // A core with `mayRunInSubmission` may run a due tick inside its submission, and so inside this tick. A delay of 20 µs prevents that.
+    // A core with `mayRunInSubmission` may run a due tick inside its submission, and so inside this tick. A delay of 20
+    // µs prevents that.
     due = core.mayRunInSubmission ? max(next, csched_time_after(now, 20_000)) : next
     return due
   }

@@ -4,13 +4,15 @@
 //   `isOver`  final; `holder` stays nil
 //   disposed  final; the action holds no disposable
 // Invariants
-//   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed once; else never.
+//   Y1  If the action is disposed, before or after the body returns, the disposable that the body returns is disposed
+//       once; else never.
 //   Y2  Let action A return action B. When both have run, A holds the disposable that B returned, and A has released B.
 //   Y3  An action that is over has no holder, so two actions never retain each other.
 //   Y4  A thread that sees the action disposed sees everything before that disposal.
-//   Y5  If an action is disposed while its body runs, a waiter that called beginWait before the disposal gets the disposable that the body returns.
-// Orderings: the task's and the lock's · `disposed`: release in `detach`, pairs with the acquire in `isDisposed`. Assumes: no thread holds the locks
-//   of two actions at once.
+//   Y5  If an action is disposed while its body runs, a waiter that called beginWait before the disposal gets the
+//       disposable that the body returns.
+// Orderings: the task's and the lock's · `disposed`: release in `detach`, pairs with the acquire in `isDisposed`.
+//   Assumes: no thread holds the locks of two actions at once.
 // Models: swift/actions/actions.swift.
 
 internal import CScheduler
@@ -18,11 +20,14 @@ internal import Synchronization
 
 /// The links of an action A: the disposable that A holds, and the action that holds A.
 struct ActionLinks: ~Copyable {
-  // The held disposable: the body returned it, or it replaced the returned one (Y2). At most one of `next` and `other` is set.
-  // Speed only: two fields, because most bodies of a chain return an action, and a class reference costs less than an existential.
+  // The held disposable: the body returned it, or it replaced the returned one (Y2). At most one of `next` and `other`
+  // is set.
+  // Speed only: two fields, because most bodies of a chain return an action, and a class reference costs less than an
+  // existential.
   var next: ReturningAction?
   var other = ChildSlot()
-  /// The action whose `next` is this action, and which takes over its returned disposable (Y2). Nil when this action is over (Y3).
+  /// The action whose `next` is this action, and which takes over its returned disposable (Y2). Nil when this action is
+  /// over (Y3).
   var holder: ReturningAction?
   var isOver = false  // whether the body has run, or will never run
   // set while threads wait for the body: passes them a disposable that the body returns after the disposal
@@ -52,12 +57,14 @@ struct ActionLinks: ~Copyable {
 
 /// An action whose closure returns a disposable. Disposing it cancels the task and disposes what the closure returned.
 ///
-/// In a chain, each action schedules the next action and returns its disposable. The chain stays flat: when an action has run, its returned
-/// disposable moves to its holder. So the first action holds the newest one, and the actions between them are released.
+/// In a chain, each action schedules the next action and returns its disposable. The chain stays flat: when an action
+/// has run, its returned disposable moves to its holder. So the first action holds the newest one, and the actions
+/// between them are released.
 ///
 /// The closure given to the scheduler retains the action. Its final call is ``settle(_:)``.
 package final class ReturningAction: AwaitedNode, @unchecked Sendable {
-  // Unchecked: the compiler cannot see the access rules. `task` is written before it is submitted; `lock` guards `links`.
+  // Unchecked: the compiler cannot see the access rules. `task` is written before it is submitted; `lock` guards
+  // `links`.
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
@@ -79,13 +86,16 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   deinit {
     guard links.isHolding else { return }
-    // Speed only: if `next` has another reference, releasing it here does not free it, and no walk is needed. That is the usual case in a chain.
-    // If another thread releases that reference at this moment, this deinit frees `next`: one stack frame for each such race.
+    // Speed only: if `next` has another reference, releasing it here does not free it, and no walk is needed. That is
+    // the usual case in a chain.
+    // If another thread releases that reference at this moment, this deinit frees `next`: one stack frame for each such
+    // race.
     if links.next != nil, !isKnownUniquelyReferenced(&links.next) { return }
     DisposalWalk.release { $0.push(links.takeHeld()) }
   }
 
-  /// Called when the scheduler has released the closure: the body will not run any more. Releases the holder outside the lock.
+  /// Called when the scheduler has released the closure: the body will not run any more. Releases the holder outside
+  /// the lock.
   func drop() {
     let holder = withLinks { links, _ in links.end() }
     _ = consume holder
@@ -108,8 +118,10 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   package func detachChildren(into walk: inout DisposalWalk) { if detach(), let held = takeHeld() { walk.push(held) } }
 
-  /// Marks the action as disposed and cancels the task. Returns true if this is the first call and the action holds a disposable.
-  // Speed only: most actions hold no disposable. For the others, `takeHeld` locks again: returning an optional existential here would slow all.
+  /// Marks the action as disposed and cancels the task. Returns true if this is the first call and the action holds a
+  /// disposable.
+  // Speed only: most actions hold no disposable. For the others, `takeHeld` locks again: returning an optional
+  // existential here would slow all.
   private func detach() -> Bool {
     let (isFirst, isHolding) = withLinks { links, isDisposed in
       disposed.store(true, ordering: .releasing)  // Y4: release; carries the writes before the disposal to isDisposed
@@ -125,8 +137,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
 
   // MARK: Chains
 
-  /// Ends the action with the disposable that its body returned. Stores `result` in this action, or in its holder if it has one. If the action is
-  /// disposed, disposes `result`.
+  /// Ends the action with the disposable that its body returned. Stores `result` in this action, or in its holder if it
+  /// has one. If the action is disposed, disposes `result`.
   package func settle(_ result: any Disposable) {
     let kind = DisposalWalk.kind(of: result)
     if kind == NopDisposable.self {
@@ -146,7 +158,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     return DisposalWalk.object(disposable, as: ReturningAction.self)
   }
 
-  /// Ends the action with `result`; nil: there is nothing to dispose. `next`: the same object as `result` if that is an action, else nil.
+  /// Ends the action with `result`; nil: there is nothing to dispose. `next`: the same object as `result` if that is an
+  /// action, else nil.
   private func settle(_ next: ReturningAction?, _ result: (any Disposable)?) {
     let (isLate, holder) = withLinks { links, isDisposed in  // isLate: the action was disposed before its body returned
       let holder = links.end(), late = links.late.take()
@@ -161,8 +174,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     }
   }
 
-  /// If this action holds the finished action `old`, makes this action hold `next` or `other` instead. Does nothing if this action was disposed: its
-  /// disposal disposed `old`, which disposed `other`.
+  /// If this action holds the finished action `old`, makes this action hold `next` or `other` instead. Does nothing if
+  /// this action was disposed: its disposal disposed `old`, which disposed `other`.
   private func replace(_ old: ReturningAction, by next: ReturningAction?, _ other: (any Disposable)?) {
     let isReplaced = withLinks { links, _ in
       guard links.next === old else { return false }
@@ -173,8 +186,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
     if isReplaced, let next { becomeHolder(of: next) }
   }
 
-  /// Called when this action holds `next`. If `next` has not run, sets its `holder` to this action. If it has run, this action holds the held
-  /// disposable of `next` in its place.
+  /// Called when this action holds `next`. If `next` has not run, sets its `holder` to this action. If it has run, this
+  /// action holds the held disposable of `next` in its place.
   private func becomeHolder(of next: ReturningAction) {
     var holder: ReturningAction? = self  // after the swap below: the previous holder, released outside the lock
     let isOver = next.withLinks { links, _ in
@@ -182,7 +195,8 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
       return links.isOver
     }
     guard isOver else { return }
-    // Two locks are never held at once. Since `next` is over, only its disposal, or the end of the action that it holds, changes `held` meanwhile.
+    // Two locks are never held at once. Since `next` is over, only its disposal, or the end of the action that it
+    // holds, changes `held` meanwhile.
     let further = next.withLinks { links, _ in links.held }
     replace(next, by: Self.asAction(further), further)
   }
@@ -210,7 +224,8 @@ private final class ForwardedTask: Sendable {
   init(_ token: any Disposable) { self.token = token }
 }
 
-/// The body of an action. Only the closure given to the scheduler retains this object. So its deinit means that the body has run or was dropped.
+/// The body of an action. Only the closure given to the scheduler retains this object. So its deinit means that the
+/// body has run or was dropped.
 private final class ReturningBody: Sendable {
   private let body: @Sendable () -> any Disposable
   private let action: ReturningAction
@@ -233,7 +248,8 @@ final class EndedAction: DisposalNode {
 
   private init(_ returned: any Disposable) { self.returned.set(returned) }
 
-  /// Returns a handle for an action that has run and returned `returned`. The handle of a handle is the handle itself, so a chain does not grow.
+  /// Returns a handle for an action that has run and returned `returned`. The handle of a handle is the handle itself,
+  /// so a chain does not grow.
   static func leading(to returned: any Disposable) -> any Disposable {
     let kind = type(of: returned)
     if kind == NopDisposable.self { return NopDisposable() }

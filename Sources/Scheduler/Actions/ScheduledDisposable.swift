@@ -1,7 +1,8 @@
 // Disposes another disposable on a scheduler.
 //
-// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with the inner disposable in place of the closure. The thread
-// that sets `disposed` owns the inner disposable, and moves it into the action that it schedules.
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1 to A3), with the inner disposable in place
+// of the closure. The thread that sets `disposed` owns the inner disposable, and moves it into the action that it
+// schedules.
 // Models: swift/disposables/once.swift, which models the same flag.
 
 internal import Synchronization
@@ -13,11 +14,13 @@ internal import Synchronization
 /// player.dispose()  // from any thread; the view is disposed on the main thread
 /// ```
 ///
-/// 1. The first ``dispose()`` schedules one action, which disposes the inner disposable; ``dispose()`` does not wait for the action. On a
-///    scheduler that runs the action at once, the inner disposable has been disposed when ``dispose()`` returns.
+/// 1. The first ``dispose()`` schedules one action, which disposes the inner disposable; ``dispose()`` does not wait
+///    for the action. On a scheduler that runs the action at once, the inner disposable has been disposed when
+///    ``dispose()`` returns.
 /// 2. ``isDisposed`` is true from the first ``dispose()`` on, before the action is scheduled.
-/// 3. The inner disposable is never disposed anywhere else. If the scheduler drops the action, because it was stopped, the inner disposable is
-///    released without disposal: an object that belongs to a thread is not accessed on another thread.
+/// 3. The inner disposable is never disposed anywhere else. If the scheduler drops the action, because it was stopped,
+///    the inner disposable is released without disposal: an object that belongs to a thread is not accessed on another
+///    thread.
 /// 4. The inner disposable is released when the action is over or dropped.
 ///
 /// The name is RxSwift's.
@@ -62,7 +65,8 @@ public final class ScheduledDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // A1: only the first call continues, so `inner` is moved out once; A3: release; carries the writes before it to `isDisposed`
+    // A1: only the first call continues, so `inner` is moved out once; A3: release; carries the writes before it to
+    // `isDisposed`
     guard !disposed.exchange(true, ordering: .releasing), let inner = inner.take() else { return }
     if Self.runsInline(scheduler) {
       walk.push(inner)
@@ -71,8 +75,8 @@ public final class ScheduledDisposable: DisposalNode {
     }
   }
 
-  /// Returns whether `scheduler` would run an action inside `schedule`, without a change of the current scheduler. If so, the caller's DisposalWalk
-  /// disposes `inner` itself: a chain of such disposables then does not recurse.
+  /// Returns whether `scheduler` would run an action inside `schedule`, without a change of the current scheduler. If
+  /// so, the caller's DisposalWalk disposes `inner` itself: a chain of such disposables then does not recurse.
   private static func runsInline(_ scheduler: any ImmediateSchedulerType) -> Bool {
     switch scheduler {
     case let immediate as ImmediateScheduler: Schedulers.current === immediate

@@ -1,5 +1,5 @@
-/// The reason why an operation of a scheduler failed. Throwing functions throw this type. They also throw `CancellationError` in a cancelled
-/// task, and errors of your own closure.
+/// The reason why an operation of a scheduler failed. Throwing functions throw this type. They also throw
+/// `CancellationError` in a cancelled task, and errors of your own closure.
 ///
 /// ```swift
 /// do { try await thread.perform { save() } } catch SchedulerError.stopped { keep() }
@@ -7,9 +7,10 @@
 ///
 /// It is a struct, so that further reasons may be added in a minor version: a `switch` over it needs a `default`.
 ///
-/// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these errors when the action ends without having started
-/// and without having been disposed. A disposed action is cancelled, not dropped, even if its scheduler ends at the same time. An action
-/// that has started is never dropped. A periodic action is dropped when its next tick is dropped, a recursive action when its next step is.
+/// **What counts as a drop.** A function that takes `onDrop:` calls it with one of these errors when the action ends
+/// without having started and without having been disposed. A disposed action is cancelled, not dropped, even if its
+/// scheduler ends at the same time. An action that has started is never dropped. A periodic action is dropped when its
+/// next tick is dropped, a recursive action when its next step is.
 public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system's error number, which is positive, or the number of a reason below, which is not.
   private let code: Int32
@@ -27,8 +28,9 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
   /// - the end of the process, for actions of ``MainScheduler`` that have not run.
   public static let stopped = SchedulerError(0)
 
-  /// `schedule` itself dropped the action: the scheduler, or its target, had been stopped or shut down, or was full; or the system had no thread or
-  /// descriptor for the requested clock. (A drop by another thread at the same time may count as ``stopped``.)
+  /// `schedule` itself dropped the action: the scheduler, or its target, had been stopped or shut down, or was full; or
+  /// the system had no thread or descriptor for the requested clock. (A drop by another thread at the same time may
+  /// count as ``stopped``.)
   public static let refused = SchedulerError(-1)
 
   /// The wait could never end: the caller blocks the work that it would wait for. Wait on another thread.
@@ -45,10 +47,11 @@ public struct SchedulerError: Error, Hashable, Sendable, CustomStringConvertible
 
   /// The system refused a request.
   ///
-  /// For a thread: `EAGAIN` (no thread available), `ENOMEM`; `EINVAL` (no such processor or priority, or the process may not use the
-  /// processor), `EPERM` or `EACCES` (the priority is not permitted), `ENOTSUP` (not supported by the system). For a source: `EBADF` (no such
-  /// descriptor, or it was closed while the source waited), `EPERM` (a regular file), `EBUSY` (the signal has a handler already), `EINVAL` (a
-  /// signal that cannot be handled), `ESRCH` (no such process), `ENOENT` (no such file), `EMFILE` (the limit of open files), `ENOTSUP`.
+  /// For a thread: `EAGAIN` (no thread available), `ENOMEM`; `EINVAL` (no such processor or priority, or the process
+  /// may not use the processor), `EPERM` or `EACCES` (the priority is not permitted), `ENOTSUP` (not supported by the
+  /// system). For a source: `EBADF` (no such descriptor, or it was closed while the source waited), `EPERM` (a regular
+  /// file), `EBUSY` (the signal has a handler already), `EINVAL` (a signal that cannot be handled), `ESRCH` (no such
+  /// process), `ENOENT` (no such file), `EMFILE` (the limit of open files), `ENOTSUP`.
   ///
   /// - Parameter errno: the system's error number, which is positive.
   public static func system(_ errno: Int32) -> SchedulerError {

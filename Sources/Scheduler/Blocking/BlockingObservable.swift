@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// Lets synchronous code wait for the elements of an asynchronous source. Each call subscribes, blocks the calling thread as ``RunLoopLock`` does,
-/// and disposes the subscription before it returns or throws.
+/// Lets synchronous code wait for the elements of an asynchronous source. Each call subscribes, blocks the calling
+/// thread as ``RunLoopLock`` does, and disposes the subscription before it returns or throws.
 ///
 /// ```swift
 /// let answer = try BlockingObservable<Answer>(timeout: .seconds(5)) { next, end in
@@ -15,11 +15,12 @@ internal import CScheduler
 /// }.single()
 /// ```
 ///
-/// An `AsyncSequence` has `toBlocking(timeout:needing:)`; publishers have it in `SchedulerCombine`. For RxBlocking's names and the names here,
-/// see `Documentation/Migration/RxSwift.md`.
+/// An `AsyncSequence` has `toBlocking(timeout:needing:)`; publishers have it in `SchedulerCombine`. For RxBlocking's
+/// names and the names here, see `Documentation/Migration/RxSwift.md`.
 ///
-/// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less, the call accepts only elements
-/// that arrive during the subscription, including those from actions that ``CurrentThreadScheduler`` runs there; then it times out.
+/// The timeout counts from the call. `nil`, or more than the clock can hold, waits without limit. With zero or less,
+/// the call accepts only elements that arrive during the subscription, including those from actions that
+/// ``CurrentThreadScheduler`` runs there; then it times out.
 @frozen
 public struct BlockingObservable<Element: Sendable> {
   @usableFromInline let timeout: Duration?  // nil: none
@@ -37,11 +38,14 @@ public struct BlockingObservable<Element: Sendable> {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take.
-  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. Each call below throws ``SchedulerError/deadlock`` at once
-  ///     if its wait would block that queue. Without this argument such a wait ends only by the timeout.
-  ///   - subscribe: starts the source, and returns a disposable that ends the subscription early. Each wait calls it once, on its own thread.
-  ///     The source calls `next` with each element; `next` returns whether more elements are wanted. Then the source calls `end` at most once, with
-  ///     its error if it failed. It may call them on any thread, one at a time, also before `subscribe` returns. Calls after the wait are ignored.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. Each call below throws
+  ///     ``SchedulerError/deadlock`` at once if its wait would block that queue. Without this argument such a wait ends
+  ///     only by the timeout.
+  ///   - subscribe: starts the source, and returns a disposable that ends the subscription early. Each wait calls it
+  ///     once, on its own thread.
+  ///     The source calls `next` with each element; `next` returns whether more elements are wanted. Then the source
+  ///     calls `end` at most once, with its error if it failed. It may call them on any thread, one at a time, also
+  ///     before `subscribe` returns. Calls after the wait are ignored.
   @inlinable
   public init(
     timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil,
@@ -53,13 +57,15 @@ public struct BlockingObservable<Element: Sendable> {
     self.init(timeout: timeout, needed: scheduler) { sink in subscribe({ sink.next($0) }, { sink.end($0) }) }
   }
 
-  /// Returns all elements when the source has completed. Throws its error, ``SchedulerError/timeout`` or ``SchedulerError/deadlock``.
+  /// Returns all elements when the source has completed. Throws its error, ``SchedulerError/timeout`` or
+  /// ``SchedulerError/deadlock``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func toArray() throws -> [Element] { try elements(.all) }
 
-  /// Returns the first element, and disposes the source as soon as that element arrives. Returns `nil` if the source completes without an element.
-  /// Throws the source's error, ``SchedulerError/timeout`` or ``SchedulerError/deadlock``.
+  /// Returns the first element, and disposes the source as soon as that element arrives. Returns `nil` if the source
+  /// completes without an element. Throws the source's error, ``SchedulerError/timeout`` or
+  /// ``SchedulerError/deadlock``.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func first() throws -> Element? { try elements(.first(1)).first }
@@ -69,16 +75,17 @@ public struct BlockingObservable<Element: Sendable> {
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func last() throws -> Element? { try elements(.last).last }
 
-  /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements`` if there was none, and
-  /// ``SchedulerError/moreThanOneElement`` as soon as a second element arrives. Otherwise throws as ``first()`` does.
+  /// Returns the only element when the source has completed. Throws ``SchedulerError/noElements`` if there was none,
+  /// and ``SchedulerError/moreThanOneElement`` as soon as a second element arrives. Otherwise throws as ``first()``
+  /// does.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single() throws -> Element { try only(elements(.first(2))) }  // a second element is enough to fail
 
   /// Returns the only element for which `predicate` is true; otherwise as ``single()``.
   ///
-  /// - Parameter predicate: called once for each element, on the thread that delivers the element, until a second match is found. An error that
-  ///   it throws ends the wait, and is thrown.
+  /// - Parameter predicate: called once for each element, on the thread that delivers the element, until a second match
+  ///   is found. An error that it throws ends the wait, and is thrown.
   @inlinable
   @available(*, noasync, message: "it blocks a thread of Swift's own: await the sequence itself")
   public func single(where predicate: @escaping @Sendable (Element) throws -> Bool) throws -> Element {
@@ -93,7 +100,8 @@ public struct BlockingObservable<Element: Sendable> {
     return first
   }
 
-  /// Waits for the wanted elements for which `predicate` is true (nil: all), and returns them. Throws the error that ended the wait.
+  /// Waits for the wanted elements for which `predicate` is true (nil: all), and returns them. Throws the error that
+  /// ended the wait.
   @inlinable
   func elements(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
@@ -103,10 +111,12 @@ public struct BlockingObservable<Element: Sendable> {
     return elements
   }
 
-  /// Waits for the end of the source. Returns all elements, and the error that ended the wait: the source's, `timeout` or `deadlock`; nil: none.
+  /// Waits for the end of the source. Returns all elements, and the error that ended the wait: the source's, `timeout`
+  /// or `deadlock`; nil: none.
   package func gatherAll() -> (elements: [Element], error: (any Error)?) { gather(.all) }
 
-  /// Subscribes, and waits until the source ends, enough elements have arrived, or the timeout. Returns the elements, and the error if there is one.
+  /// Subscribes, and waits until the source ends, enough elements have arrived, or the timeout. Returns the elements,
+  /// and the error if there is one.
   @inlinable
   func gather(
     _ wanted: BlockingSink<Element>.Wanted, where predicate: BlockingSink<Element>.Predicate? = nil
@@ -121,8 +131,9 @@ public struct BlockingObservable<Element: Sendable> {
   }
 }
 
-/// Returns whether a wait on this thread would block work of `scheduler`. True if `scheduler` is a serial queue, and this thread is inside an action
-/// of that queue, of a serial queue in its chain of targets, or of another queue on one of these.
+/// Returns whether a wait on this thread would block work of `scheduler`. True if `scheduler` is a serial queue, and
+/// this thread is inside an action of that queue, of a serial queue in its chain of targets, or of another queue on one
+/// of these.
 @usableFromInline
 func waitWouldDeadlock(_ scheduler: SchedulerTarget) -> Bool {
   var next = scheduler.core

@@ -1,4 +1,5 @@
-// Collects the elements of a source for a blocking wait, until the wait has enough elements, the source ends, or the wait times out.
+// Collects the elements of a source for a blocking wait, until the wait has enough elements, the source ends, or the
+// wait times out.
 //
 // States of `state.outcome`, under the lock: nil; then the final outcome.
 // Invariants
@@ -9,8 +10,9 @@
 // Orderings: the lock's.
 // Models: swift/blocking/blocking_sink.swift.
 
-/// Receives a source's elements and its end for a waiting thread. When it has enough elements, or at the end, it disposes the source and wakes that
-/// thread. Inlinable into the waiter's module, which knows the element's type: looking up generic types would take longer than the rest.
+/// Receives a source's elements and its end for a waiting thread. When it has enough elements, or at the end, it
+/// disposes the source and wakes that thread. Inlinable into the waiter's module, which knows the element's type:
+/// looking up generic types would take longer than the rest.
 @_fixed_layout @usableFromInline
 final class BlockingSink<Element: Sendable>: Sendable {
   @usableFromInline typealias Predicate = @Sendable (Element) throws -> Bool
@@ -82,15 +84,16 @@ final class BlockingSink<Element: Sendable>: Sendable {
     if settle(error.map { .failed($0) } ?? .completed) { finish() }  // true: this is the first outcome
   }
 
-  /// Disposes the source, then wakes the waiter (O3). Called once, by the thread that set an outcome other than the timeout.
+  /// Disposes the source, then wakes the waiter (O3). Called once, by the thread that set an outcome other than the
+  /// timeout.
   @inlinable
   func finish() {
     subscription.dispose()
     lock.stop()
   }
 
-  /// Called at the timeout, on the waiting thread. If there is no outcome, makes the timeout the outcome and returns true: the wait ends. Otherwise
-  /// returns false: the wait continues until `finish` has disposed the source.
+  /// Called at the timeout, on the waiting thread. If there is no outcome, makes the timeout the outcome and returns
+  /// true: the wait ends. Otherwise returns false: the wait continues until `finish` has disposed the source.
   @inlinable
   func giveUp() -> Bool { settle(.failed(SchedulerError.timeout)) }
 

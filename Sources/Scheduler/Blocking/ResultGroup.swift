@@ -6,11 +6,13 @@
 /// for await page in pages { show(try page.get()) }
 /// ```
 ///
-/// 1. Each scheduled action produces one result: its return value, or the error that it threw. An action that was disposed before it started
-///    produces `CancellationError`. An action that its scheduler refused or dropped produces ``SchedulerError/stopped``,
-///    or on a scheduler with a bound ``SchedulerError/refused``.
-/// 2. ``next()`` waits for a result. It returns `nil` when no result remains and no action is unfinished. You may schedule more actions then.
-/// 3. Each result is returned once. Any number of threads and tasks may call ``next()``. The caller sees everything that the action did.
+/// 1. Each scheduled action produces one result: its return value, or the error that it threw. An action that was
+///    disposed before it started produces `CancellationError`. An action that its scheduler refused or dropped produces
+///    ``SchedulerError/stopped``, or on a scheduler with a bound ``SchedulerError/refused``.
+/// 2. ``next()`` waits for a result. It returns `nil` when no result remains and no action is unfinished. You may
+///    schedule more actions then.
+/// 3. Each result is returned once. Any number of threads and tasks may call ``next()``. The caller sees everything
+///    that the action did.
 /// 4. Results that no caller has received are released with the group. Releasing the group cancels nothing.
 ///
 /// Similar to Tokio's `JoinSet`. If you need no results, use an ``ActionGroup``.
@@ -28,7 +30,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - scheduler: where it runs.
   ///   - action: what to run. Its return value or error is one result of the group.
-  /// - Returns: a disposable that cancels the action, as ``cancelAll()`` does. A started action runs to its end, and produces its result.
+  /// - Returns: a disposable that cancels the action, as ``cancelAll()`` does. A started action runs to its end, and
+  ///   produces its result.
   @discardableResult
   public func schedule(
     on scheduler: some ImmediateSchedulerType, _ action: @escaping @Sendable () throws -> Value
@@ -36,7 +39,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     queue.begin()  // before the submission, in which the action may run and end
     return queue.members.admit(ResultMember(of: queue, action)) { member in
       let token = member.token
-      // If the scheduler refuses the action, its result says so. So a debug build need not print a line about the refusal.
+      // If the scheduler refuses the action, its result says so. So a debug build need not print a line about the
+      // refusal.
       let submitted = withoutRefusalLine { scheduler.schedule { member.run() } }
       member.isFull = scheduler.isBounded && submitted.isDisposed  // if so, and the action has not run
       token.follow(submitted)  // from now on disposing the token disposes the scheduled action
@@ -44,7 +48,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions, and actions scheduled later, are not cancelled.
+  /// Cancels all actions that have not started: each produces a `CancellationError`. Running actions, and actions
+  /// scheduled later, are not cancelled.
   public func cancelAll() { queue.members.cancelAll() }
 
   /// The number of actions that have not ended.
@@ -55,7 +60,8 @@ public final class ResultGroup<Value: Sendable>: Sendable {
 
   // MARK: Receiving results
 
-  /// Blocks until there is a result; removes and returns it. Returns `nil` when no action is unfinished and no result remains.
+  /// Blocks until there is a result; removes and returns it. Returns `nil` when no action is unfinished and no result
+  /// remains.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await next()")
   public func next() -> Element? { queue.next().map(result(of:)) }
 
@@ -86,21 +92,24 @@ public final class ResultGroup<Value: Sendable>: Sendable {
     }
   }
 
-  /// Suspends the task until there is a result, removes it from the group, and returns it. Returns `nil` when no action is unfinished and no result
-  /// remains, and as soon as the task is cancelled. Cancelling the task does not cancel the actions.
+  /// Suspends the task until there is a result, removes it from the group, and returns it. Returns `nil` when no action
+  /// is unfinished and no result remains, and as soon as the task is cancelled. Cancelling the task does not cancel the
+  /// actions.
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func next(isolation: isolated (any Actor)? = #isolation) async -> Element? {
     await queue.next(isolation: isolation).map(result(of:))
   }
 
-  /// Suspends the task until there is a result, at most until `deadline`; removes and returns it. Returns `nil` as ``next()`` does.
+  /// Suspends the task until there is a result, at most until `deadline`; removes and returns it. Returns `nil` as
+  /// ``next()`` does.
   ///
   /// - Parameters:
   ///   - deadline: the end of the wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. In both cases no result is removed.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first. In both
+  ///   cases no result is removed.
   public func next<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
   ) async throws -> Element? {
@@ -138,9 +147,11 @@ private struct ResultIterator<Value: Sendable>: AsyncIteratorProtocol {
   }
 }
 
-/// An action of a ResultGroup. It produces one result: at the end of its run, or when its closure is released without a run.
+/// An action of a ResultGroup. It produces one result: at the end of its run, or when its closure is released without a
+/// run.
 private final class ResultMember<Value: Sendable>: GroupMember, @unchecked Sendable {
-  // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or `deinit`.
+  // Unchecked: the thread that runs the action accesses the fields; then the thread that receives the result, or
+  // `deinit`.
   @exclusivity(unchecked) private var queue: ResultQueue?  // nil after the run: the queue then retains this member
   let token = ResultToken()
   // the scheduler had no room for the action; set before the submitter releases the member

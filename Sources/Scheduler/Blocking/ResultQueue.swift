@@ -1,5 +1,5 @@
-/// The state of a ResultGroup. It does not depend on the type of the results: each ended action holds its own. So no operation here looks up a
-/// generic type at run time.
+/// The state of a ResultGroup. It does not depend on the type of the results: each ended action holds its own. So no
+/// operation here looks up a generic type at run time.
 final class ResultQueue: Sendable {
   /// An action that has ended.
   enum Ended: Sendable {
@@ -27,8 +27,8 @@ final class ResultQueue: Sendable {
   /// Counts an action that has not ended. `end` is called once for it.
   func begin() { state.withLock { $0.pending += 1 } }
 
-  /// Called once for each action, when it has ended. Resumes the task that has waited longest with `ended`, or stores `ended` if no task waits. If
-  /// all actions have ended, resumes the other waiting tasks with nil.
+  /// Called once for each action, when it has ended. Resumes the task that has waited longest with `ended`, or stores
+  /// `ended` if no task waits. If all actions have ended, resumes the other waiting tasks with nil.
   func end(_ ended: Ended) {
     let (receiver, others, isLast) = state.withLock { state in
       state.pending -= 1
@@ -56,7 +56,8 @@ final class ResultQueue: Sendable {
     state.withLock(on: changed, until: deadline, when: \.canReturn) { $0.results.popFirst() }
   }
 
-  /// Suspends the task until there is a result. Returns nil when no result remains, and as soon as the task is cancelled.
+  /// Suspends the task until there is a result. Returns nil when no result remains, and as soon as the task is
+  /// cancelled.
   func next(isolation: isolated (any Actor)?) async -> Ended? {
     let waiter = Waiter()
     return await withTaskCancellationHandler {
@@ -69,7 +70,8 @@ final class ResultQueue: Sendable {
     }
   }
 
-  /// Adds `waiter` to the waiting tasks. If `next` can return, resumes it at once with the oldest result, or with nil if none remains.
+  /// Adds `waiter` to the waiting tasks. If `next` can return, resumes it at once with the oldest result, or with nil
+  /// if none remains.
   private func enqueue(_ waiter: Waiter) {
     let found: Ended?? = state.withLock { state in
       guard state.canReturn else {
@@ -82,7 +84,8 @@ final class ResultQueue: Sendable {
     if let found { waiter.finish(.success(found)) }
   }
 
-  /// A task that is suspended in `next`. The thread that wins `claim` resumes it: one that ends an action, or the task's cancellation.
+  /// A task that is suspended in `next`. The thread that wins `claim` resumes it: one that ends an action, or the
+  /// task's cancellation.
   private final class Waiter: @unchecked Sendable {
     // Unchecked, because of `entry`: the lock of the queue's state guards it.
     private let resumption = Resumption<Ended?>()

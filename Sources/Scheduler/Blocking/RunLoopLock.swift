@@ -1,12 +1,14 @@
 // Blocks a thread until `stop` is called, and runs the thread's loop meanwhile.
 //
 // States, under the lock
-//   `hasBegun`, `isStopped`, `isClosed`: false, then true, which is final; in any order, except that `isClosed` implies `hasBegun`
+//   `hasBegun`, `isStopped`, `isClosed`: false, then true, which is final; in any order, except that `isClosed` implies
+//   `hasBegun`
 //   `loop`, `activation`: set while the waiting thread runs that loop
 // Invariants
 //   RL1  stop() ends the run of its own lock and no other run, whether it is called before, during or after that run.
 //   RL2  Accepted actions are performed before the run returns, in order; refused actions are released.
-//   RL3  Other threads use `loop` and `activation` under the lock only. Both are cleared before the loop and the activation are freed.
+//   RL3  Other threads use `loop` and `activation` under the lock only. Both are cleared before the loop and the
+//        activation are freed.
 //   RL4  The waiting thread sees everything that was done before the stop.
 //   RL5  The timeout is never early. If stop() is called before the timeout, run() does not report a timeout.
 //   RL6  When the wait is over, no task that dispatch submitted waits in the loop.
@@ -23,19 +25,23 @@ internal import CScheduler
 /// try lock.run()   // SchedulerError.timeout after a second
 /// ```
 ///
-/// 1. On the main thread it runs the actions of ``MainScheduler``; on a ``ThreadScheduler``'s thread it runs that thread's actions and timers.
+/// 1. On the main thread it runs the actions of ``MainScheduler``; on a ``ThreadScheduler``'s thread it runs that
+///    thread's actions and timers.
 ///    It does not run Dispatch's main queue, a `RunLoop`, or jobs of the main actor.
-/// 2. While a pool thread waits, another thread replaces it in the pool. On any other thread the wait runs only actions dispatched to this lock.
-/// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have ended. ``stop()`` ends the wait
-///    of its own lock and no other wait, however late the call is.
-/// 4. Inside an action of ``CurrentThreadScheduler``, actions scheduled there during the wait run at once, as they do outside such an action.
+/// 2. While a pool thread waits, another thread replaces it in the pool. On any other thread the wait runs only actions
+///    dispatched to this lock.
+/// 3. Waits nest, on one thread and across threads. A stopped wait returns when the waits that run inside it have
+///    ended. ``stop()`` ends the wait of its own lock and no other wait, however late the call is.
+/// 4. Inside an action of ``CurrentThreadScheduler``, actions scheduled there during the wait run at once, as they do
+///    outside such an action.
 ///    Actions that were pending before the wait run after the wait.
 /// 5. An action of a ``SerialScheduler`` that waits blocks its queue: work of that queue cannot end the wait.
 public final class RunLoopLock: Sendable {
   private let timeout: Duration?
   private let state = Protected(State())
 
-  /// A dispatched action, and the task that was submitted to the loop to wake it (nil: no loop ran yet, so none was submitted).
+  /// A dispatched action, and the task that was submitted to the loop to wake it (nil: no loop ran yet, so none was
+  /// submitted).
   private typealias Dispatched = (action: @Sendable () -> Void, wake: ClosureTask?)
 
   // Unchecked, because of the pointers, which other threads use under the lock only (RL3).
@@ -70,18 +76,21 @@ public final class RunLoopLock: Sendable {
 
   /// Creates a lock for one wait.
   ///
-  /// - Parameter timeout: how long ``run()`` waits at most, from its start. `nil`, or more than the clock can hold, waits without limit.
+  /// - Parameter timeout: how long ``run()`` waits at most, from its start. `nil`, or more than the clock can hold,
+  ///   waits without limit.
   ///   Zero or less performs what was dispatched before, and does not wait.
   public init(timeout: Duration? = nil) { self.timeout = timeout }
   deinit { Counted.closures(-state.withLock { $0.count }) }  // the actions that were dispatched and never performed
 
-  /// Performs `action` on the thread in ``run()``, before ``run()`` returns, in the order of the calls. Call this on any thread, before or during
-  /// the run. If `action` schedules actions on ``CurrentThreadScheduler``, they run after `action`.
+  /// Performs `action` on the thread in ``run()``, before ``run()`` returns, in the order of the calls. Call this on
+  /// any thread, before or during the run. If `action` schedules actions on ``CurrentThreadScheduler``, they run after
+  /// `action`.
   ///
-  /// Inside `action`, ``Schedulers/current`` is the scheduler that was current at the call of ``run()``. If there was none, it is
-  /// ``MainScheduler/instance`` on the main thread, and ``CurrentThreadScheduler`` on any other thread.
+  /// Inside `action`, ``Schedulers/current`` is the scheduler that was current at the call of ``run()``. If there was
+  /// none, it is ``MainScheduler/instance`` on the main thread, and ``CurrentThreadScheduler`` on any other thread.
   ///
-  /// Returns whether the action was accepted. After the wait has ended, no action is accepted, and `action` is released without a call.
+  /// Returns whether the action was accepted. After the wait has ended, no action is accepted, and `action` is released
+  /// without a call.
   ///
   /// - Parameter action: what to run, on the thread of the wait.
   @discardableResult
@@ -94,8 +103,8 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. If it is called before ``run()``,
-  /// ``run()`` performs the dispatched actions and returns. After the wait it does nothing.
+  /// Ends the wait, after the actions that were dispatched before. Call this on any thread, any number of times. If it
+  /// is called before ``run()``, ``run()`` performs the dispatched actions and returns. After the wait it does nothing.
   public func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -113,8 +122,8 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Waiting
 
-  /// Performs `first` like a dispatched action, and waits for `stop`. At the timeout, asks `givesUp`: true: the wait ends; false: it continues until
-  /// `stop` is called. Returns whether `stop` was called.
+  /// Performs `first` like a dispatched action, and waits for `stop`. At the timeout, asks `givesUp`: true: the wait
+  /// ends; false: it continues until `stop` is called. Returns whether `stop` was called.
   @usableFromInline
   func wait(beginningWith first: () -> Void = {}, givesUp: () -> Bool = { true }) -> Bool {
     let isSecond = state.withLock { state in
@@ -138,7 +147,8 @@ public final class RunLoopLock: Sendable {
     return isStopped
   }
 
-  /// Returns the loop that this thread runs: on the main thread the main loop, running or not; elsewhere nil if no loop runs.
+  /// Returns the loop that this thread runs: on the main thread the main loop, running or not; elsewhere nil if no loop
+  /// runs.
   private static func loopHere() -> OpaquePointer? {
     guard MainCore.isOnThread else { return csched_loop_current() }
     MainCore.shared.requireMainThread("run")  // attaches the main loop to this thread if needed
@@ -147,8 +157,8 @@ public final class RunLoopLock: Sendable {
 
   private var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Publishes `loop` to `dispatch` and `stop`, performs the actions that were dispatched before, and runs the loop. Returns true when the wait is
-  /// over, false if the loop was closed first.
+  /// Publishes `loop` to `dispatch` and `stop`, performs the actions that were dispatched before, and runs the loop.
+  /// Returns true when the wait is over, false if the loop was closed first.
   private func wait(in loop: OpaquePointer, until deadline: csched_time, givesUp: () -> Bool) -> Bool {
     var activation = csched_activation()
     return withUnsafeMutablePointer(to: &activation) { activation in
@@ -166,7 +176,8 @@ public final class RunLoopLock: Sendable {
     }
   }
 
-  /// Runs the loop until the stop or the timeout. Returns true when the wait is over, false if the loop was closed first.
+  /// Runs the loop until the stop or the timeout. Returns true when the wait is over, false if the loop was closed
+  /// first.
   private func run(
     _ loop: OpaquePointer, _ activation: UnsafeMutablePointer<csched_activation>, until deadline: csched_time,
     givesUp: () -> Bool
@@ -182,7 +193,8 @@ public final class RunLoopLock: Sendable {
       switch csched_loop_run_activation(loop, activation, deadline) {
       case CSCHED_RUN_ENDED:
         if isStopped { return true }
-        // csched_loop_end_run was called, which is meant for the enclosing run of this loop: repeat that call after this wait
+        // csched_loop_end_run was called, which is meant for the enclosing run of this loop: repeat that call after
+        // this wait
         outerRunMustEnd = true
       case CSCHED_RUN_TIMED_OUT:
         if isStopped || givesUp() { return true }
@@ -204,8 +216,9 @@ public final class RunLoopLock: Sendable {
 
   // MARK: Performing
 
-  /// Performs the next dispatched action so that a wait nested in the action runs `loop` too: such a wait calls `loopHere`. If this thread does not
-  /// run `loop` yet, `loopHere` finds it only inside a job of `loop`, so this performs the action as such a job.
+  /// Performs the next dispatched action so that a wait nested in the action runs `loop` too: such a wait calls
+  /// `loopHere`. If this thread does not run `loop` yet, `loopHere` finds it only inside a job of `loop`, so this
+  /// performs the action as such a job.
   private func perform(on loop: OpaquePointer) {
     if loop == Self.loopHere() {
       performNext()
@@ -232,8 +245,8 @@ public final class RunLoopLock: Sendable {
     return true
   }
 
-  /// Calls `body` inside the scheduler that was current at the call of `run`, or else inside the thread's own scheduler. Then runs the actions
-  /// that `body` scheduled on ``CurrentThreadScheduler``.
+  /// Calls `body` inside the scheduler that was current at the call of `run`, or else inside the thread's own
+  /// scheduler. Then runs the actions that `body` scheduled on ``CurrentThreadScheduler``.
   private func inTrampoline(_ body: () -> Void) {
     // false: an outer call has opened the trampoline, and runs these actions later
     let isOutermost = csched_trampoline_enter()

@@ -1,10 +1,11 @@
 // Submits a job of a Swift task as a node of the C core (node.h), stored inside the job itself.
 //
-// Swift 6.3 reserves two words in each job for its executor. Other toolchains, and builds with SCHEDULER_WITHOUT_SPI, use a `csched_task`
-// (task.h) for each job.
+// Swift 6.3 reserves two words in each job for its executor. Other toolchains, and builds with SCHEDULER_WITHOUT_SPI,
+// use a `csched_task` (task.h) for each job.
 //
 // Invariants
-//   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one frees its own table.
+//   JW1  A thread that loads a scheduler's type table sees it complete. If two threads make a table, the second one
+//        frees its own table.
 // Orderings: entries: the release in `makeTable`, which publishes the table, pairs with the acquire in `nodeType`
 // Models: swift/executors/late_jobs.swift.
 
@@ -14,11 +15,13 @@
   @_spi(ExperimentalCustomExecutors) import _Concurrency
 
   extension TaskJob {
-    /// Where a job is expected to contain the two words that Swift reserves for its executor: the offset in bytes, behind the object header.
+    /// Where a job is expected to contain the two words that Swift reserves for its executor: the offset in bytes,
+    /// behind the object header.
     private static var offset: Int { 16 }
 
-    /// Submits the job to its scheduler's core, as a node in the job's two words. Returns false, and does nothing, if `core` is not the scheduler's
-    /// own core, or if these words are not at the expected offset. The table of types is made only if they are, so later jobs are not checked.
+    /// Submits the job to its scheduler's core, as a node in the job's two words. Returns false, and does nothing, if
+    /// `core` is not the scheduler's own core, or if these words are not at the expected offset. The table of types is
+    /// made only if they are, so later jobs are not checked.
     @inline(__always) func submitInPlace(to core: TargetCore) -> Bool {
       executor._withUnsafeGuaranteedRef { scheduler in
         guard scheduler.core === core, let type = scheduler.jobTypes.nodeType(of: self) else { return false }
@@ -57,7 +60,8 @@
       runInsideMarker()
     }
 
-    /// As `runInPlace`, for the most frequent kind, ``Kind/ofGlobal`` (tasks without a preferred executor): it reads no scheduler from the table.
+    /// As `runInPlace`, for the most frequent kind, ``Kind/ofGlobal`` (tasks without a preferred executor): it reads no
+    /// scheduler from the table.
     fileprivate static func runGlobalJob(_ node: UnsafeMutablePointer<csched_node>) {
       Counted.jobs(-1)
       runGlobalJob(job(of: node))
@@ -70,8 +74,9 @@
     }
   }
 
-  /// The table of a scheduler's node types, made when the scheduler gets its first job. It has an entry for each kind of job. An entry begins with
-  /// the node type, and also stores the scheduler and the kind. So the pointer to a node's type is the entry's address, and identifies both.
+  /// The table of a scheduler's node types, made when the scheduler gets its first job. It has an entry for each kind
+  /// of job. An entry begins with the node type, and also stores the scheduler and the kind. So the pointer to a node's
+  /// type is the entry's address, and identifies both.
   struct JobTypes: ~Copyable, @unchecked Sendable {
     // Unchecked, because of the pointer. The table never changes, and lives as long as this value.
     fileprivate struct Entry {

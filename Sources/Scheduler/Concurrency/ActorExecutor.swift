@@ -1,6 +1,7 @@
 /// A scheduler's executor for actors. For tasks that prefer the scheduler, the scheduler itself is the executor.
-/// Actors and tasks need separate executors, because a job does not show which of them enqueued it. A task that only prefers an executor must not run
-/// isolated to that executor: the runtime would enqueue the task again at its start and after each suspension, behind later jobs.
+/// Actors and tasks need separate executors, because a job does not show which of them enqueued it. A task that only
+/// prefers an executor must not run isolated to that executor: the runtime would enqueue the task again at its start
+/// and after each suspension, behind later jobs.
 final class ActorExecutor: SerialExecutor, @unchecked Sendable {
   // Unchecked, because of the unowned reference. The reference never changes, and the scheduler owns this object.
   private unowned(unsafe) let scheduler: SchedulerTarget

@@ -1,4 +1,5 @@
-/// Limits how many async bodies run at a time, and how many wait. A body counts from its start to its end, also while suspended.
+/// Limits how many async bodies run at a time, and how many wait. A body counts from its start to its end, also while
+/// suspended.
 ///
 /// ```swift
 /// let limit = AsyncLimit(4)
@@ -18,7 +19,8 @@
 /// print("done \(tally.done), cancelled \(tally.cancelled), not done \(tally.remaining)")
 /// ```
 ///
-/// With a limit of 1 it is a serial queue of async bodies. ``trySubmit(priority:_:)`` needs no `await`, and keeps the order of the calls:
+/// With a limit of 1 it is a serial queue of async bodies. ``trySubmit(priority:_:)`` needs no `await`, and keeps the
+/// order of the calls:
 ///
 /// ```swift
 /// let saves = AsyncLimit(1)
@@ -26,14 +28,15 @@
 /// saves.trySubmit { await store.save(second) }    // starts when the first save has ended
 /// ```
 ///
-/// As with `Task`, a body of `submit` that is written in an actor, or on the main actor, runs on that actor. Write `{ @concurrent in … }` (Swift 6.2),
-/// or call an async function, to leave it.
+/// As with `Task`, a body of `submit` that is written in an actor, or on the main actor, runs on that actor. Write
+/// `{ @concurrent in … }` (Swift 6.2), or call an async function, to leave it.
 ///
-/// 1. Bodies of one priority start in the order in which they were accepted. Those of a higher priority start first; but a lower priority that waits
-///    is passed over at most 16 times, the lowest at most 33 times. There are three levels: `.high` and above, those below `.medium`, and the rest,
-///    with those without a priority.
+/// 1. Bodies of one priority start in the order in which they were accepted. Those of a higher priority start first;
+///    but a lower priority that waits is passed over at most 16 times, the lowest at most 33 times. There are three
+///    levels: `.high` and above, those below `.medium`, and the rest, with those without a priority.
 /// 2. A body that waits for another body of the same limit may wait for ever: all running bodies may be such bodies.
-/// 3. A task that is cancelled before its body starts stops waiting at once, and its body is not called. Its place is free for another one.
+/// 3. A task that is cancelled before its body starts stops waiting at once, and its body is not called. Its place is
+///    free for another one.
 /// 4. If the limit is released, bodies that wait or run continue.
 public final class AsyncLimit: Sendable {
   /// The greatest number of bodies that run at a time.
@@ -50,7 +53,8 @@ public final class AsyncLimit: Sendable {
   ///
   /// - Parameters:
   ///   - most: how many bodies may run at a time, from 1 to 2^31 - 1. Another number stops the process with a message.
-  ///   - waiting: how many more bodies may wait to start, from 0; `nil` for no bound. `most` and `waiting` are at most 2^31 - 1 together.
+  ///   - waiting: how many more bodies may wait to start, from 0; `nil` for no bound. `most` and `waiting` are at most
+  ///     2^31 - 1 together.
   ///   - scheduler: where bodies without an actor of their own run; `nil` for the executor of the calling task.
   public init(_ most: Int, waiting: Int? = nil, on scheduler: (any SchedulerType & TaskExecutor)? = nil) {
     if checked(most, "AsyncLimit.init", "bodies") == 0 {  // `checked` stops the process for a number out of range
@@ -72,7 +76,8 @@ public final class AsyncLimit: Sendable {
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts; ``SchedulerError/stopped`` after ``finish()``.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before `body` starts;
+  ///   ``SchedulerError/stopped`` after ``finish()``.
   public func run<Value>(
     priority: TaskPriority? = nil, isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> sending Value
@@ -87,7 +92,8 @@ public final class AsyncLimit: Sendable {
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
-  /// - Throws: what ``run(priority:isolation:_:)`` throws; ``SchedulerError/timeout`` if `body` has not started by `deadline`.
+  /// - Throws: what ``run(priority:isolation:_:)`` throws; ``SchedulerError/timeout`` if `body` has not started by
+  ///   `deadline`.
   public func run<Value, C: Clock>(
     priority: TaskPriority? = nil, deadline: C.Instant, clock: C = ContinuousClock(),
     isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
@@ -95,7 +101,8 @@ public final class AsyncLimit: Sendable {
     try await run(priority, until: AnyDeadline(deadline, clock), isolation: isolation, body)
   }
 
-  /// Calls `body` as ``run(priority:deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  /// Calls `body` as ``run(priority:deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the
+  /// deadline is of that time.
   ///
   /// - Parameters:
   ///   - priority: which waiting bodies start first: see rule 1.
@@ -169,15 +176,18 @@ public final class AsyncLimit: Sendable {
     return value  // `nonisolated(unsafe)` is safe: `body` returned the value as `sending`
   }
 
-  /// Suspends the task until the limit has room for `body`: until fewer than ``waiting`` bodies wait. Then submits `body`, and returns its task.
+  /// Suspends the task until the limit has room for `body`: until fewer than ``waiting`` bodies wait. Then submits
+  /// `body`, and returns its task.
   ///
   /// - Parameters:
-  ///   - priority: the new task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's priority, and the middle level.
+  ///   - priority: the new task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's
+  ///     priority, and the middle level.
   ///   - isolation: the caller's isolation, in which this function waits.
   ///   - body: the work, called once, in the returned task.
-  /// - Returns: the task, whose value is the result of `body`. If it is cancelled before `body` starts, it throws `CancellationError`.
-  /// - Throws: `CancellationError` if the calling task is cancelled while it waits for room; ``SchedulerError/stopped`` after ``finish()``. Then `body`
-  ///   is not called.
+  /// - Returns: the task, whose value is the result of `body`. If it is cancelled before `body` starts, it throws
+  ///   `CancellationError`.
+  /// - Throws: `CancellationError` if the calling task is cancelled while it waits for room; ``SchedulerError/stopped``
+  ///   after ``finish()``. Then `body` is not called.
   @discardableResult
   public func submit<Value: Sendable>(
     priority: TaskPriority? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -190,13 +200,15 @@ public final class AsyncLimit: Sendable {
     return task
   }
 
-  /// Submits `body` if the limit has room for it. Never waits: synchronous code may call it. Without a bound there is always room.
+  /// Submits `body` if the limit has room for it. Never waits: synchronous code may call it. Without a bound there is
+  /// always room.
   ///
   /// - Parameters:
-  ///   - priority: the task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's priority, and the middle level.
+  ///   - priority: the task's priority, and which waiting bodies start first: see rule 1; `nil` for the caller's
+  ///     priority, and the middle level.
   ///   - body: the work, called once, in the returned task.
-  /// - Returns: the task, whose value is the result of `body`; `nil` if ``waiting`` bodies wait already, and after ``finish()``. If the task is cancelled
-  ///   before `body` starts, it throws `CancellationError`.
+  /// - Returns: the task, whose value is the result of `body`; `nil` if ``waiting`` bodies wait already, and after
+  ///   ``finish()``. If the task is cancelled before `body` starts, it throws `CancellationError`.
   @discardableResult
   public func trySubmit<Value: Sendable>(
     priority: TaskPriority? = nil,
@@ -243,7 +255,8 @@ public final class AsyncLimit: Sendable {
   public struct Tally: Hashable, Sendable {
     /// How many bodies have ended: they returned, or threw an error of their own.
     public let done: Int
-    /// How many did not start, or did not get to their end, because their task was cancelled, or their deadline passed while they waited.
+    /// How many did not start, or did not get to their end, because their task was cancelled, or their deadline passed
+    /// while they waited.
     public let cancelled: Int
     /// How many wait or run.
     public let remaining: Int
@@ -259,7 +272,8 @@ public final class AsyncLimit: Sendable {
     }
   }
 
-  /// Refuses bodies from now on. Tasks that wait for room get ``SchedulerError/stopped``. Bodies that were accepted run. It can be called again.
+  /// Refuses bodies from now on. Tasks that wait for room get ``SchedulerError/stopped``. Bodies that were accepted
+  /// run. It can be called again.
   public func finish() {
     room?.finish(failsWaiters: true)
     permits.finish(failsWaiters: false)
@@ -271,11 +285,12 @@ public final class AsyncLimit: Sendable {
     return (all, all.requestIdleness(most + (waiting ?? 0)))
   }
 
-  /// Suspends the task until no body waits or runs, and returns what became of all bodies so far. Bodies may be submitted meanwhile, unless
-  /// ``finish()`` was called. If the task is cancelled, it returns at once.
+  /// Suspends the task until no body waits or runs, and returns what became of all bodies so far. Bodies may be
+  /// submitted meanwhile, unless ``finish()`` was called. If the task is cancelled, it returns at once.
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
-  /// - Returns: the numbers at the return. ``Tally/remaining`` is 0 if the wait was not cancelled, and the limit is finished.
+  /// - Returns: the numbers at the return. ``Tally/remaining`` is 0 if the wait was not cancelled, and the limit is
+  ///   finished.
   public func drained(isolation: isolated (any Actor)? = #isolation) async -> Tally {
     let (all, idleness) = requestIdleness()
     try? await all.outcome(of: idleness, isolation: isolation)
@@ -288,7 +303,8 @@ public final class AsyncLimit: Sendable {
   ///   - deadline: the end of the wait. A deadline in the past does not wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Returns: the numbers at the return. Bodies in ``Tally/remaining`` still wait or run: cancel their tasks, or leave them.
+  /// - Returns: the numbers at the return. Bodies in ``Tally/remaining`` still wait or run: cancel their tasks, or
+  ///   leave them.
   public func drained<C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation
   ) async -> Tally {
@@ -297,7 +313,8 @@ public final class AsyncLimit: Sendable {
     return tally
   }
 
-  /// Waits as ``drained(deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  /// Waits as ``drained(deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` the deadline is of
+  /// that time.
   ///
   /// - Parameters:
   ///   - deadline: the end of the wait. A deadline in the past does not wait.
@@ -329,7 +346,8 @@ extension SchedulerType where Self: TaskExecutor {
   /// let page = try await downloads.perform { try await fetch(url) }
   /// ```
   ///
-  /// A ``ConcurrentScheduler`` with a limit counts running actions and jobs instead. A body that is suspended does not count there.
+  /// A ``ConcurrentScheduler`` with a limit counts running actions and jobs instead. A body that is suspended does not
+  /// count there.
   ///
   /// - Parameters:
   ///   - most: how many bodies may run at a time, from 1 to 2^31 - 1.
@@ -338,7 +356,8 @@ extension SchedulerType where Self: TaskExecutor {
 }
 
 extension AsyncLimit {
-  /// Calls `body` on the scheduler of the limit: the same as ``run(priority:isolation:_:)``, with the name that schedulers use.
+  /// Calls `body` on the scheduler of the limit: the same as ``run(priority:isolation:_:)``, with the name that
+  /// schedulers use.
   ///
   /// - Parameters:
   ///   - isolation: the caller's isolation, in which this function runs.

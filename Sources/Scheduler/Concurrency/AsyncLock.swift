@@ -8,17 +8,19 @@
 /// }
 /// ```
 ///
-/// An actor runs other calls while one of its functions is suspended. With an `AsyncLock` the task has the value until the closure returns.
+/// An actor runs other calls while one of its functions is suspended. With an `AsyncLock` the task has the value until
+/// the closure returns.
 ///
 /// 1. A task that waits is suspended; no thread is blocked. A task that is cancelled stops waiting at once.
 /// 2. A task that gets the lock sees everything that was done under it.
-/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and later). It is
-///    the priority that the waiting task has when its wait begins.
-/// 4. The lock is not recursive. A task that waits for a lock that it holds gets ``SchedulerError/deadlock``. A child task is another task: if
-///    the closure awaits a child that needs the lock, both wait for ever.
+/// 3. While a task of a higher priority waits, the task that has the lock runs with that priority (with Swift 6.2 and
+///    later). It is the priority that the waiting task has when its wait begins.
+/// 4. The lock is not recursive. A task that waits for a lock that it holds gets ``SchedulerError/deadlock``. A child
+///    task is another task: if the closure awaits a child that needs the lock, both wait for ever.
 ///
-/// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Do not let the value itself out: Swift 6.3 does not
-/// refuse `withLock { $0 }`, nor does it with `Mutex`. Without `await` inside, ``Protected`` is faster.
+/// The value need not be `Sendable` or copyable: it is sent into the lock, and results are sent out. Do not let the
+/// value itself out: Swift 6.3 does not refuse `withLock { $0 }`, nor does it with `Mutex`. Without `await` inside,
+/// ``Protected`` is faster.
 public final class AsyncLock<Value: ~Copyable> {
   private let permit = AsyncUnits(1)  // the one unit is free while no task has the lock
   private let holder = LockHolder()  // records which task has the lock
@@ -38,14 +40,15 @@ public final class AsyncLock<Value: ~Copyable> {
     value.deallocate()
   }
 
-  /// Suspends the task until it has the lock, calls `body` with the value, and releases the lock, also if `body` throws.
+  /// Suspends the task until it has the lock, calls `body` with the value, and releases the lock, also if `body`
+  /// throws.
   ///
   /// - Parameters:
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work on the value, called once, in the calling task.
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the lock; ``SchedulerError/deadlock`` if the task has
-  ///   the lock already. In these two cases `body` is not called.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the lock;
+  ///   ``SchedulerError/deadlock`` if the task has the lock already. In these two cases `body` is not called.
   public func withLock<Result: ~Copyable>(
     isolation: isolated (any Actor)? = #isolation, _ body: (inout sending Value) async throws -> sending Result
   ) async throws -> sending Result {
@@ -64,7 +67,8 @@ public final class AsyncLock<Value: ~Copyable> {
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work on the value, called once, in the calling task.
   /// - Returns: the result of `body`.
-  /// - Throws: what ``withLock(isolation:_:)`` throws; ``SchedulerError/timeout`` if the task has not got the lock by `deadline`.
+  /// - Throws: what ``withLock(isolation:_:)`` throws; ``SchedulerError/timeout`` if the task has not got the lock by
+  ///   `deadline`.
   public func withLock<Result: ~Copyable, C: Clock>(
     deadline: C.Instant, clock: C = ContinuousClock(), isolation: isolated (any Actor)? = #isolation,
     _ body: (inout sending Value) async throws -> sending Result
@@ -77,7 +81,8 @@ public final class AsyncLock<Value: ~Copyable> {
     return try await body(&value.pointee)
   }
 
-  /// Calls `body` as ``withLock(deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  /// Calls `body` as ``withLock(deadline:clock:isolation:_:)`` does, without a clock; inside `withVirtualTime` the
+  /// deadline is of that time.
   ///
   /// - Parameters:
   ///   - deadline: the end of the wait. `body` may run longer. A deadline in the past does not wait.
@@ -111,7 +116,8 @@ public final class AsyncLock<Value: ~Copyable> {
   /// The number of tasks that wait at this instant, for diagnostics.
   public var waiterCount: Int { permit.counts.waiters }
 
-  /// Requests the lock, which was not free, for the current task. The caller then waits for the outcome. Throws `deadlock` if this task has the lock.
+  /// Requests the lock, which was not free, for the current task. The caller then waits for the outcome. Throws
+  /// `deadlock` if this task has the lock.
   private func request() throws -> AsyncUnits.Ticket {
     if !holder.willWait() { throw SchedulerError.deadlock }
     return permit.request(1)
@@ -123,16 +129,20 @@ public final class AsyncLock<Value: ~Copyable> {
   }
 }
 
-// Unchecked, because the compiler does not know that one task at a time uses `value`. `Value` need not be Sendable: it is sent in and out.
+// Unchecked, because the compiler does not know that one task at a time uses `value`. `Value` need not be Sendable: it
+// is sent in and out.
 extension AsyncLock: @unchecked Sendable where Value: ~Copyable {}
 
-/// Records the task that has an ``AsyncLock``, and raises this task's priority to that of the tasks that wait for the lock.
+/// Records the task that has an ``AsyncLock``, and raises this task's priority to that of the tasks that wait for the
+/// lock.
 private final class LockHolder: @unchecked Sendable {
   // Unchecked, because the compiler does not know that `lock` guards the fields.
   private let lock = UnfairLock()
-  /// The task that has the AsyncLock, and so has not ended; 0: none. An address, because each access to an `UnsafeCurrentTask` would retain the task.
+  /// The task that has the AsyncLock, and so has not ended; 0: none. An address, because each access to an
+  /// `UnsafeCurrentTask` would retain the task.
   @exclusivity(unchecked) private var task: UInt = 0
-  /// The highest raw priority of the waiting tasks; 0: none waits. It may be the priority of a task that no longer waits.
+  /// The highest raw priority of the waiting tasks; 0: none waits. It may be the priority of a task that no longer
+  /// waits.
   @exclusivity(unchecked) private var waitersPriority: UInt8 = 0
   /// The number of threads that are raising the priority of `task` at this moment.
   @exclusivity(unchecked) private var escalations = 0
@@ -150,7 +160,8 @@ private final class LockHolder: @unchecked Sendable {
     if waitersPriority == 0 { lock.unlock() } else { escalateAndUnlock() }
   }
 
-  /// Called before `task` releases the AsyncLock. Waits until no thread raises the priority of `task`, because the task may end after this call.
+  /// Called before `task` releases the AsyncLock. Waits until no thread raises the priority of `task`, because the task
+  /// may end after this call.
   @inline(never) func willUnlock() {
     lock.lock()
     while escalations > 0 { escalated.wait(with: lock) }
@@ -158,7 +169,8 @@ private final class LockHolder: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Called before the current task waits. Raises the priority of `task` to that of the current task; for later holders `didLock` raises it.
+  /// Called before the current task waits. Raises the priority of `task` to that of the current task; for later holders
+  /// `didLock` raises it.
   /// Returns false, without an effect, if the current task has the AsyncLock itself.
   @inline(never) func willWait() -> Bool {
     let current = Self.current, priority = Task.currentPriority.rawValue
@@ -172,7 +184,8 @@ private final class LockHolder: @unchecked Sendable {
     return true
   }
 
-  /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Unlocks before the raise, because the runtime then calls user handlers.
+  /// Raises the priority of `task` to `waitersPriority`, and unlocks `lock`. Unlocks before the raise, because the
+  /// runtime then calls user handlers.
   private func escalateAndUnlock() {
     if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *), task != 0 {
       let holder = unsafeBitCast(task, to: UnsafeCurrentTask.self), priority = TaskPriority(rawValue: waitersPriority)

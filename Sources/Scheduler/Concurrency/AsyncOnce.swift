@@ -1,22 +1,24 @@
-/// Shares one run among all tasks that want the same value at the same time: a run for each key. It can keep values for a time, as a cache.
+/// Shares one run among all tasks that want the same value at the same time: a run for each key. It can keep values for
+/// a time, as a cache.
 ///
 /// ```swift
 /// let pages = AsyncOnce<URL, Page>(timeToLive: .seconds(60))
 /// let page = try await pages.value(for: url) { try await fetch(url) }   // one fetch, however many tasks ask
 /// ```
 ///
-/// 1. The first task that asks for a key starts a run, in a task of its own. Tasks that ask while it runs wait for its value; their closures are not
-///    called.
-/// 2. A task that is cancelled stops waiting at once. The run continues for the others, and is cancelled when the last one has left. A task that
-///    asks after that starts a new run.
+/// 1. The first task that asks for a key starts a run, in a task of its own. Tasks that ask while it runs wait for its
+///    value; their closures are not called.
+/// 2. A task that is cancelled stops waiting at once. The run continues for the others, and is cancelled when the last
+///    one has left. A task that asks after that starts a new run.
 /// 3. All waiting tasks get the error that a run throws. It is not kept: the next task that asks starts a new run.
-/// 4. A value is kept from the end of its run for the time to live. Without one, it is not kept. Values whose time is over are released when a value
-///    is added, at the latest when as many again have been added.
-/// 5. A run has the priority of the task that has started it, or that of a waiting task if that is higher. It inherits the task-local values of the
-///    task that has started it.
+/// 4. A value is kept from the end of its run for the time to live. Without one, it is not kept. Values whose time is
+///    over are released when a value is added, at the latest when as many again have been added.
+/// 5. A run has the priority of the task that has started it, or that of a waiting task if that is higher. It inherits
+///    the task-local values of the task that has started it.
 ///
-/// The idea is that of Go's `singleflight`, with cancellation. For one value, use one constant key. Hashing and comparing a key must not use the same
-/// `AsyncOnce`. A run that awaits a child task which asks for the value of that run waits for ever.
+/// The idea is that of Go's `singleflight`, with cancellation. For one value, use one constant key. Hashing and
+/// comparing a key must not use the same `AsyncOnce`. A run that awaits a child task which asks for the value of that
+/// run waits for ever.
 public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// A run, and the tasks that wait for it. The lock of the `AsyncOnce` guards the fields.
   private final class Run: @unchecked Sendable {
@@ -60,8 +62,8 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 
   /// Creates an object without values.
   ///
-  /// - Parameter timeToLive: how long a value is kept after its run, on `ContinuousClock`; inside `withVirtualTime`, of that time. Zero or less: it is
-  ///   not kept; 100 years or more: for ever.
+  /// - Parameter timeToLive: how long a value is kept after its run, on `ContinuousClock`; inside `withVirtualTime`, of
+  ///   that time. Zero or less: it is not kept; 100 years or more: for ever.
   public convenience init(timeToLive: Duration = .zero) { self.init(timeToLive: timeToLive, clock: DeadlineClock()) }
 
   /// Creates an object without values, which keeps them by the time of `clock`.
@@ -87,10 +89,11 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
   /// - Parameters:
   ///   - key: what the value is for.
   ///   - isolation: the caller's isolation, in which this function waits.
-  ///   - make: makes the value. It is called at most once, in a task of its own: on the actor of the code in which it is written, if there is one.
+  ///   - make: makes the value. It is called at most once, in a task of its own: on the actor of the code in which it
+  ///     is written, if there is one.
   /// - Returns: the value.
-  /// - Throws: the error of the run; `CancellationError` if the calling task is cancelled first; ``SchedulerError/deadlock`` if `make` itself asks for
-  ///   the value that it makes.
+  /// - Throws: the error of the run; `CancellationError` if the calling task is cancelled first;
+  ///   ``SchedulerError/deadlock`` if `make` itself asks for the value that it makes.
   public func value(
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ make: sending @escaping @isolated(any) () async throws -> Value
@@ -111,8 +114,8 @@ public final class AsyncOnce<Key: Hashable & Sendable, Value: Sendable>: Sendabl
     }
   }
 
-  /// Releases the value for `key`, if one is kept. A run in progress continues for the tasks that wait for it, but its value is not kept, and a task that
-  /// asks from now on starts a new one.
+  /// Releases the value for `key`, if one is kept. A run in progress continues for the tasks that wait for it, but its
+  /// value is not kept, and a task that asks from now on starts a new one.
   ///
   /// - Parameter key: whose value.
   public func forget(_ key: Key) {

@@ -1,11 +1,13 @@
-/// A counting semaphore for tasks: a task that waits is suspended, and no thread is blocked. Waiters get units in order of arrival.
+/// A counting semaphore for tasks: a task that waits is suspended, and no thread is blocked. Waiters get units in order
+/// of arrival.
 ///
 /// ```swift
 /// let connections = AsyncSemaphore(units: 4)
 /// let page = try await connections.withUnits { try await fetch(url) }
 /// ```
 ///
-/// 1. A free unit goes to the first waiter; no other task can take it. While the first waiter needs more units than are free, later waiters wait too.
+/// 1. A free unit goes to the first waiter; no other task can take it. While the first waiter needs more units than are
+///    free, later waiters wait too.
 /// 2. A task that is cancelled stops waiting at once, and takes no unit.
 /// 3. The task that gets a unit sees everything that happened before the signal of that unit.
 /// 4. Any code may signal: a task, an action, a C callback. The waiting task continues on its own actor or executor.
@@ -17,7 +19,8 @@ public final class AsyncSemaphore: Sendable {
 
   /// Creates a semaphore with `units` free units.
   ///
-  /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1. Another number stops the process with a message.
+  /// - Parameter units: the initial number of free units, from 0 to 2^31 - 1. Another number stops the process with a
+  ///   message.
   public init(units: Int = 0) { self.units = AsyncUnits(Int(checked(units, "AsyncSemaphore.init", "units"))) }
 
   /// Takes units. Suspends the task until they are free and all earlier waiters have theirs.
@@ -40,7 +43,8 @@ public final class AsyncSemaphore: Sendable {
   ///   - deadline: the end of the wait. A deadline in the past does not wait.
   ///   - clock: the clock of `deadline`; for the time of a scheduler its ``SchedulerType/clock``.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first; the clock's error if it cannot wait.
+  /// - Throws: ``SchedulerError/timeout`` at the deadline; `CancellationError` if the task is cancelled first; the
+  ///   clock's error if it cannot wait.
   public func wait<C: Clock>(
     _ count: Int = 1, deadline: C.Instant, clock: C = ContinuousClock(),
     isolation: isolated (any Actor)? = #isolation
@@ -50,7 +54,8 @@ public final class AsyncSemaphore: Sendable {
     try await units.outcome(of: units.request(count), AnyDeadline(deadline, clock), isolation: isolation)
   }
 
-  /// Takes units as ``wait(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` the deadline is of that time.
+  /// Takes units as ``wait(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` the deadline
+  /// is of that time.
   ///
   /// - Parameters:
   ///   - count: how many units, all at once.
@@ -86,7 +91,8 @@ public final class AsyncSemaphore: Sendable {
   ///   - isolation: the caller's isolation, in which this function runs.
   ///   - body: the work, called once, in the calling task.
   /// - Returns: the result of `body`.
-  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the units. Then `body` is not called.
+  /// - Throws: the error of `body`; `CancellationError` if the task is cancelled before it has the units. Then `body`
+  ///   is not called.
   public func withUnits<Value>(
     _ count: Int = 1, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
   ) async throws -> sending Value {

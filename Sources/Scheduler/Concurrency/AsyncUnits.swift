@@ -1,10 +1,11 @@
 internal import Synchronization
 
-/// Units that tasks wait for: a higher level first, and in each level in order of arrival. Each ``AsyncSemaphore``, ``AsyncLock`` and ``AsyncLimit``
-/// has one `AsyncUnits`.
-/// A free unit goes to the next waiting task, and no other task can acquire it. Only code of this file runs under the lock.
-/// Functions that lock are never inlined into async functions. The lock's fast path reads a thread-local variable. An optimised async function may
-/// keep the variable's address across a suspension, and then run on another thread.
+/// Units that tasks wait for: a higher level first, and in each level in order of arrival. Each ``AsyncSemaphore``,
+/// ``AsyncLock`` and ``AsyncLimit`` has one `AsyncUnits`.
+/// A free unit goes to the next waiting task, and no other task can acquire it. Only code of this file runs under the
+/// lock.
+/// Functions that lock are never inlined into async functions. The lock's fast path reads a thread-local variable. An
+/// optimised async function may keep the variable's address across a suspension, and then run on another thread.
 final class AsyncUnits: @unchecked Sendable {
   // Unchecked, because the compiler does not know that the lock guards the fields, and those of each `Ticket`.
   private let lock = InlineLock()
@@ -20,7 +21,8 @@ final class AsyncUnits: @unchecked Sendable {
   /// Creates units, all free.
   init(_ units: Int) { free = units }
 
-  /// The order in which requests are granted. A lower level than the first one with requests is passed over at most 16 times, the next one 32 times.
+  /// The order in which requests are granted. A lower level than the first one with requests is passed over at most 16
+  /// times, the next one 32 times.
   enum Level: Int {
     case high, usual, low
     case idle  // waits until there is no other request, and acquires nothing
@@ -62,8 +64,8 @@ final class AsyncUnits: @unchecked Sendable {
 
     fileprivate init(_ units: Int, _ level: Level) { (self.units, self.level) = (units, level) }
 
-    /// Resumes the tasks of the requests in the list that begins here, in order. Without a continuation, the task is not suspended yet: it then finds
-    /// the outcome itself.
+    /// Resumes the tasks of the requests in the list that begins here, in order. Without a continuation, the task is
+    /// not suspended yet: it then finds the outcome itself.
     override func resume() {
       var each: Ticket? = self
       while let ticket = each {
@@ -87,15 +89,16 @@ final class AsyncUnits: @unchecked Sendable {
   /// Acquires `units` if that many are free and no request waits. Returns whether it acquired them.
   @inline(never) func tryTake(_ units: Int) -> Bool { lock.withLock { takeLocked(units) } }
 
-  /// Acquires `units` as ``tryTake(_:)`` does; throws if the task is cancelled. If it returns false, call `request`, then `outcome(of:)`.
+  /// Acquires `units` as ``tryTake(_:)`` does; throws if the task is cancelled. If it returns false, call `request`,
+  /// then `outcome(of:)`.
   /// Not async: on this fast path, a call of an async function would cost more than the rest.
   @inline(never) func takeIfFree(_ units: Int) throws(CancellationError) -> Bool {
     if Task.isCancelled { throw CancellationError() }
     return tryTake(units)
   }
 
-  /// Appends a request to the list of its level, or grants it at once; after `finish`, it fails with `SchedulerError.stopped`. The caller must call
-  /// `outcome(of:)` once for each request.
+  /// Appends a request to the list of its level, or grants it at once; after `finish`, it fails with
+  /// `SchedulerError.stopped`. The caller must call `outcome(of:)` once for each request.
   @inline(never) func request(_ units: Int, _ level: Level = .usual) -> Ticket {
     let ticket = Ticket(units, level)
     lock.withLock {
@@ -159,7 +162,8 @@ final class AsyncUnits: @unchecked Sendable {
     try outcome(of: ticket).get()
   }
 
-  /// Returns whether the request has an outcome. If not, stores `continuation`, which is resumed once there is an outcome.
+  /// Returns whether the request has an outcome. If not, stores `continuation`, which is resumed once there is an
+  /// outcome.
   @inline(never)
   private func hasOutcome(_ ticket: Ticket, elseStoring continuation: UnsafeContinuation<Void, Never>) -> Bool {
     lock.withLock {
@@ -172,7 +176,8 @@ final class AsyncUnits: @unchecked Sendable {
   @inline(never)
   private func outcome(of ticket: Ticket) -> Result<Void, any Error> { lock.withLock { ticket.outcome! } }
 
-  /// As `outcome(of:isolation:)`, until `deadline` at the latest, if there is one. Then throws `SchedulerError.timeout`, or before it the error of the clock.
+  /// As `outcome(of:isolation:)`, until `deadline` at the latest, if there is one. Then throws
+  /// `SchedulerError.timeout`, or before it the error of the clock.
   func outcome(of ticket: Ticket, _ deadline: AnyDeadline?, isolation: isolated (any Actor)?) async throws {
     guard let deadline else { return try await outcome(of: ticket, isolation: isolation) }
     if deadline.hasPassed() { fail(ticket, SchedulerError.timeout) }  // at once; no effect if the request was granted
@@ -181,8 +186,8 @@ final class AsyncUnits: @unchecked Sendable {
     try await outcome(of: ticket, isolation: isolation)
   }
 
-  /// Adds `units` to the free ones, and grants waiting requests. Returns false, without an effect, if more than Int32.max would be free. `isCancelled`:
-  /// the user of the units did not do its work.
+  /// Adds `units` to the free ones, and grants waiting requests. Returns false, without an effect, if more than
+  /// Int32.max would be free. `isCancelled`: the user of the units did not do its work.
   @discardableResult @inline(never)
   func give(_ units: Int, isCancelled: Bool = false) -> Bool {
     var granted: Ticket?
@@ -198,7 +203,8 @@ final class AsyncUnits: @unchecked Sendable {
     return fits
   }
 
-  /// Ends a waiting request with `error`: removes it from the list, and resumes its task. Does nothing if the request has an outcome.
+  /// Ends a waiting request with `error`: removes it from the list, and resumes its task. Does nothing if the request
+  /// has an outcome.
   @inline(never) private func fail(_ ticket: Ticket, _ error: any Error) {
     var granted: Ticket?
     lock.withLock {
@@ -222,7 +228,8 @@ final class AsyncUnits: @unchecked Sendable {
     return true
   }
 
-  /// Returns the request that is granted next: the oldest of the highest level, or of a lower level that was passed over too often.
+  /// Returns the request that is granted next: the oldest of the highest level, or of a lower level that was passed
+  /// over too often.
   private func nextLocked() -> Ticket? {
     guard hasWaiters else { return lists[Level.idle.rawValue].first }
     var next: Ticket?
@@ -240,7 +247,8 @@ final class AsyncUnits: @unchecked Sendable {
     return next
   }
 
-  /// Grants waiting requests while units suffice. Returns the granted requests as a list; the caller resumes their tasks after unlocking.
+  /// Grants waiting requests while units suffice. Returns the granted requests as a list; the caller resumes their
+  /// tasks after unlocking.
   private func grantLocked() -> Ticket? {
     var granted: Ticket?
     unowned(unsafe) var newest: Ticket?  // the last request in the list `granted`

@@ -1,4 +1,5 @@
-// Unavailable overloads for actions that await or throw. The compiler's message names the call to use instead. Their bodies are never called.
+// Unavailable overloads for actions that await or throw. The compiler's message names the call to use instead. Their
+// bodies are never called.
 
 extension ImmediateSchedulerType {
   /// Unavailable: an action cannot await or throw. The compiler's message names the alternatives.

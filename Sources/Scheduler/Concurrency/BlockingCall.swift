@@ -1,4 +1,5 @@
-/// A blocking call that a task waits for. It runs exactly once: in the action that retains this object, or on the thread that drops the action.
+/// A blocking call that a task waits for. It runs exactly once: in the action that retains this object, or on the
+/// thread that drops the action.
 private final class BlockingCall: Sendable {
   private let body: Protected<(@Sendable () -> Void)?>  // nil after the call
 
@@ -15,7 +16,8 @@ private final class BlockingCall: Sendable {
 /// - Parameters:
 ///   - holdsTime: whether a thread that runs a job of virtual time calls `body` itself, so that this time stands still.
 ///   - isolation: the caller's isolation, in which this function runs.
-///   - body: the function to call, on a thread of a pool of the library's own. If the system has no thread for it, this thread calls it, and blocks.
+///   - body: the function to call, on a thread of a pool of the library's own. If the system has no thread for it, this
+///     thread calls it, and blocks.
 func awaitBlockingCall(
   holdsTime: Bool = false, isolation: isolated (any Actor)?, _ body: @escaping @Sendable () -> Void
 ) async {

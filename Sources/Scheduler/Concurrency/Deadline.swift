@@ -1,7 +1,7 @@
 /// The instant at which a wait ends: `.now + .seconds(2)`.
 ///
-/// Functions with a `deadline:` take one where they get no clock. It is an instant of `ContinuousClock`; inside `withVirtualTime` it is an instant of
-/// the virtual time, to the nanosecond.
+/// Functions with a `deadline:` take one where they get no clock. It is an instant of `ContinuousClock`; inside
+/// `withVirtualTime` it is an instant of the virtual time, to the nanosecond.
 ///
 /// ```swift
 /// let deadline = Deadline.now + .seconds(2)  // one instant for several steps
@@ -25,7 +25,8 @@ public struct Deadline: InstantProtocol {
     return Deadline(real: real.advanced(by: duration), virtual: virtual?.advanced(by: duration))
   }
 
-  /// Returns the time from this instant to `other`, negative if `other` is earlier: of the virtual time, if both are its instants.
+  /// Returns the time from this instant to `other`, negative if `other` is earlier: of the virtual time, if both are
+  /// its instants.
   public func duration(to other: Deadline) -> Duration {
     if let virtual, let others = other.virtual { return virtual.duration(to: others) }
     return real.duration(to: other.real)

@@ -1,15 +1,16 @@
 // Implements Swift's own executors with the shared pool and the main loop.
 //
 // Invariants
-//   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child the first caller makes a new pool.
+//   GJ1  A thread that loads a pool from `currentPool` sees the pool's schedulers complete. In a fork child the first
+//        caller makes a new pool.
 // Orderings: currentPool: the release in `makePool`, which publishes the schedulers, pairs with the acquire in `pool`
 // Models: none. Not modelled: GJ1. Not tested: GJ1, but by the run "fork" of Tests/Integration/AllTasks.
 
 internal import CScheduler
 internal import Synchronization
 
-/// Implements Swift's own executors for the module `SchedulerExecutors`. The shared pool runs tasks and actors without an executor of their own. The
-/// main loop runs the main actor.
+/// Implements Swift's own executors for the module `SchedulerExecutors`. The shared pool runs tasks and actors without
+/// an executor of their own. The main loop runs the main actor.
 package enum GlobalJobs {
   /// The number of jobs enqueued so far. Counted only if `Diagnostics.isOn`.
   package static let counts = Protected((onPool: 0, onMain: 0, delayed: 0)).heldInForks()
@@ -37,14 +38,16 @@ package enum GlobalJobs {
     submit(TaskJob(job, on: pool(priority), .ofGlobal), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance)
   }
 
-  /// Submits `job` to the pool, to run at `nanoseconds` of the boot clock, which counts system sleep, or up to `tolerance` later.
+  /// Submits `job` to the pool, to run at `nanoseconds` of the boot clock, which counts system sleep, or up to
+  /// `tolerance` later.
   package static func enqueue(
     _ job: UnownedJob, priority: UInt8, continuous nanoseconds: UInt64, tolerance: Duration
   ) {
     submit(TaskJob(job, on: pool(priority), .ofGlobal), at: nanoseconds, CSCHED_CLOCK_BOOT, tolerance)
   }
 
-  /// Submits `job` to the main loop, isolated to the main actor, to run at `instant` of the monotonic clock, or up to `tolerance` later.
+  /// Submits `job` to the main loop, isolated to the main actor, to run at `instant` of the monotonic clock, or up to
+  /// `tolerance` later.
   package static func enqueueOnMain(_ job: UnownedJob, at instant: MonotonicTime, tolerance: Duration) {
     submit(
       TaskJob(job, on: MainScheduler.instance, .ofMainActor), at: instant.nanoseconds, CSCHED_CLOCK_MONOTONIC, tolerance
@@ -74,7 +77,8 @@ package enum GlobalJobs {
   /// Whether the program runs the main loop now. On the main loop's thread.
   package static var isRunningMain: Bool { MainCore.shared.isRunning }
 
-  /// Calls `observer` from now on: with true before the program's outermost run of the main loop, with false after it. On the main thread, once.
+  /// Calls `observer` from now on: with true before the program's outermost run of the main loop, with false after it.
+  /// On the main thread, once.
   package static func observeMainRuns(_ observer: @escaping (_ isRunning: Bool) -> Void) {
     MainCore.shared.observeRuns(by: observer)
   }
@@ -88,7 +92,8 @@ package enum GlobalJobs {
   /// Whether ``runMain()`` has been called. If so, no other library may host the main loop.
   static var hasRunMain: Bool { hasRun.read() }
 
-  /// Runs the main loop until ``stopMain()``. A call of `MainScheduler.stop` also ends the C loop's run: then the loop is run again.
+  /// Runs the main loop until ``stopMain()``. A call of `MainScheduler.stop` also ends the C loop's run: then the loop
+  /// is run again.
   package static func runMain() {
     MainCore.shared.run("run") { loop in
       hasRun.write(true)
@@ -121,7 +126,8 @@ package enum GlobalJobs {
 
   // MARK: Pool
 
-  /// The shared pool's schedulers, one for each priority. Retained once and never released: a job then needs no retain, which weak references slow.
+  /// The shared pool's schedulers, one for each priority. Retained once and never released: a job then needs no retain,
+  /// which weak references slow.
   private final class Pool: Sendable {
     private let core = PoolCore.shared(.default)
     private let high = make(.high), medium = make(.default), low = make(.low), background = make(.background)
@@ -133,7 +139,8 @@ package enum GlobalJobs {
     /// Whether this process is a fork child, without the pool's threads.
     var isOrphaned: Bool { core.isOrphaned }
 
-    /// Returns the scheduler for a task's raw priority, by the table of `SchedulerPriority(_:)`; 0, no priority, counts as the default.
+    /// Returns the scheduler for a task's raw priority, by the table of `SchedulerPriority(_:)`; 0, no priority, counts
+    /// as the default.
     @inline(__always) subscript(_ priority: UInt8) -> Unmanaged<SchedulerTarget> {
       switch priority == 0 ? .default : SchedulerPriority(raw: priority) {
       case .high: high

@@ -1,11 +1,13 @@
 internal import CScheduler
 
-/// Suspends one task until an outcome is reported. The outcome may be reported before the wait. Only the first outcome counts.
-/// A thread inside a job does not resume the task: a job of a pool of the library's own does, or the thread itself after the queue's batch. This
-/// avoids a deadlock. While the task's cancellation handler runs, the runtime blocks each thread that resumes the task; the handler may itself wait
-/// for the running job, or for the scheduler's thread.
+/// Suspends one task until an outcome is reported. The outcome may be reported before the wait. Only the first outcome
+/// counts.
+/// A thread inside a job does not resume the task: a job of a pool of the library's own does, or the thread itself
+/// after the queue's batch. This avoids a deadlock. While the task's cancellation handler runs, the runtime blocks each
+/// thread that resumes the task; the handler may itself wait for the running job, or for the scheduler's thread.
 final class Resumption<Success>: PendingResumption, @unchecked Sendable {
-  // Unchecked, because an outcome need not be Sendable. The caller of `finish` keeps no reference to the outcome, and only the task receives it.
+  // Unchecked, because an outcome need not be Sendable. The caller of `finish` keeps no reference to the outcome, and
+  // only the task receives it.
   private enum State {
     case early  // no outcome, and the task does not wait yet
     case waiting(CheckedContinuation<Void, Never>)  // no outcome, and the task waits
@@ -17,7 +19,8 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   private let state = Protected(State.early)
   private let isClaimed = Protected(false)  // set by the first `claim`
 
-  /// Returns whether this is the first call. An action, a cancellation and a deadline compete: each calls this, and the first one calls `finish`.
+  /// Returns whether this is the first call. An action, a cancellation and a deadline compete: each calls this, and the
+  /// first one calls `finish`.
   func claim() -> Bool { !isClaimed.exchange(true) }
 
   /// Whether an outcome has been reported.
@@ -30,8 +33,10 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     }
   }
 
-  /// Suspends the task until there is an outcome. Then returns the value or throws the error, and retains neither. Call this once.
-  /// Before the task is suspended, calls `begin`, which starts the awaited work. Does not call it if an outcome has been reported already.
+  /// Suspends the task until there is an outcome. Then returns the value or throws the error, and retains neither. Call
+  /// this once.
+  /// Before the task is suspended, calls `begin`, which starts the awaited work. Does not call it if an outcome has
+  /// been reported already.
   func outcome(isolation: isolated (any Actor)?, _ begin: () -> Void = {}) async throws -> sending Success {
     await withCheckedContinuation(isolation: isolation) { continuation in
       let isOver = state.withLock {
@@ -51,7 +56,8 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
     return try outcome.get()
   }
 
-  /// Reports `outcome`. Resumes the task if it waits; otherwise its later wait returns at once. A second call does nothing.
+  /// Reports `outcome`. Resumes the task if it waits; otherwise its later wait returns at once. A second call does
+  /// nothing.
   ///
   /// - Parameters:
   ///   - outcome: the result or error of the wait.
@@ -88,13 +94,15 @@ final class Resumption<Success>: PendingResumption, @unchecked Sendable {
   }
 }
 
-/// What resumes a task, or several: the superclass of ``Resumption`` and of the requests of ``AsyncUnits``. The C core's callbacks cannot be generic.
+/// What resumes a task, or several: the superclass of ``Resumption`` and of the requests of ``AsyncUnits``. The C
+/// core's callbacks cannot be generic.
 class PendingResumption: @unchecked Sendable {
   // Unchecked, as its subclasses are.
   func resume() {}  // the subclass overrides it
 
-  /// Calls `resume` on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time. Otherwise submits a job that
-  /// calls it when the job runs or is dropped. That job never waits for users' actions. Each resumption of a task goes through this function.
+  /// Calls `resume` on this thread if the thread is inside no job of a queue, loop or limit, or is inside virtual time.
+  /// Otherwise submits a job that calls it when the job runs or is dropped. That job never waits for users' actions.
+  /// Each resumption of a task goes through this function.
   /// Parameters: see ``Resumption/finish(_:finalStepOf:onPool:)``.
   final func resumeOutsideJobs(
     finalStepOf current: UnsafeMutablePointer<csched_target>? = nil, _ mustUsePool: Bool = false

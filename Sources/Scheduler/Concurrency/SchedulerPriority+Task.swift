@@ -8,7 +8,8 @@ extension SchedulerPriority {
   /// | `.low`, `.utility`, and above | ``low`` | `.low` |
   /// | `.background`, and all others below `.low` | ``background`` | `.background` |
   ///
-  /// A job of a task runs with the priority of its scheduler, as an action does. The scheduler ignores the task's own priority and its escalation:
+  /// A job of a task runs with the priority of its scheduler, as an action does. The scheduler ignores the task's own
+  /// priority and its escalation:
   /// a waiting job does not change its position in the queue.
   ///
   /// - Parameter priority: a task's priority.
@@ -18,7 +19,8 @@ extension SchedulerPriority {
 }
 
 extension SchedulerPriority {
-  /// Converts the raw value of a task's priority. The numbers are literals, because a static property of `TaskPriority` costs a function call.
+  /// Converts the raw value of a task's priority. The numbers are literals, because a static property of `TaskPriority`
+  /// costs a function call.
   @inline(__always) init(raw: UInt8) {
     switch raw {
     case 25...: self = .high  // TaskPriority.high

@@ -5,13 +5,15 @@ extension SchedulerType {
   /// for try await tick in scheduler.ticks(every: .seconds(1)) { show(tick) }
   /// ```
   ///
-  /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`. For ticks that were due
-  ///    between two calls, the timing's rule for late ticks applies.
+  /// 1. The timing of each iteration starts at its first call of `next()`. No timer runs between two calls of `next()`.
+  ///    For ticks that were due between two calls, the timing's rule for late ticks applies.
   /// 2. If the task is cancelled, the sequence ends.
-  /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws ``SchedulerError/stopped``. If the scheduler is a
-  ///    group's, and ``ActionGroup/cancelAll()`` is called during the wait, it throws `CancellationError`.
+  /// 3. If the scheduler has been stopped, or is stopped during the wait, the iteration throws
+  ///    ``SchedulerError/stopped``. If the scheduler is a group's, and ``ActionGroup/cancelAll()`` is called during the
+  ///    wait, it throws `CancellationError`.
   ///
-  /// - Parameter timing: when the ticks are due. The time that the task spends between two ticks counts as the run of the tick.
+  /// - Parameter timing: when the ticks are due. The time that the task spends between two ticks counts as the run of
+  ///   the tick.
   /// - Returns: a sequence of the instants at which the ticks were due.
   public func ticks(_ timing: ActionTiming) -> some AsyncSequence<MonotonicTime, any Error> & Sendable {
     SchedulerTicks(scheduler: self, timing: timing)

@@ -14,8 +14,9 @@ extension SchedulerType {
     }
   }
 
-  /// Suspends the task until an action has run that `submit` schedules. The action must call the function that `submit` receives. Until this call,
-  /// the task counts as asleep in virtual time. `isDue`: whether the clock has reached the action's instant.
+  /// Suspends the task until an action has run that `submit` schedules. The action must call the function that `submit`
+  /// receives. Until this call, the task counts as asleep in virtual time. `isDue`: whether the clock has reached the
+  /// action's instant.
   func asleep(
     isolation: isolated (any Actor)?, isDue: () -> Bool, _ submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) async throws {
@@ -28,7 +29,8 @@ extension SchedulerType {
     try await withTaskCancellationHandler {
       var members = ListedMembers()
       do {
-        // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks fall asleep would vary.
+        // This closure captures `isolation`, so it runs on that actor. Otherwise the order in which the actor's tasks
+        // fall asleep would vary.
         try await resumption.outcome(isolation: isolation) {
           let waker = Waker(sleeper, resumption), submitted: any Disposable
           // no refusal line: a refusal drops `waker`, and its deinit reports the error to the task
@@ -36,8 +38,9 @@ extension SchedulerType {
             sleeper.submittingWaker { withoutRefusalLine { submit { waker.wake() } } }
           }
           waking.setDisposable(submitted)
-          // Another thread may have moved the clock past the instant before the submission. Then the task does not sleep. So only the action wakes a
-          // task that counts as asleep: a test that waits for the sleeper, and then calls `step`, runs this action.
+          // Another thread may have moved the clock past the instant before the submission. Then the task does not
+          // sleep. So only the action wakes a task that counts as asleep: a test that waits for the sleeper, and then
+          // calls `step`, runs this action.
           guard isDue() else { return sleeper.begin() }
           guard resumption.claim() else { return }  // the action has run, or the task was cancelled
           waking.dispose()
@@ -55,7 +58,8 @@ extension SchedulerType {
   ///   - instant: when to wake. If it has passed, the task is not suspended.
   ///   - tolerance: how much later the task may wake.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been
+  ///   stopped, or is stopped meanwhile.
   public func sleep(
     until instant: MonotonicTime, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws { try await suspendTask(until: instant, tolerance: tolerance, isolation: isolation) }
@@ -66,13 +70,15 @@ extension SchedulerType {
   /// try await scheduler.sleep(for: .seconds(1), tolerance: .milliseconds(100))
   /// ```
   ///
-  /// The scheduler resumes the task in order with its actions, and never early. The task continues on its own actor or executor.
+  /// The scheduler resumes the task in order with its actions, and never early. The task continues on its own actor or
+  /// executor.
   ///
   /// - Parameters:
   ///   - duration: how long to sleep. If it is zero or negative, the task is not suspended.
   ///   - tolerance: how much longer the task may sleep.
   ///   - isolation: the caller's isolation, in which this function runs.
-  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been
+  ///   stopped, or is stopped meanwhile.
   public func sleep(
     for duration: Duration, tolerance: Duration = .zero, isolation: isolated (any Actor)? = #isolation
   ) async throws {
@@ -103,13 +109,15 @@ public struct SchedulerClock: Clock {
   /// - Parameters:
   ///   - deadline: when to wake.
   ///   - tolerance: how much later the task may wake; `nil` means zero.
-  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been stopped, or is stopped meanwhile.
+  /// - Throws: `CancellationError` if the task is cancelled; ``SchedulerError/stopped`` if the scheduler has been
+  ///   stopped, or is stopped meanwhile.
   public func sleep(until deadline: MonotonicTime, tolerance: Duration? = nil) async throws {
     try await scheduler.suspendTask(until: deadline, tolerance: tolerance ?? .zero, isolation: nil)
   }
 }
 
-/// Wakes a sleeping task. Only the waking action retains this object, so a `deinit` before `wake` means that the action was dropped.
+/// Wakes a sleeping task. Only the waking action retains this object, so a `deinit` before `wake` means that the action
+/// was dropped.
 private final class Waker: Sendable {
   private let sleeper: Sleeper
   private let resumption: Resumption<Void>

@@ -22,8 +22,8 @@ final class Sleepers: Sendable {
   /// The number of tasks that are asleep.
   var count: Int { state.withLock { $0.asleep.count } }
 
-  /// Adds `sleeper` under a new key, which `accept` stores. Does not add it if `accept` returns false: the sleeper has woken already. Returns false
-  /// if sleeping in this virtual time has ended: the caller must cancel the sleep.
+  /// Adds `sleeper` under a new key, which `accept` stores. Does not add it if `accept` returns false: the sleeper has
+  /// woken already. Returns false if sleeping in this virtual time has ended: the caller must cancel the sleep.
   fileprivate func add(_ sleeper: Sleeper, _ accept: (UInt64) -> Bool) -> Bool {
     let (maySleep, satisfied): (Bool, [Resumption<Bool>]) = state.withLock {
       if $0.isOver { return (false, []) }
@@ -38,7 +38,8 @@ final class Sleepers: Sendable {
 
   fileprivate func remove(_ key: UInt64) { state.withLock { _ = $0.asleep.removeValue(forKey: key) } }
 
-  /// Ends sleeping in this virtual time. Cancels all sleeps, in the order in which they started. Later sleeps are cancelled when they start.
+  /// Ends sleeping in this virtual time. Cancels all sleeps, in the order in which they started. Later sleeps are
+  /// cancelled when they start.
   func end() {
     let asleep = state.withLock {
       $0.isOver = true
@@ -63,8 +64,9 @@ final class Sleepers: Sendable {
 }
 
 /// One sleep of a task. The task counts as asleep from `begin()` to `wake()`, and not at all if `wake()` comes first.
-/// The sleeper must learn in which virtual time its task sleeps. So ``submittingWaker(_:)`` sets a thread-local variable while it submits the action
-/// that wakes the task. Wrappers forward the submission on the same thread. The virtual time that receives it calls ``submitted(to:)``.
+/// The sleeper must learn in which virtual time its task sleeps. So ``submittingWaker(_:)`` sets a thread-local
+/// variable while it submits the action that wakes the task. Wrappers forward the submission on the same thread. The
+/// virtual time that receives it calls ``submitted(to:)``.
 final class Sleeper: Sendable {
   // early: before `begin`; asleep: with its key in `Sleepers`
   private enum Phase: Equatable { case early, asleep(UInt64), awake }
@@ -75,7 +77,8 @@ final class Sleeper: Sendable {
   /// Creates a sleeper. `cancel()` calls `onCancel`.
   init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
-  /// Calls `submit`, which submits the waking action. Until it returns, a thread-local variable of the C core points to this sleeper.
+  /// Calls `submit`, which submits the waking action. Until it returns, a thread-local variable of the C core points to
+  /// this sleeper.
   func submittingWaker<Result>(_ submit: () -> Result) -> Result {
     // nil, or the sleeper of an enclosing call, which must be set again after this one
     let outer = csched_swift_set_sleeper_(Unmanaged.passUnretained(self).toOpaque())
@@ -86,13 +89,15 @@ final class Sleeper: Sendable {
   /// Whether this thread is inside ``submittingWaker(_:)``: it submits a waking action.
   static var isSubmittingWaker: Bool { csched_swift_sleeper_() != nil }
 
-  /// Called at a submission to the virtual time that owns `sleepers`. Inside ``submittingWaker(_:)``, stores `sleepers`, which `begin` uses later.
+  /// Called at a submission to the virtual time that owns `sleepers`. Inside ``submittingWaker(_:)``, stores
+  /// `sleepers`, which `begin` uses later.
   static func submitted(to sleepers: Sleepers) {
     guard let sleeper = csched_swift_sleeper_() else { return }
     Unmanaged<Sleeper>.fromOpaque(sleeper).takeUnretainedValue().sleepers.write(sleepers)
   }
 
-  /// Counts the task as asleep, unless it is awake already. Cancels the sleep if sleeping in its virtual time has ended.
+  /// Counts the task as asleep, unless it is awake already. Cancels the sleep if sleeping in its virtual time has
+  /// ended.
   func begin() {
     guard let sleepers = sleepers.read() else { return }  // not in virtual time
     let maySleep = sleepers.add(self) { key in

@@ -1,11 +1,14 @@
 internal import CScheduler
 
-/// A job of a Swift task or actor, and the scheduler that is its executor. Queuing a job allocates nothing: its queue entry is two words of the
-/// runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job that a stopped target drops is resubmitted: ``LateJobs``.
+/// A job of a Swift task or actor, and the scheduler that is its executor. Queuing a job allocates nothing: its queue
+/// entry is two words of the runtime's own job (Compilers/Swift6.3.swift), or a pooled `csched_task` (task.h). A job
+/// that a stopped target drops is resubmitted: ``LateJobs``.
 struct TaskJob: @unchecked Sendable {
-  // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job has run.
-  /// Which executor the scheduler is for the job. `ofActor`: the executor of the job's actor. `thread` to `concurrent`: a scheduler of this kind that
-  /// the job's task prefers. `ofGlobal`: Swift's own executor for tasks without a preference. `ofMainActor`: the main actor's (``GlobalJobs``).
+  // Unchecked, because `executor` is not retained. Swift requires the submitter to retain the executor until the job
+  // has run.
+  /// Which executor the scheduler is for the job. `ofActor`: the executor of the job's actor. `thread` to `concurrent`:
+  /// a scheduler of this kind that the job's task prefers. `ofGlobal`: Swift's own executor for tasks without a
+  /// preference. `ofMainActor`: the main actor's (``GlobalJobs``).
   enum Kind: UInt8, CaseIterable { case ofActor, thread, serial, main, concurrent, ofGlobal, ofMainActor }
 
   let job: UnownedJob
@@ -40,12 +43,13 @@ struct TaskJob: @unchecked Sendable {
   /// Submits the job to the core of its scheduler.
   func submit() { executor._withUnsafeGuaranteedRef { submit(to: $0.core) } }
 
-  /// Submits the job to `core`. If `core` refuses or drops the job, ``TargetCore/resubmitTaskJob(_:wasRefused:)`` resubmits it.
+  /// Submits the job to `core`. If `core` refuses or drops the job, ``TargetCore/resubmitTaskJob(_:wasRefused:)``
+  /// resubmits it.
   func submit(to core: TargetCore) {
     let reference = Unmanaged.passUnretained(core), isOnMain = core.isOnMain
     Counted.jobs(1)
-    // Retains the core during the call. The job may run at once on another thread, and release the last reference to the scheduler, which owns the
-    // core. The shared pool's core needs no retain: it is never released.
+    // Retains the core during the call. The job may run at once on another thread, and release the last reference to
+    // the scheduler, which owns the core. The shared pool's core needs no retain: it is never released.
     let needsRetain = kind != .concurrent || !core.isShared
     if needsRetain { _ = reference.retain() }
     if !submitInPlace(to: core) { submitInTask(to: core) }  // false: the words of the runtime's own job cannot be used
@@ -53,7 +57,8 @@ struct TaskJob: @unchecked Sendable {
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// Submits a job of kind ``Kind/ofGlobal``, as `submit()` does, but faster: its scheduler is never released, so this call need not retain the core.
+  /// Submits a job of kind ``Kind/ofGlobal``, as `submit()` does, but faster: its scheduler is never released, so this
+  /// call need not retain the core.
   @inline(__always) func submitGlobalJob() {
     executor._withUnsafeGuaranteedRef {
       Counted.jobs(1)
@@ -61,7 +66,8 @@ struct TaskJob: @unchecked Sendable {
     }
   }
 
-  /// Submits the job inside a `csched_task`: for a core that is not the scheduler's own, or if the runtime's job has no words for a queue entry.
+  /// Submits the job inside a `csched_task`: for a core that is not the scheduler's own, or if the runtime's job has no
+  /// words for a queue entry.
   private func submitInTask(to core: TargetCore) {
     let task = csched_task_make_(taskJobType.pointer, CSCHED_TASK_PLAIN)
     guard let job = task.job else { Self.stopWithoutMemory(core) }
@@ -70,8 +76,9 @@ struct TaskJob: @unchecked Sendable {
     csched_task_submit_always_(core.target, task)
   }
 
-  /// Submits the job to its scheduler's core, to run at `deadline` on `clock`, or up to `tolerance` later. If the submission to a boot or wall clock
-  /// is refused (the system has no timer descriptor), the job waits on the monotonic clock, which does not count system sleep.
+  /// Submits the job to its scheduler's core, to run at `deadline` on `clock`, or up to `tolerance` later. If the
+  /// submission to a boot or wall clock is refused (the system has no timer descriptor), the job waits on the monotonic
+  /// clock, which does not count system sleep.
   func submit(at deadline: csched_time, on clock: csched_clock, tolerance: Duration) {
     let core = scheduler.core, span = csched_time(max(0, tolerance.saturatedNanoseconds))  // span: the tolerance
     let task = csched_task_make_(delayedType.pointer, CSCHED_TASK_TIMED)
@@ -82,7 +89,8 @@ struct TaskJob: @unchecked Sendable {
     if csched_task_submit_at_clock_(core.target, task, clock, deadline, span) != 0 {
       // the target is stopped
       if clock == CSCHED_CLOCK_MONOTONIC { return core.resubmitTaskJob(self, wasRefused: true) }
-      // The refused csched_task's release has undone `jobs(1)` and `retainForJob`, so this function can start again, on another clock.
+      // The refused csched_task's release has undone `jobs(1)` and `retainForJob`, so this function can start again, on
+      // another clock.
       let now = csched_clock_now(clock), delay = deadline > now ? deadline - now : 0
       return submit(
         at: csched_time_after(csched_now(), Int64(clamping: delay)), on: CSCHED_CLOCK_MONOTONIC, tolerance: tolerance)
@@ -100,13 +108,15 @@ struct TaskJob: @unchecked Sendable {
     misuse("enqueue", of: core.name, "no memory for a job of a task. Start fewer tasks at a time.")
   }
 
-  /// Runs the job on a thread that may be inside another core. Enters the scheduler's core first: the job must see its own scheduler as current.
+  /// Runs the job on a thread that may be inside another core. Enters the scheduler's core first: the job must see its
+  /// own scheduler as current.
   func runLate() {
     let core = scheduler.core
     core.run { runInsideMarker() }
   }
 
-  /// Runs the job inside its scheduler's marker, if the scheduler has one. Requires: the thread is inside the scheduler's core.
+  /// Runs the job inside its scheduler's marker, if the scheduler has one. Requires: the thread is inside the
+  /// scheduler's core.
   func runInsideMarker() {
     guard let marker = executor._withUnsafeGuaranteedRef({ $0.marker }) else { return resume() }
     marker.run { resume() }
@@ -180,5 +190,6 @@ private let delayedType = JobType(
     run: { TaskJob.runDelayed($0) }, drop: { TaskJob.dropDelayed($0) },
     release: { TargetCore.freeJobAndReleaseCore($0, CSCHED_TASK_TIMED) }))
 
-/// The runtime's reference to its generic executor, two zero words: for a job without isolation whose task prefers no executor.
+/// The runtime's reference to its generic executor, two zero words: for a job without isolation whose task prefers no
+/// executor.
 private let genericExecutor = unsafeBitCast((0, 0), to: UnownedSerialExecutor.self)

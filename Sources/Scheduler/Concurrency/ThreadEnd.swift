@@ -1,4 +1,5 @@
-/// The end of a scheduler's thread: releases the values confined to the thread, and resumes the tasks that wait for the end.
+/// The end of a scheduler's thread: releases the values confined to the thread, and resumes the tasks that wait for the
+/// end.
 final class ThreadEnd: Sendable {
   private struct State {
     var isOver = false  // `finish` was called
@@ -11,7 +12,8 @@ final class ThreadEnd: Sendable {
 
   private let state = Protected(State())
 
-  /// Registers `release`, which the thread calls after its final job. After `releaseValues` it is ignored. Returns the key for ``remove(_:)``.
+  /// Registers `release`, which the thread calls after its final job. After `releaseValues` it is ignored. Returns the
+  /// key for ``remove(_:)``.
   func add(_ release: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       state.lastKey += 1
@@ -39,7 +41,8 @@ final class ThreadEnd: Sendable {
     for (_, release) in values.sorted(by: { $0.key > $1.key }) { release() }  // outside the lock: user code
   }
 
-  /// Resumes the waiting tasks. The thread calls this as its final step, so a resumed task that joins the thread waits only briefly.
+  /// Resumes the waiting tasks. The thread calls this as its final step, so a resumed task that joins the thread waits
+  /// only briefly.
   func finish() {
     let waiting = state.withLock { state in
       defer { state.waiting = [] }

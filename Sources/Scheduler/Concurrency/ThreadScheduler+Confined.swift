@@ -1,5 +1,6 @@
 extension ThreadScheduler {
-  /// A value that is made, used and released on one thread: a database handle, a GL context, an interpreter. It need not be `Sendable`.
+  /// A value that is made, used and released on one thread: a database handle, a GL context, an interpreter. It need
+  /// not be `Sendable`.
   ///
   /// ```swift
   /// let thread = try ThreadScheduler(name: "database")
@@ -7,11 +8,13 @@ extension ThreadScheduler {
   /// let found = try await database.perform { database in database.search("a") }
   /// ```
   ///
-  /// 1. The value is released on the thread: by an action when the last reference to this object is released, or at the thread's end, after the
-  ///    final action and the final job of a task. At the thread's end, the newest value is released first.
+  /// 1. The value is released on the thread: by an action when the last reference to this object is released, or at the
+  ///    thread's end, after the final action and the final job of a task. At the thread's end, the newest value is
+  ///    released first.
   /// 2. A use after the release throws ``SchedulerError/stopped``.
   /// 3. This object retains the scheduler.
-  /// 4. In a child of `fork` the value's thread does not exist. A use stops the process with a message. The value is not released in the child.
+  /// 4. In a child of `fork` the value's thread does not exist. A use stops the process with a message. The value is
+  ///    not released in the child.
   public final class Confined<Value>: Sendable {
     /// The scheduler of the value's thread.
     public let scheduler: ThreadScheduler
@@ -35,14 +38,16 @@ extension ThreadScheduler {
       }
     }
 
-    /// Calls `body` with the value on its thread, suspends the task until it has returned, and returns its result or throws its error.
+    /// Calls `body` with the value on its thread, suspends the task until it has returned, and returns its result or
+    /// throws its error.
     ///
     /// - Parameters:
     ///   - isolation: the caller's isolation, in which this function runs.
-    ///   - body: the function to call. The value must not escape from it. Its captures need not be `Sendable`: they are transferred to the thread.
+    ///   - body: the function to call. The value must not escape from it. Its captures need not be `Sendable`: they are
+    ///     transferred to the thread.
     /// - Returns: the result of `body`.
-    /// - Throws: the error of `body`, or the error of making the value; `CancellationError` if the task was cancelled before `body` started;
-    ///   ``SchedulerError/stopped`` if the thread was stopped.
+    /// - Throws: the error of `body`, or the error of making the value; `CancellationError` if the task was cancelled
+    ///   before `body` started; ``SchedulerError/stopped`` if the thread was stopped.
     public func perform<Result: Sendable>(
       isolation: isolated (any Actor)? = #isolation, _ body: sending @escaping (inout Value) throws -> Result
     ) async throws -> Result {
@@ -52,12 +57,14 @@ extension ThreadScheduler {
 
     /// Calls `body` with the value, on the value's thread.
     ///
-    /// On another thread, or inside another use, it stops the process with a message. After the thread's end it throws on every thread, because a
-    /// task of an actor of that thread may still continue.
+    /// On another thread, or inside another use, it stops the process with a message. After the thread's end it throws
+    /// on every thread, because a task of an actor of that thread may still continue.
     ///
-    /// - Parameter body: the function to call. The compiler refuses a body from which the value escapes, or that stores an object of its caller.
+    /// - Parameter body: the function to call. The compiler refuses a body from which the value escapes, or that stores
+    ///   an object of its caller.
     /// - Returns: the result of `body`.
-    /// - Throws: the error of `body`, or the error of making the value; ``SchedulerError/stopped`` if the value has been released.
+    /// - Throws: the error of `body`, or the error of making the value; ``SchedulerError/stopped`` if the value has
+    ///   been released.
     public func withValue<Result: Sendable>(_ body: (inout sending Value) throws -> Result) throws -> Result {
       guard scheduler.isOnThread else {
         if scheduler.thread.end.areValuesReleased { throw SchedulerError.stopped }
@@ -74,7 +81,8 @@ extension ThreadScheduler {
   }
 }
 
-/// Holds the body of one `perform`. The task itself does not retain the body, so the body's captures are released on the thread.
+/// Holds the body of one `perform`. The task itself does not retain the body, so the body's captures are released on
+/// the thread.
 private final class ConfinedUse<Value, Outcome>: @unchecked Sendable {
   // Unchecked, because the compiler does not see that only the action accesses the body.
   private var body: ((inout Value) throws -> Outcome)?

@@ -3,8 +3,9 @@ extension ThreadScheduler {
   ///
   /// The scheduler refuses actions then. It cannot refuse a job, because the job's task would never end.
   public enum LateJobPolicy: Hashable, Sendable {
-    /// The job runs on the pool, after earlier late jobs: one at a time, in order, and isolated as on the thread. It does not run on the thread of
-    /// ``ThreadScheduler/Confined`` values. Handlers of ``Schedulers/onLateJob(_:)`` are called.
+    /// The job runs on the pool, after earlier late jobs: one at a time, in order, and isolated as on the thread. It
+    /// does not run on the thread of ``ThreadScheduler/Confined`` values. Handlers of ``Schedulers/onLateJob(_:)`` are
+    /// called.
     case runOnPool
     /// The job stops the process with a message. Use it for state that must never be accessed on another thread.
     case trap
@@ -12,7 +13,8 @@ extension ThreadScheduler {
 }
 
 extension Schedulers {
-  /// Calls `handler` for each task's job that is submitted to a ``ThreadScheduler`` after its thread has ended, until the result is disposed.
+  /// Calls `handler` for each task's job that is submitted to a ``ThreadScheduler`` after its thread has ended, until
+  /// the result is disposed.
   ///
   /// Such a job runs on another thread: see ``ThreadScheduler/LateJobPolicy``.
   ///
@@ -20,8 +22,8 @@ extension Schedulers {
   /// let reports = Schedulers.onLateJob { scheduler in log("\(scheduler) has lost its thread, and has tasks") }
   /// ```
   ///
-  /// - Parameter handler: called with the scheduler, before the job runs, on the thread that submits the job, or on the scheduler's own thread at
-  ///   its end. No lock of this library is held.
+  /// - Parameter handler: called with the scheduler, before the job runs, on the thread that submits the job, or on the
+  ///   scheduler's own thread at its end. No lock of this library is held.
   /// - Returns: a disposable that ends the reports. A call that has started on another thread continues.
   public static func onLateJob(_ handler: @escaping @Sendable (_ scheduler: ThreadScheduler) -> Void) -> any Disposable
   {
@@ -36,7 +38,8 @@ extension Schedulers {
     }
   }
 
-  /// Called before each late job of `scheduler`. Calls the handlers with `scheduler`, in the order in which they were added.
+  /// Called before each late job of `scheduler`. Calls the handlers with `scheduler`, in the order in which they were
+  /// added.
   static func reportLateJob(on scheduler: ThreadScheduler) {
     for (_, handler) in lateHandlers.read().all.sorted(by: { $0.key < $1.key }) { handler(scheduler) }
   }

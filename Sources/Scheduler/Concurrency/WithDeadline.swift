@@ -4,9 +4,10 @@
 /// let page = try await withDeadline(.now + .seconds(2)) { try await fetch(url) }
 /// ```
 ///
-/// 1. `body` runs in a child task, with the caller's isolation, priority, task-local values and executor preference. The function returns when
-///    `body` has returned: a `body` that ignores cancellation delays it.
-/// 2. At the deadline the child task is cancelled. If `body` then throws `CancellationError`, the function throws ``SchedulerError/timeout``.
+/// 1. `body` runs in a child task, with the caller's isolation, priority, task-local values and executor preference.
+///    The function returns when `body` has returned: a `body` that ignores cancellation delays it.
+/// 2. At the deadline the child task is cancelled. If `body` then throws `CancellationError`, the function throws
+///    ``SchedulerError/timeout``.
 ///    It rethrows every other error of `body`, and returns its result.
 /// 3. If the deadline has passed already, `body` starts cancelled.
 /// 4. If the calling task is cancelled, `body` is cancelled too, and its `CancellationError` is rethrown.
@@ -21,8 +22,8 @@
 ///   - isolation: the caller's isolation, in which this function runs.
 ///   - body: the work, called once.
 /// - Returns: the result of `body`.
-/// - Throws: the error of `body`; ``SchedulerError/timeout``; the clock's error if the clock cannot wait, such as ``SchedulerError/stopped`` of a
-///   stopped scheduler. Then `body` is cancelled.
+/// - Throws: the error of `body`; ``SchedulerError/timeout``; the clock's error if the clock cannot wait, such as
+///   ``SchedulerError/stopped`` of a stopped scheduler. Then `body` is cancelled.
 public func withDeadline<Value, C: Clock>(
   _ deadline: C.Instant, tolerance: C.Duration? = nil, clock: C,
   isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> sending Value
@@ -39,7 +40,8 @@ public func withDeadline<Value, C: Clock>(
       if hasPassed { group.cancelAll() }
       group.addTask { await work.run(isolation: isolation, lent.body) }
       if !hasPassed { group.addTask { await sleep(until: deadline, tolerance, clock) } }
-      // A deadline that has passed already counts as a timeout. But a cancelled caller gets the CancellationError of `body`, not a timeout.
+      // A deadline that has passed already counts as a timeout. But a cancelled caller gets the CancellationError of
+      // `body`, not a timeout.
       var ending: Ending = hasPassed && !Task.isCancelled ? .failed(SchedulerError.timeout) : .bodyEnded
       while let next = await group.next() {
         if case .failed = next { ending = next }
@@ -57,8 +59,8 @@ public func withDeadline<Value, C: Clock>(
   return try outcome.get()
 }
 
-/// Runs `body`, and cancels it at `deadline`: see ``withDeadline(_:tolerance:clock:isolation:_:)``. Inside `withVirtualTime`, `deadline` is an instant of
-/// that time.
+/// Runs `body`, and cancels it at `deadline`: see ``withDeadline(_:tolerance:clock:isolation:_:)``. Inside
+/// `withVirtualTime`, `deadline` is an instant of that time.
 ///
 /// - Parameters:
 ///   - deadline: when to cancel `body`.
@@ -98,8 +100,8 @@ public func withDeadline<Value>(
 /// ```
 ///
 /// - Parameters:
-///   - timeout: the time until `body` is cancelled: on `ContinuousClock`, inside `withVirtualTime` on that time. A timeout that is not positive starts
-///     `body` cancelled.
+///   - timeout: the time until `body` is cancelled: on `ContinuousClock`, inside `withVirtualTime` on that time. A
+///     timeout that is not positive starts `body` cancelled.
 ///   - tolerance: how much later the cancellation may come.
 ///   - isolation: the caller's isolation, in which this function runs.
 ///   - body: the work, called once.
@@ -112,7 +114,8 @@ public func withTimeout<Value>(
   try await withDeadline(.now + timeout, tolerance: tolerance, isolation: isolation, body)
 }
 
-/// Runs `body`, and cancels it after `timeout`, measured by `clock`: see ``withDeadline(_:tolerance:clock:isolation:_:)``.
+/// Runs `body`, and cancels it after `timeout`, measured by `clock`: see
+/// ``withDeadline(_:tolerance:clock:isolation:_:)``.
 ///
 /// - Parameters:
 ///   - timeout: the time until `body` is cancelled. A timeout that is not positive starts `body` cancelled.
@@ -135,14 +138,15 @@ public func withTimeout<Value, C: Clock>(
 }
 
 #if compiler(<6.4)
-  /// Runs `body` to its end even if the calling task is cancelled. Inside `body` `Task.isCancelled` is false, and waits do not end early.
+  /// Runs `body` to its end even if the calling task is cancelled. Inside `body` `Task.isCancelled` is false, and waits
+  /// do not end early.
   ///
   /// ```swift
   /// await withTaskCancellationShield { await connection.close() }
   /// ```
   ///
-  /// `body` runs in a task of its own, with the caller's isolation, priority and task-local values. The signature follows SE-0504. A compiler
-  /// that has SE-0504 uses the language's own function.
+  /// `body` runs in a task of its own, with the caller's isolation, priority and task-local values. The signature
+  /// follows SE-0504. A compiler that has SE-0504 uses the language's own function.
   ///
   /// - Parameters:
   ///   - isolation: the caller's isolation, in which this function runs.
@@ -193,8 +197,8 @@ private final class Work<Value>: @unchecked Sendable {
 /// Whether `clock` is one of Swift's own.
 private func isSwifts(_ clock: some Clock) -> Bool { clock is ContinuousClock || clock is SuspendingClock }
 
-/// Returns `deadline` as an instant of the caller's virtual time, with that time's clock, if `clock` is one of Swift's own, or there is none; else nil.
-/// An instant of real time is estimated.
+/// Returns `deadline` as an instant of the caller's virtual time, with that time's clock, if `clock` is one of Swift's
+/// own, or there is none; else nil. An instant of real time is estimated.
 private func inVirtualTime<C: Clock>(_ deadline: C.Instant, _ clock: C) -> (MonotonicTime, SchedulerClock)? {
   guard isSwifts(clock) || clock is DeadlineClock, let time = SharedPool.surroundingTime else { return nil }
   let virtual = time.target.clock
@@ -223,7 +227,8 @@ private func held<C: Clock>(_ deadline: C.Instant, _ clock: C) -> C.Instant {
   }
 }
 
-/// Sleeps until `deadline`. Returns `.failed` with ``SchedulerError/timeout`` or the clock's error, or `.cancelled` if the task is cancelled.
+/// Sleeps until `deadline`. Returns `.failed` with ``SchedulerError/timeout`` or the clock's error, or `.cancelled` if
+/// the task is cancelled.
 private func sleep<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duration?, _ clock: C) async -> Ending {
   do {
     try await suspend(until: deadline, tolerance, clock)
@@ -241,7 +246,8 @@ private func suspend<C: Clock>(until deadline: C.Instant, _ tolerance: C.Duratio
   } while next < deadline
 }
 
-/// Suspends the task for `duration`; inside `withVirtualTime` on that time, if `clock` is one of Swift's own or that of a `Deadline`.
+/// Suspends the task for `duration`; inside `withVirtualTime` on that time, if `clock` is one of Swift's own or that of
+/// a `Deadline`.
 func suspend<C: Clock>(for duration: Duration, _ clock: C) async throws where C.Duration == Duration {
   if isSwifts(clock) || clock is DeadlineClock, let virtual = SharedPool.surroundingTime?.target.clock {
     return try await virtual.sleep(until: virtual.now.advanced(by: duration), tolerance: nil)
@@ -253,7 +259,8 @@ func suspend<C: Clock>(for duration: Duration, _ clock: C) async throws where C.
 struct AnyDeadline {
   /// Whether the deadline has passed.
   let hasPassed: () -> Bool
-  /// Starts a task that calls the given function with `SchedulerError.timeout` at the deadline, or with the clock's error; not if it is cancelled.
+  /// Starts a task that calls the given function with `SchedulerError.timeout` at the deadline, or with the clock's
+  /// error; not if it is cancelled.
   let start: (@escaping @Sendable (any Error) -> Void) -> Task<Void, Never>
 
   init<C: Clock>(_ deadline: C.Instant, _ clock: C) {
@@ -272,8 +279,8 @@ struct AnyDeadline {
   }
 }
 
-/// Suspends the calling task until `wait`, called in a separate task, has returned. Throws `SchedulerError.timeout` at `deadline`, and
-/// `CancellationError` if the calling task is cancelled; `wait` then continues.
+/// Suspends the calling task until `wait`, called in a separate task, has returned. Throws `SchedulerError.timeout` at
+/// `deadline`, and `CancellationError` if the calling task is cancelled; `wait` then continues.
 func awaitEnd(
   _ deadline: AnyDeadline, isolation: isolated (any Actor)?, _ wait: @escaping @Sendable () async -> Void
 ) async throws {

@@ -6,22 +6,26 @@
 /// }
 /// ```
 ///
-/// 1. `body` is called on the caller's isolation, one call at a time. Each error ends a call, and is the last one if no further call can come.
-/// 2. A `CancellationError` is not retried, nor is any error of a task that is cancelled. A cancellation ends a pause, too.
-/// 3. At the deadline a running call is cancelled, as by ``withDeadline(_:tolerance:clock:isolation:_:)``. A pause that would last until the deadline is
-///    not begun: the function throws the last error then.
+/// 1. `body` is called on the caller's isolation, one call at a time. Each error ends a call, and is the last one if no
+///    further call can come.
+/// 2. A `CancellationError` is not retried, nor is any error of a task that is cancelled. A cancellation ends a pause,
+///    too.
+/// 3. At the deadline a running call is cancelled, as by ``withDeadline(_:tolerance:clock:isolation:_:)``. A pause that
+///    would last until the deadline is not begun: the function throws the last error then.
 ///
 /// - Parameters:
 ///   - attempts: the largest number of calls; `.max` means no limit. Values below 1 count as 1.
-///   - backoff: the pauses. By default 0.1 s, and twice as long each time up to 60 s, each shortened at random by up to a half.
+///   - backoff: the pauses. By default 0.1 s, and twice as long each time up to 60 s, each shortened at random by up to
+///     a half.
 ///   - deadline: the deadline of all calls and pauses together; `nil`: none.
-///   - clock: the clock of `deadline` and of the pauses; for the time of a scheduler, also a virtual one, its ``SchedulerType/clock``.
+///   - clock: the clock of `deadline` and of the pauses; for the time of a scheduler, also a virtual one, its
+///     ``SchedulerType/clock``.
 ///   - isolation: the caller's isolation, in which this function runs.
 ///   - isWorthRetrying: whether a call that has thrown this error is to be repeated. By default each is.
 ///   - body: the work, called with 1, then with 2, and so on.
 /// - Returns: the result of the first call that returns.
-/// - Throws: the last error of `body`; `CancellationError`; ``SchedulerError/timeout`` if the deadline has cancelled a call; the clock's error if the
-///   clock cannot wait.
+/// - Throws: the last error of `body`; `CancellationError`; ``SchedulerError/timeout`` if the deadline has cancelled a
+///   call; the clock's error if the clock cannot wait.
 public func withRetries<Value, C: Clock>(
   _ attempts: Int, backoff: Backoff = .exponential(first: .milliseconds(100), jitter: 0.5), deadline: C.Instant? = nil,
   clock: C,
@@ -48,8 +52,9 @@ public func withRetries<Value, C: Clock>(
   }
 }
 
-/// Calls `body` until it returns, at most `attempts` times: see ``withRetries(_:backoff:deadline:clock:isolation:while:_:)``. Pauses and deadline are of
-/// `ContinuousClock`, inside `withVirtualTime` of that time.
+/// Calls `body` until it returns, at most `attempts` times: see
+/// ``withRetries(_:backoff:deadline:clock:isolation:while:_:)``. Pauses and deadline are of `ContinuousClock`, inside
+/// `withVirtualTime` of that time.
 ///
 /// - Parameters:
 ///   - attempts: the largest number of calls; `.max` means no limit. Values below 1 count as 1.

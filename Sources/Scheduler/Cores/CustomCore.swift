@@ -3,7 +3,8 @@ internal import CScheduler
 /// The core of a ``CustomScheduler``: passes each job to the user's closure `enqueue`.
 final class CustomCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// The user's closure. It must call `work` once, on any thread; if it releases `work` without a call, the job is dropped.
+  /// The user's closure. It must call `work` once, on any thread; if it releases `work` without a call, the job is
+  /// dropped.
   let enqueue: @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
   private let counted = CountedClosure()  // counts `enqueue` for `Diagnostics`
   private let pool = Protected<PoolCore?>(nil)  // set by the first delayed action in a process: see `timerPool`
@@ -20,8 +21,8 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   override func makeScheduler() -> any ImmediateSchedulerType & AnyObject { CustomScheduler(core: self, name: name) }
   override var mayRunInSubmission: Bool { true }  // `enqueue` may call `work` before it returns
 
-  /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action needs the pool. An orphaned one is
-  /// never freed.
+  /// The pool whose timers serve delayed actions. This core retains it, because a cancellation of a delayed action
+  /// needs the pool. An orphaned one is never freed.
   fileprivate var timerPool: PoolCore {
     pool.withLock { pool in
       if let pool, !pool.isOrphaned { return pool }
@@ -44,7 +45,8 @@ final class CustomCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job between its submission and its run. The user's closure must call `perform` once. If it never does, `deinit` drops the job.
+/// A job between its submission and its run. The user's closure must call `perform` once. If it never does, `deinit`
+/// drops the job.
 private final class Delivery: @unchecked Sendable {
   // Unchecked: `lock` guards `job`, so that a second call of `perform` is detected on any thread.
   private let lock = InlineLock()

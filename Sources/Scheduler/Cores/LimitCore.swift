@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// Owns a limited target of the C core (limit.c), which runs at most `most` actions at a time on its base. While the target has work, it retains this
-/// object.
+/// Owns a limited target of the C core (limit.c), which runs at most `most` actions at a time on its base. While the
+/// target has work, it retains this object.
 final class LimitCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The core that runs the actions.
@@ -33,7 +33,8 @@ final class LimitCore: TargetCore, @unchecked Sendable {
 
   deinit { csched_limit_destroy(limit) }
 
-  /// Bounds the number of actions that wait. Call this before anything is submitted. `blocks`: a submission waits for room; else it is refused.
+  /// Bounds the number of actions that wait. Call this before anything is submitted. `blocks`: a submission waits for
+  /// room; else it is refused.
   func setBound(_ waiting: Int, blocks: Bool) {
     hasBound = true
     csched_limit_bound(limit, waiting, blocks ? CSCHED_FULL_BLOCK : CSCHED_FULL_REFUSE)
@@ -57,8 +58,9 @@ final class LimitCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// The core of the barrier target, which is part of a C limited target. The `LimitCore` owns this core. Each user of this core retains the
-/// `LimitCore`. While barriers are queued, the limited target retains it too, because barriers are its work.
+/// The core of the barrier target, which is part of a C limited target. The `LimitCore` owns this core. Each user of
+/// this core retains the `LimitCore`. While barriers are queued, the limited target retains it too, because barriers
+/// are its work.
 final class BarrierCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   fileprivate unowned(unsafe) let limit: LimitCore  // owns this core, and so outlives it

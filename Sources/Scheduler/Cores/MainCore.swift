@@ -1,7 +1,8 @@
 internal import CScheduler
 internal import Synchronization
 
-/// The core of the main thread's schedulers: owns the main loop. Another library's main loop, the host (Dispatch's, say), may run it on request.
+/// The core of the main thread's schedulers: owns the main loop. Another library's main loop, the host (Dispatch's,
+/// say), may run it on request.
 final class MainCore: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   static let shared = MainCore()
@@ -17,8 +18,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     atEndOfProcess { MainCore.shared.reportUnrunActions() }
   }
 
-  /// Reports the actions of the main loop that never ran. Called at process exit, on the exiting thread. Does not release the actions, because
-  /// releasing their captures would run user code at exit.
+  /// Reports the actions of the main loop that never ran. Called at process exit, on the exiting thread. Does not
+  /// release the actions, because releasing their captures would run user code at exit.
   private func reportUnrunActions() {
     var queued = 0, delayed = 0  // `queued`: the C core counts up to 1000, and without the jobs of `EndOfRunJob`
     guard csched_loop_count_unrun_(loop, endOfRunType.pointer, &queued, &delayed) else { return }
@@ -49,7 +50,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Whether this thread is the main thread, or the thread to which a host has attached the loop.
   static var isOnThread: Bool { csched_is_main_thread() || csched_loop_is_on_thread(shared.loop) }
 
-  /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it. Then the caller may run its work at once, in order.
+  /// Whether this is the loop's thread, the loop is open, and no action waits or runs in it. Then the caller may run
+  /// its work at once, in order.
   static var isFree: Bool {
     let loop = shared.loop
     // The first call on the main thread attaches the loop to it.
@@ -57,8 +59,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return csched_loop_is_free_(loop)
   }
 
-  /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main thread, or the thread to which a
-  /// host has attached the loop.
+  /// Attaches the loop to the calling thread if needed. Stops the process with a message on any thread but the main
+  /// thread, or the thread to which a host has attached the loop.
   func requireMainThread(_ function: String) {
     if !Self.isOnThread {
       misuse(
@@ -69,8 +71,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !csched_loop_is_on_thread(loop) { csched_loop_attach(loop) }
   }
 
-  /// Called when a run of the loop has left no work. If the loop is closed, no action runs there again. So late jobs of Swift tasks need not be
-  /// excluded from running beside such actions any more: they may run on the pool (LateJobs.swift, LJ2).
+  /// Called when a run of the loop has left no work. If the loop is closed, no action runs there again. So late jobs of
+  /// Swift tasks need not be excluded from running beside such actions any more: they may run on the pool
+  /// (LateJobs.swift, LJ2).
   @inline(__always)
   static func endExclusionIfClosed() {
     let target = shared.target
@@ -79,7 +82,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
 
   // MARK: runs by the program
 
-  /// What `run` calls: with true before the program's outermost run of the loop, with false after it. Set before the first task.
+  /// What `run` calls: with true before the program's outermost run of the loop, with false after it. Set before the
+  /// first task.
   private var observeRuns: ((_ isRunning: Bool) -> Void)?
   private var runs = 0  // in progress, nested in each other. Both variables are accessed on the main thread only.
 
@@ -101,8 +105,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
     return body(loop)
   }
 
-  /// Runs the loop until `deadline`, or until it is stopped. Meanwhile it looks, after half a second and then ever more seldom, whether blocks wait in
-  /// Dispatch's main queue: without this library's executors, nothing runs them, nor the main actor's jobs among them. It reports that once.
+  /// Runs the loop until `deadline`, or until it is stopped. Meanwhile it looks, after half a second and then ever more
+  /// seldom, whether blocks wait in Dispatch's main queue: without this library's executors, nothing runs them, nor the
+  /// main actor's jobs among them. It reports that once.
   func run(_ function: String, until deadline: csched_time) -> csched_run_result {
     run(function) { loop in
       // is_kept_: this library's executors run the main queue in the loop
@@ -149,7 +154,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     setRunning(true)
   }
 
-  /// Has a thread watch the loop after a submission to it, unless something runs it. If the work still waits two seconds later, a line says so.
+  /// Has a thread watch the loop after a submission to it, unless something runs it. If the work still waits two
+  /// seconds later, a line says so.
   func watch(isDue: Bool) {
     if isRun.load(ordering: .relaxed) { return }
     csched_main_loop_watch_(loop, isDue) {
@@ -168,7 +174,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
   /// Submits `work` to another library's main loop. Work that one thread submits must run in order.
   typealias Host = @Sendable (_ work: @escaping @Sendable () -> Void) -> Void
 
-  /// Makes `host` run the loop from now on. Returns false if the loop has a host already, or if `GlobalJobs` owns the main thread.
+  /// Makes `host` run the loop from now on. Returns false if the loop has a host already, or if `GlobalJobs` owns the
+  /// main thread.
   func enter(_ host: @escaping Host) -> Bool {
     if GlobalJobs.hasRunMain { return false }
     let isFirst = self.host.withLock { present in
@@ -186,8 +193,9 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   /// Requests a run of the loop from the host, if there is one. Called after each submission to the main loop.
-  /// First submits an `EndOfRunJob` behind the submitted action. The requested run ends at that job. So host work that was submitted between two
-  /// actions also runs between them. A closed loop refuses the job. Then the run executes all ready work, because earlier work may have no such job.
+  /// First submits an `EndOfRunJob` behind the submitted action. The requested run ends at that job. So host work that
+  /// was submitted between two actions also runs between them. A closed loop refuses the job. Then the run executes all
+  /// ready work, because earlier work may have no such job.
   func submitted() {
     watch(isDue: true)
     // is_hosted_: false in a child of fork, where the host does not run
@@ -205,7 +213,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     }
   }
 
-  /// As ``submitted()``, for a delayed action: only one that `isDue` must be run by the host now. For a later one the host has a timer.
+  /// As ``submitted()``, for a delayed action: only one that `isDue` must be run by the host now. For a later one the
+  /// host has a timer.
   func submitted(isDue: Bool) { if isDue { submitted() } else { watch(isDue: false) } }
 
   /// Runs at most 64 ready jobs of the loop. The host calls this while the loop's descriptor is readable.
@@ -219,7 +228,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if !hasMore { MainCore.endExclusionIfClosed() }
   }
 
-  /// Runs the timers of the loop that are due. The host calls this at the deadline of the next timer. Requests a run if jobs remain.
+  /// Runs the timers of the loop that are due. The host calls this at the deadline of the next timer. Requests a run if
+  /// jobs remain.
   func runDueTimers() {
     let hasMore = withLoopAttached { loop in
       let hasMore = csched_loop_run_through_(loop, nil, false)  // nil: no submitted jobs, only timers
@@ -229,7 +239,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
     if hasMore { submitted() }  // they may have no requested run: C code and queues on the loop submit without one
   }
 
-  /// Calls `body` with the loop attached to this thread, the host's main thread. Dispatch may change that thread, so the loop is then detached again.
+  /// Calls `body` with the loop attached to this thread, the host's main thread. Dispatch may change that thread, so
+  /// the loop is then detached again.
   func withLoopAttached<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     csched_loop_attach(loop)
     defer { if !csched_is_main_thread() { csched_loop_detach(loop) } }
@@ -237,7 +248,8 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// A job that does nothing, submitted behind an action: a run by the host ends at this job. The host's closure retains it until then.
+/// A job that does nothing, submitted behind an action: a run by the host ends at this job. The host's closure retains
+/// it until then.
 private final class EndOfRunJob: @unchecked Sendable {
   // Unchecked, because of the pointer. Only the C core changes the job.
   private let storage = JobStorage()  // the job's memory, inside this object

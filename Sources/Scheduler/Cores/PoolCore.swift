@@ -27,8 +27,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
 
   // MARK: the pools of the process
 
-  // To start a pool, this class and `OwnedPool` use no generic type such as `Protected` or `[PoolCore]`. To make their metadata, the runtime took a
-  // third of the time from the start of a program to its first action. In a child of fork it would wait for ever, if another thread made some then.
+  // To start a pool, this class and `OwnedPool` use no generic type such as `Protected` or `[PoolCore]`. To make their
+  // metadata, the runtime took a third of the time from the start of a program to its first action. In a child of fork
+  // it would wait for ever, if another thread made some then.
   private final class Place: @unchecked Sendable {
     // Unchecked: `lock` guards the other variables.
     private let lock = InlineLock()
@@ -41,8 +42,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
       csched_swift_hold_in_forks_(lock.pointer, false)
     }
 
-    /// Returns `present`; nil in a child of fork that still has the parent's pool there. That pool, which is never joined, so never freed, serves the
-    /// job that has called fork.
+    /// Returns `present`; nil in a child of fork that still has the parent's pool there. That pool, which is never
+    /// joined, so never freed, serves the job that has called fork.
     private func currentLocked() -> OwnedPool? {
       if let pool = present, csched_pool_is_orphaned(pool.pool) { present = nil }
       return present
@@ -76,15 +77,17 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 
   private static let sharedPlace = Place("scheduler", isShared: true)
-  // Their threads never run the users' actions. So the library's own work does not wait for these. 16384: as many threads as the C core permits.
+  // Their threads never run the users' actions. So the library's own work does not wait for these. 16384: as many
+  // threads as the C core permits.
   private static let resumingPlace = Place("csched-resume", maxThreads: 16384)
   private static let waitingPlace = Place("csched-wait", maxThreads: 16384)
 
   /// Starts the shared pool if there is none.
   static func prepare() throws(SchedulerError) { _ = try sharedPlace.startIfNeeded(.default) }
 
-  /// Returns the core for `priority` of the shared pool, which it starts if needed. If the pool does not start, usually because the system
-  /// refuses a thread, tries again after pauses. After the fifth failure, stops the process with a message.
+  /// Returns the core for `priority` of the shared pool, which it starts if needed. If the pool does not start, usually
+  /// because the system refuses a thread, tries again after pauses. After the fifth failure, stops the process with a
+  /// message.
   static func shared(_ priority: SchedulerPriority) -> PoolCore {
     var refusal: SchedulerError?
     // the pauses before the five tries, in nanoseconds
@@ -98,11 +101,12 @@ final class PoolCore: TargetCore, @unchecked Sendable {
     )
   }
 
-  /// The pool whose threads resume tasks for threads that may not block: see ``Resumption``. Starts it if needed; `nil`: the system has no thread.
+  /// The pool whose threads resume tasks for threads that may not block: see ``Resumption``. Starts it if needed;
+  /// `nil`: the system has no thread.
   static var resuming: PoolCore? { try? resumingPlace.startIfNeeded(.default) }
 
-  /// The pool whose threads wait for tasks, run the tasks for which threads wait, and deliver to custom schedulers. Starts it if needed; `nil`: the
-  /// system has no thread.
+  /// The pool whose threads wait for tasks, run the tasks for which threads wait, and deliver to custom schedulers.
+  /// Starts it if needed; `nil`: the system has no thread.
   static func waiting(_ priority: SchedulerPriority = .default) -> PoolCore? {
     try? waitingPlace.startIfNeeded(priority)
   }
@@ -110,8 +114,8 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   /// The number of threads of these pools.
   static var threads: Int { sharedPlace.threads + resumingPlace.threads + waitingPlace.threads }
 
-  /// Stops these pools, and waits until their threads have ended. A later use starts a new pool. `policy`: whether queued jobs of the shared pool run
-  /// or are dropped. The library's own work runs.
+  /// Stops these pools, and waits until their threads have ended. A later use starts a new pool. `policy`: whether
+  /// queued jobs of the shared pool run or are dropped. The library's own work runs.
   static func shutDown(_ policy: csched_stop_policy) {
     sharedPlace.shutDown(policy)
     waitingPlace.shutDown(CSCHED_STOP_RUN)
@@ -119,9 +123,9 @@ final class PoolCore: TargetCore, @unchecked Sendable {
   }
 }
 
-/// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until `join` has waited for the
-/// pool's threads. So a target's unretained `owner` stays valid for these threads, and none of them releases the final reference. Without a
-/// `join`, the cores and this object are never freed.
+/// Owns a pool of the C core, and one `PoolCore` for each priority. The cores and this object retain each other until
+/// `join` has waited for the pool's threads. So a target's unretained `owner` stays valid for these threads, and none
+/// of them releases the final reference. Without a `join`, the cores and this object are never freed.
 final class OwnedPool: @unchecked Sendable {
   // Unchecked, because of `pool`, which any thread may use.
   let pool: OpaquePointer

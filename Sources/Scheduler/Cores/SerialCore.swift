@@ -9,7 +9,8 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   /// The scheduler of `base`. Retained, because its release may stop the thread or pool of `base`.
   private let baseScheduler: AnyObject?
 
-  /// Creates a queue on `base`. Retains the scheduler of `base`, if given. Without memory, stops the process with a message.
+  /// Creates a queue on `base`. Retains the scheduler of `base`, if given. Without memory, stops the process with a
+  /// message.
   init(name: String, on base: TargetCore, keeping scheduler: AnyObject? = nil) {
     var serial: OpaquePointer?
     guard csched_serial_create(&serial, base.target) == 0, let serial else {
@@ -24,7 +25,8 @@ final class SerialCore: TargetCore, @unchecked Sendable {
       serial, { _ = Unmanaged<SerialCore>.fromOpaque($0!).retain() },
       { Unmanaged<SerialCore>.fromOpaque($0!).release() },
       Unmanaged.passUnretained(self).toOpaque())
-    // `base` has closed, and the queue has no jobs left: late jobs may now run on the pool, and so does what queues on this one have accepted
+    // `base` has closed, and the queue has no jobs left: late jobs may now run on the pool, and so does what queues on
+    // this one have accepted
     csched_serial_on_closed_(
       serial,
       { Unmanaged<SerialCore>.fromOpaque($0!)._withUnsafeGuaranteedRef { $0.endExclusion() } },
@@ -34,10 +36,12 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   deinit { csched_serial_destroy(serial) }
   override var isExclusive: Bool { true }
 
-  // The last exclusive core in the chain of bases. For a queue on a thread or on the main loop, it is the core of that thread or loop.
+  // The last exclusive core in the chain of bases. For a queue on a thread or on the main loop, it is the core of that
+  // thread or loop.
   override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
 
-  // The target of accepted work of queues on this one, after `endExclusion`: the late queue (LJ2). Nil: on the queue, within the work of its root.
+  // The target of accepted work of queues on this one, after `endExclusion`: the late queue (LJ2). Nil: on the queue,
+  // within the work of its root.
   private var continuation: UnsafeMutablePointer<csched_target>? { base.isExclusive ? nil : lateQueue.target }
 
   // Whether this thread runs in isolation from all other work of the queue's exclusive root.

@@ -1,12 +1,15 @@
 internal import CScheduler
 
-/// The Swift owner of a target of the C core, to which schedulers submit their actions. `Schedulers.current` uses it to find the scheduler.
-/// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs. If that work reads
-/// `Schedulers.current`, the core makes a new scheduler.
+/// The Swift owner of a target of the C core, to which schedulers submit their actions. `Schedulers.current` uses it to
+/// find the scheduler.
+/// A core lives as long as its C structure. Its scheduler may be released earlier, while outstanding work still runs.
+/// If that work reads `Schedulers.current`, the core makes a new scheduler.
 class TargetCore: @unchecked Sendable {
-  // Unchecked, because of `target`, which any thread may use. `lock` guards the mutable fields, also those of subclasses.
+  // Unchecked, because of `target`, which any thread may use. `lock` guards the mutable fields, also those of
+  // subclasses.
   let target: UnsafeMutablePointer<csched_target>
-  /// Whether this target is the main loop or a queue on the main loop. The main loop's host must be notified of submissions.
+  /// Whether this target is the main loop or a queue on the main loop. The main loop's host must be notified of
+  /// submissions.
   final let isOnMain: Bool
   /// The virtual time of this target; `nil`: delays use the monotonic clock.
   final let timeline: Timeline?
@@ -39,9 +42,9 @@ class TargetCore: @unchecked Sendable {
     misuse("TargetCore.makeScheduler", "each kind of core makes its own: override it")
   }
 
-  /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at zero. Each call must be ended by
-  /// ``endUse()``. A delayed action does not retain the scheduler, because weak references make the scheduler's reference count slow (60 of 280 ns
-  /// for a timer and its cancellation).
+  /// Counts one user of the core: a scheduler, or a delayed action that waits. A ``ThreadCore`` stops its thread at
+  /// zero. Each call must be ended by ``endUse()``. A delayed action does not retain the scheduler, because weak
+  /// references make the scheduler's reference count slow (60 of 280 ns for a timer and its cancellation).
   func use() {}
 
   /// Ends one ``use()``. A core without a count of users does nothing.
@@ -59,19 +62,22 @@ class TargetCore: @unchecked Sendable {
   /// Whether actions of this target never run concurrently.
   var isExclusive: Bool { false }
 
-  /// The last exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both targets share one isolation.
+  /// The last exclusive target in the chain of bases that starts here. Late jobs of this target run there, and both
+  /// targets share one isolation.
   var exclusiveRoot: TargetCore { self }
 
   /// Whether this thread is inside work of this target, so that code isolated to the target may run here.
   var isCallerIsolated: Bool { csched_target_is_inside(target) }
 
-  /// Called before each late job (a task's job that a stopped target did not run) is submitted to the pool. A ``ThreadCore`` reports it.
+  /// Called before each late job (a task's job that a stopped target did not run) is submitted to the pool. A
+  /// ``ThreadCore`` reports it.
   func noteLateJob(_ job: TaskJob) {}
 
   /// Calls `body` with the late jobs, under the lock.
   final func withLateJobs<Result>(_ body: (inout LateJobs) -> Result) -> Result { lock.withLock { body(&late) } }
 
-  /// Makes `scheduler` the public scheduler, which ``Schedulers/current`` returns for this core, unless there is one. Returns the public scheduler.
+  /// Makes `scheduler` the public scheduler, which ``Schedulers/current`` returns for this core, unless there is one.
+  /// Returns the public scheduler.
   @discardableResult
   final func publish(_ scheduler: any ImmediateSchedulerType & AnyObject) -> any ImmediateSchedulerType & AnyObject {
     lock.withLock {
@@ -89,7 +95,8 @@ class TargetCore: @unchecked Sendable {
     lock.withLock { publicScheduler } ?? publish(makeScheduler())
   }
 
-  /// Called for a `csched_task` that may wait for its time. Retains the core and counts a user; ``freeJobAndReleaseCore(_:_:)`` ends both.
+  /// Called for a `csched_task` that may wait for its time. Retains the core and counts a user;
+  /// ``freeJobAndReleaseCore(_:_:)`` ends both.
   final func retainForJob() {
     use()
     _ = Unmanaged.passRetained(self)
@@ -100,8 +107,8 @@ class TargetCore: @unchecked Sendable {
     Unmanaged.fromOpaque(csched_task_target_(job).pointee.owner).takeUnretainedValue()
   }
 
-  /// The `release` callback of a job for which ``retainForJob()`` was called: frees the job and releases the core. `size`: the size class of the
-  /// csched_task's memory.
+  /// The `release` callback of a job for which ``retainForJob()`` was called: frees the job and releases the core.
+  /// `size`: the size class of the csched_task's memory.
   static func freeJobAndReleaseCore(_ job: UnsafeMutablePointer<csched_job>?, _ size: csched_task_size) {
     let core = Unmanaged.passUnretained(kept(by: job))  // read before `job` is freed
     Counted.jobs(-1)
@@ -112,8 +119,9 @@ class TargetCore: @unchecked Sendable {
 
   // MARK: submitting
 
-  /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `chain`: owns the task if the user's closure returns a
-  /// disposable. `callerReportsRefusal`: the caller reports a refusal itself; otherwise a debug build prints a line. `isAccepted`: false after a refusal.
+  /// Submits `work`, which runs inside the scheduler marker `marker` if there is one. `chain`: owns the task if the
+  /// user's closure returns a disposable. `callerReportsRefusal`: the caller reports a refusal itself; otherwise a
+  /// debug build prints a line. `isAccepted`: false after a refusal.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, inside marker: TargetCore? = nil, of chain: ReturningAction? = nil,
@@ -127,14 +135,16 @@ class TargetCore: @unchecked Sendable {
     return (task, isAccepted)
   }
 
-  /// Submits internal work of the library, whose drop is not reported. Does nothing in a child of fork that lacks the core's threads.
+  /// Submits internal work of the library, whose drop is not reported. Does nothing in a child of fork that lacks the
+  /// core's threads.
   final func submitInternal(_ work: @escaping @Sendable () -> Void) {
     guard !isOrphaned else { return }
     ClosureTask(work).submit(to: target)
     if isOnMain { MainCore.shared.submitted() }  // requests a run from the main loop's host
   }
 
-  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. `marker` and `chain`: as for an action without a delay.
+  /// Submits `work`, to run at `deadline` on `clock`, or up to `tolerance` later. `marker` and `chain`: as for an
+  /// action without a delay.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at deadline: csched_time,
@@ -149,7 +159,8 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Submits `work`, to run at `instant` of the core's virtual time. `instant.arrive`, if not nil, is called just before `work`.
+  /// Submits `work`, to run at `instant` of the core's virtual time. `instant.arrive`, if not nil, is called just
+  /// before `work`.
   @discardableResult
   final func submit(
     _ work: @escaping @Sendable () -> Void, at instant: Timeline.Instant, inside marker: TargetCore?,
@@ -209,8 +220,8 @@ class TargetCore: @unchecked Sendable {
     return task
   }
 
-  /// Called after each refusal. A debug build prints one line for the first refusal of each core, unless the caller or a handler of
-  /// ``Schedulers/onDrop(_:)`` reports the refusal.
+  /// Called after each refusal. A debug build prints one line for the first refusal of each core, unless the caller or
+  /// a handler of ``Schedulers/onDrop(_:)`` reports the refusal.
   final func noteRefusal() {
     #if DEBUG
       // a handler of `onDrop`, or the caller, reports the refusal

@@ -10,10 +10,12 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
   // how to treat jobs of tasks that are submitted after the thread's end
   private let lateJobs: ThreadScheduler.LateJobPolicy
   let end = ThreadEnd()  // releases the values confined to the thread, and resumes tasks that wait for its end
-  /// During `finishThread`, when csched_thread_is_current is already false: the thread's number (csched_swift_thread_number_); otherwise 0.
+  /// During `finishThread`, when csched_thread_is_current is already false: the thread's number
+  /// (csched_swift_thread_number_); otherwise 0.
   private let endingThread = Atomic<UInt>(0)
 
-  /// Memory for the thread's reference to this object; nil until `init` is done. The `at_end` callback releases the reference and frees the memory.
+  /// Memory for the thread's reference to this object; nil until `init` is done. The `at_end` callback releases the
+  /// reference and frees the memory.
   private typealias ThreadReference = UnsafeMutablePointer<Unmanaged<ThreadCore>?>
 
   /// Starts the thread. Throws the system's error if it does not start.
@@ -68,8 +70,8 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
 
   override var isOrphaned: Bool { csched_thread_is_orphaned(thread) }
 
-  /// Does the final work on the thread: runs late jobs, then releases the values confined to the thread. The number of rounds is bounded, because
-  /// late jobs may submit more late jobs for ever.
+  /// Does the final work on the thread: runs late jobs, then releases the values confined to the thread. The number of
+  /// rounds is bounded, because late jobs may submit more late jobs for ever.
   private func finishThread() {
     endingThread.store(csched_swift_thread_number_(), ordering: .relaxed)  // relaxed: only this thread needs the value
     run {
@@ -91,7 +93,8 @@ final class ThreadCore: TargetCore, @unchecked Sendable {
     isOnThread ? !csched_swift_is_hidden_(target) : csched_target_is_inside(target)
   }
 
-  // The thread has ended, and `job` is about to run on the pool: stops the process if the scheduler's policy is `trap`, else notifies observers.
+  // The thread has ended, and `job` is about to run on the pool: stops the process if the scheduler's policy is `trap`,
+  // else notifies observers.
   override func noteLateJob(_ job: TaskJob) {
     if lateJobs == .trap {
       misuse(

@@ -1,14 +1,15 @@
 internal import CScheduler
 
-/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and its queues share it. The subclass ``InstantTimeline`` overrides the
-/// conversions of times to ticks; here each time is the present tick.
+/// A virtual clock of the C core, in ticks. A ``VirtualTimeScheduler`` and its queues share it. The subclass
+/// ``InstantTimeline`` overrides the conversions of times to ticks; here each time is the present tick.
 class Timeline: @unchecked Sendable {
   // Unchecked, because of `pointer`, which any thread may use.
   let pointer: OpaquePointer
   /// The tasks that sleep in this virtual time.
   final let sleepers = Sleepers()
 
-  /// Creates a clock at `start`. If one drive runs more than `actionLimit` due actions (0: 2^21), it counts as endless, and the process stops.
+  /// Creates a clock at `start`. If one drive runs more than `actionLimit` due actions (0: 2^21), it counts as endless,
+  /// and the process stops.
   init(start: csched_time, actionLimit: Int) {
     var pointer: OpaquePointer?
     guard csched_virtual_create(&pointer, start, actionLimit) == 0, let pointer else {
@@ -36,7 +37,8 @@ class Timeline: @unchecked Sendable {
   /// Returns the number of ticks in `period`, counted from `tick`. 0 means that the period does not advance the clock.
   func ticks(in period: Duration, from tick: csched_time) -> UInt64 { 0 }
 
-  /// Returns the repetition's next tick, after the one that was due at `due` and started at `begun`; nil if there is none.
+  /// Returns the repetition's next tick, after the one that was due at `due` and started at `begun`; nil if there is
+  /// none.
   final func next(_ repetition: ActionTiming.Repetition, after due: csched_time, begunAt begun: csched_time)
     -> csched_time?
   {

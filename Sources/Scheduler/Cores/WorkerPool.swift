@@ -1,7 +1,7 @@
 internal import CScheduler
 
-/// A separate pool of threads, beside the one that ``ConcurrentScheduler`` shares. Use it for work that blocks often, needs another stack size, or
-/// must not wait behind other work of the process.
+/// A separate pool of threads, beside the one that ``ConcurrentScheduler`` shares. Use it for work that blocks often,
+/// needs another stack size, or must not wait behind other work of the process.
 ///
 /// ```swift
 /// let files = try WorkerPool(name: "files", workers: 8, maxThreads: 8)
@@ -9,10 +9,11 @@ internal import CScheduler
 /// for path in paths { reading.schedule { read(path) } }
 /// ```
 ///
-/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If all threads are blocked,
-///    queued work waits until one continues. A line on the standard error reports this once, unless `maxThreads` equals `workers`.
-/// 2. The pool's schedulers, and queues on them, retain the pool. When the last reference is released, the pool stops as by ``stop(_:)``, and runs
-///    its outstanding actions.
+/// 1. At most `workers` actions run at a time. When all of them block, the pool adds threads, up to `maxThreads`. If
+///    all threads are blocked, queued work waits until one continues. A line on the standard error reports this once,
+///    unless `maxThreads` equals `workers`.
+/// 2. The pool's schedulers, and queues on them, retain the pool. When the last reference is released, the pool stops
+///    as by ``stop(_:)``, and runs its outstanding actions.
 /// 3. In a child of `fork` the pool has no threads. Scheduling on it there stops the process with a message.
 public final class WorkerPool: Sendable {
   /// The name of its threads. The system shows it shortened, with a number added.
@@ -24,10 +25,12 @@ public final class WorkerPool: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name of its threads, shortened so that it fits into 15 bytes with the number. Empty: unnamed.
-  ///   - workers: how many actions run at a time. Less than 1 stops the process with a message. `nil`: the number of usable processors.
-  ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`. `nil`: 64 more than `workers`,
-  ///     and while all of these are blocked and work waits, one more every 5 ms.
-  ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's default.
+  ///   - workers: how many actions run at a time. Less than 1 stops the process with a message. `nil`: the number of
+  ///     usable processors.
+  ///   - maxThreads: the maximum number of threads, blocked ones included. A value below `workers` lowers `workers`.
+  ///     `nil`: 64 more than `workers`, and while all of these are blocked and work waits, one more every 5 ms.
+  ///   - stackSize: the stack size in bytes. A value below the system's minimum means that minimum. `nil`: the system's
+  ///     default.
   /// - Throws: ``SchedulerError/system(_:)`` if the system has no thread or memory.
   public init(
     name: String = "", workers: Int? = nil, maxThreads: Int? = nil, stackSize: Int? = nil
@@ -48,7 +51,8 @@ public final class WorkerPool: Sendable {
   deinit {
     stop()
     guard !csched_pool_is_orphaned(pool.pool) else { return }  // a fork child has no threads to wait for
-    // The pool is freed after a `join`. That blocks, so a thread of the library's own calls it. Without one, the memory is never freed.
+    // The pool is freed after a `join`. That blocks, so a thread of the library's own calls it. Without one, the memory
+    // is never freed.
     PoolCore.waiting()?.submit { [pool] in ConcurrentScheduler.withReplacementThread { _ = pool.join() } }
   }
 
@@ -59,7 +63,8 @@ public final class WorkerPool: Sendable {
   ///   - priority: the priority of its actions among all work on this pool.
   public func scheduler(name: String = "", priority: SchedulerPriority = .default) -> ConcurrentScheduler {
     let core = cores.first { $0.priority == priority }!  // there is one for each priority
-    // Each scheduler has its own marker, by which `Schedulers.current` finds it. If the scheduler was released, the marker makes a new one.
+    // Each scheduler has its own marker, by which `Schedulers.current` finds it. If the scheduler was released, the
+    // marker makes a new one.
     let marker = SchedulerMarker(madeBy: { [weak self] in
       ConcurrentScheduler(name: name, on: self, core: core, marker: $0)
     })
@@ -72,13 +77,14 @@ public final class WorkerPool: Sendable {
   /// The present number of threads, including blocked and idle ones.
   public var threadCount: Int { csched_pool_thread_count(pool.pool) }
 
-  /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have run or been dropped, by `policy`. Does not wait.
-  /// Call this any number of times, on any thread.
+  /// Stops the pool. It refuses further work, and its threads end when the outstanding actions have run or been
+  /// dropped, by `policy`. Does not wait. Call this any number of times, on any thread.
   ///
   /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { csched_pool_stop(pool.pool, policy.core) }
 
-  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait would never end, so it stops the process with a message.
+  /// Waits until the threads of a stopped pool have ended. On one of these threads the wait would never end, so it
+  /// stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin")
   public func join() {
     if ConcurrentScheduler.withReplacementThread({ pool.join() }) != 0 {
@@ -94,7 +100,8 @@ public final class WorkerPool: Sendable {
     await awaitBlockingCall(isolation: nil) { [pool] in _ = pool.join() }
   }
 
-  /// Stops the pool, and suspends the task until its threads have ended, until `deadline` at the latest. After a timeout the stop continues.
+  /// Stops the pool, and suspends the task until its threads have ended, until `deadline` at the latest. After a
+  /// timeout the stop continues.
   ///
   /// - Parameters:
   ///   - policy: how to treat actions that have not started.
@@ -109,7 +116,8 @@ public final class WorkerPool: Sendable {
     try await awaitEnd(AnyDeadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
   }
 
-  /// Stops and waits as ``stopAndJoin(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on that time.
+  /// Stops and waits as ``stopAndJoin(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on
+  /// that time.
   ///
   /// - Parameters:
   ///   - policy: how to treat actions that have not started.

@@ -1,9 +1,11 @@
 internal import CScheduler
 
-// The descriptions of schedulers that a debugger and `String(reflecting:)` show. Each is one line of text; its form may change with any version.
+// The descriptions of schedulers that a debugger and `String(reflecting:)` show. Each is one line of text; its form may
+// change with any version.
 
 extension SchedulerTarget: CustomDebugStringConvertible {
-  /// The scheduler's kind, name, target and state, the numbers of pending and delayed actions, and their thread: see ``Schedulers/dump(to:)``.
+  /// The scheduler's kind, name, target and state, the numbers of pending and delayed actions, and their thread: see
+  /// ``Schedulers/dump(to:)``.
   public var debugDescription: String {
     // several schedulers share a pool's core, which has no name
     let name = (self as? ConcurrentScheduler)?.name ?? core.name

@@ -8,26 +8,30 @@ internal import CScheduler
 /// #expect(Diagnostics.waitUntilEmpty(since: before).isEmpty)
 /// ```
 ///
-/// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle. If other threads create or
-/// release objects during the read, a count may be wrong by the number of these changes.
+/// Objects are counted if ``isOn`` is true; threads are always counted. The counts are exact while the module is idle.
+/// If other threads create or release objects during the read, a count may be wrong by the number of these changes.
 public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
-  /// Submitted actions that wait or run, and disposed actions that are still in a queue. In virtual time, only actions that wait.
+  /// Submitted actions that wait or run, and disposed actions that are still in a queue. In virtual time, only actions
+  /// that wait.
   public var jobs = 0
   /// Closures that actions, disposables and schedulers hold.
   public var closures = 0
-  /// Disposables: those created directly, and those that represent an action. Not the result of `schedule(_:)` for a plain closure, which is a value.
+  /// Disposables: those created directly, and those that represent an action. Not the result of `schedule(_:)` for a
+  /// plain closure, which is a value.
   public var disposables = 0
-  /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a trace, of the watchdog and
-  /// of dumps by a signal are not counted, so that observing does not change the count.
+  /// Threads: those of ``ThreadScheduler``s and of the pool, and the one for the boot and the wall clock. Threads of a
+  /// trace, of the watchdog and of dumps by a signal are not counted, so that observing does not change the count.
   public var threads = 0
-  /// How many of ``threads`` the pool and the clocks own. They start and end automatically; some run until ``Schedulers/shutdown(_:)``.
+  /// How many of ``threads`` the pool and the clocks own. They start and end automatically; some run until
+  /// ``Schedulers/shutdown(_:)``.
   public var sharedThreads = 0
 
   /// Creates a value whose counts are 0.
   public init() {}
 
-  /// Whether objects are counted: always in a debug build of this module; in a release build if the environment variable `SCHEDULER_DIAGNOSTICS` is
-  /// 1 at the start of the program. It never changes. If it is false, ``live`` counts threads only.
+  /// Whether objects are counted: always in a debug build of this module; in a release build if the environment
+  /// variable `SCHEDULER_DIAGNOSTICS` is 1 at the start of the program. It never changes. If it is false, ``live``
+  /// counts threads only.
   public static var isOn: Bool { Counted.isOn }
 
   /// The present counts. Objects count as 0 unless ``isOn`` is true.
@@ -55,10 +59,12 @@ public struct Diagnostics: Hashable, Sendable, CustomStringConvertible {
   /// Whether all counts are 0, except those of shared threads.
   public var isEmpty: Bool { jobs == 0 && closures == 0 && disposables == 0 && threads == sharedThreads }
 
-  /// Waits until ``isEmpty`` is true of the differences from `earlier`, at most for `timeout`. Returns the remaining differences.
+  /// Waits until ``isEmpty`` is true of the differences from `earlier`, at most for `timeout`. Returns the remaining
+  /// differences.
   ///
-  /// Some objects are released shortly after the call that ends them: a thread that is not joined, an action disposed in a queue, or an object that
-  /// Dispatch or a task still retains. This function blocks the calling thread, and checks every millisecond.
+  /// Some objects are released shortly after the call that ends them: a thread that is not joined, an action disposed
+  /// in a queue, or an object that Dispatch or a task still retains. This function blocks the calling thread, and
+  /// checks every millisecond.
   public static func waitUntilEmpty(
     since earlier: Diagnostics = Diagnostics(), timeout: Duration = .seconds(10)
   ) -> Diagnostics {

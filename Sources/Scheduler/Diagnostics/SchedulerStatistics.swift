@@ -46,24 +46,29 @@ public struct SchedulerStatistics: Hashable, Sendable {
   public struct Loop: Hashable, Sendable {
     /// The number of actions that the loop has run or found disposed.
     ///
-    /// Actions of serial schedulers on it, ticks and source handlers are included. A batch (at most 48 actions) is added when the next batch starts.
+    /// Actions of serial schedulers on it, ticks and source handlers are included. A batch (at most 48 actions) is
+    /// added when the next batch starts.
     public let actions: UInt64
     /// The number of sleeps.
     public let sleeps: UInt64
-    /// The total time asleep. It includes the current sleep, but no sleeps of another library's main loop on its behalf.
+    /// The total time asleep. It includes the current sleep, but no sleeps of another library's main loop on its
+    /// behalf.
     public let idle: Duration
   }
 
-  /// The work submitted to this scheduler since ``Schedulers/startCounting()``, without work of schedulers that target it. `nil` if there was none.
+  /// The work submitted to this scheduler since ``Schedulers/startCounting()``, without work of schedulers that target
+  /// it. `nil` if there was none.
   public let work: Work?
   /// The event loop of a ``ThreadScheduler`` or of ``MainScheduler``. `nil` for other schedulers.
   public let loop: Loop?
 }
 
 extension SchedulerTarget {
-  /// The figures of this scheduler. They are read one after the other while work continues, so they may not add up. Thread: any.
+  /// The figures of this scheduler. They are read one after the other while work continues, so they may not add up.
+  /// Thread: any.
   ///
-  /// A loop is always counted: it reads the clock around each sleep, and never for an action. Work is counted after ``Schedulers/startCounting()``.
+  /// A loop is always counted: it reads the clock around each sleep, and never for an action. Work is counted after
+  /// ``Schedulers/startCounting()``.
   public final var statistics: SchedulerStatistics {
     var work = csched_statistics()
     let hasWork = csched_target_statistics(core.target, &work)  // false: no work was counted
@@ -89,7 +94,8 @@ extension SchedulerStatistics.Loop {
 }
 
 extension Schedulers {
-  /// Starts to count the work submitted to each scheduler, how long it waits, and how long it runs: ``SchedulerTarget/statistics``.
+  /// Starts to count the work submitted to each scheduler, how long it waits, and how long it runs:
+  /// ``SchedulerTarget/statistics``.
   ///
   /// ```swift
   /// try Schedulers.startCounting()
@@ -97,8 +103,9 @@ extension Schedulers {
   /// print(database.statistics.work?.latency.p99 ?? .zero)
   /// ```
   ///
-  /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work submitted from now on is counted to
-  /// its end. At most 4 096 schedulers are counted at a time, and at most 57 344 waiting actions. Work beyond that is not counted. Thread: any.
+  /// Counting costs about 200 ns for each action. While no tool observes work, the cost is two instructions. Work
+  /// submitted from now on is counted to its end. At most 4 096 schedulers are counted at a time, and at most 57 344
+  /// waiting actions. Work beyond that is not counted. Thread: any.
   ///
   /// - Throws: ``SchedulerError/system(_:)`` with `ENOMEM`.
   public static func startCounting() throws(SchedulerError) {

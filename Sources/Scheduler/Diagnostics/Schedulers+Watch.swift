@@ -10,7 +10,8 @@ public struct WatchReport: Sendable {
     case waiting
     /// A thread has waited for too long in a function of this module, or for a lock, condition, semaphore or latch.
     case blocked
-    /// Threads wait in a circle, each for the next one: to unlock a lock, or to end an action, a `sync`, or its run. None of them continues.
+    /// Threads wait in a circle, each for the next one: to unlock a lock, or to end an action, a `sync`, or its run.
+    /// None of them continues.
     case deadlock
   }
 
@@ -25,8 +26,9 @@ public struct WatchReport: Sendable {
   public let code: String
   /// How many actions wait on the scheduler.
   public let depth: UInt64
-  /// Lines, each with a newline: a dump's lines for the thread, the scheduler, and the object that the thread waits for. For a deadlock they
-  /// list each thread and its object. Then follow the calls of each thread, if `stackSignal` was given. May be empty.
+  /// Lines, each with a newline: a dump's lines for the thread, the scheduler, and the object that the thread waits
+  /// for. For a deadlock they list each thread and its object. Then follow the calls of each thread, if `stackSignal`
+  /// was given. May be empty.
   public let details: String
 }
 
@@ -42,9 +44,10 @@ extension WatchReport: CustomStringConvertible {
 }
 
 extension Schedulers {
-  /// Calls `report` for each action or wait that takes longer than `duration`: for running actions, for schedulers whose next action is due and
-  /// waits, for waits in this module that block a thread, and for deadlocks. Each event is reported once, with a delay of at most a quarter of
-  /// `duration`, and of 1 s at most. The delay for a deadlock is up to twice as long.
+  /// Calls `report` for each action or wait that takes longer than `duration`: for running actions, for schedulers
+  /// whose next action is due and waits, for waits in this module that block a thread, and for deadlocks. Each event is
+  /// reported once, with a delay of at most a quarter of `duration`, and of 1 s at most. The delay for a deadlock is up
+  /// to twice as long.
   ///
   /// ```swift
   /// try Schedulers.watch(longerThan: .milliseconds(250)) { report in log("\(report)\n\(report.details)") }
@@ -54,18 +57,20 @@ extension Schedulers {
   ///
   /// The environment variable `SCHEDULER_WATCH=1s`, or `250ms`, begins a watch without a call.
   ///
-  /// The watchdog observes actions that are submitted from now on, at a cost of about 200 ns each. A later call replaces this one. In a child of
-  /// `fork` the watchdog is off. Thread: any but the one that reports.
+  /// The watchdog observes actions that are submitted from now on, at a cost of about 200 ns each. A later call
+  /// replaces this one. In a child of `fork` the watchdog is off. Thread: any but the one that reports.
   ///
   /// - Parameters:
   ///   - duration: the threshold; more than zero.
-  ///   - stackSignal: a signal that the program does not use: best `SIGPROF`, because Dispatch's threads block most others, and threads that they
-  ///     create inherit the mask. A handler of this signal, which stays installed, then lists the calls of the reported thread. The system restarts
-  ///     a system call that the signal interrupts, except `sleep`, `poll`, `epoll_wait` and others: these end early, with `EINTR`. `nil`: no stacks.
-  ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the standard error, with the
-  ///     flight recorder's events (``writeRecord(to:)``).
-  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, or a signal that cannot be handled; `EBUSY` if the
-  ///   signal has a handler; `ENOTSUP` if stacks cannot be read (musl, static programs); `ENOMEM`; `EAGAIN` if no thread can be created.
+  ///   - stackSignal: a signal that the program does not use: best `SIGPROF`, because Dispatch's threads block most
+  ///     others, and threads that they create inherit the mask. A handler of this signal, which stays installed, then
+  ///     lists the calls of the reported thread. The system restarts a system call that the signal interrupts, except
+  ///     `sleep`, `poll`, `epoll_wait` and others: these end early, with `EINTR`. `nil`: no stacks.
+  ///   - report: called on its own thread, which holds no locks of this library. `nil`: the report is written to the
+  ///     standard error, with the flight recorder's events (``writeRecord(to:)``).
+  /// - Throws: ``SchedulerError/system(_:)`` with `EINVAL` for a duration that is not positive, or a signal that cannot
+  ///   be handled; `EBUSY` if the signal has a handler; `ENOTSUP` if stacks cannot be read (musl, static programs);
+  ///   `ENOMEM`; `EAGAIN` if no thread can be created.
   public static func watch(
     longerThan duration: Duration, stackSignal: Int32? = nil,
     _ report: (@Sendable (_ report: WatchReport) -> Void)? = nil
@@ -77,7 +82,8 @@ extension Schedulers {
     try watching.begin(span, report)
   }
 
-  /// Ends ``watch(longerThan:stackSignal:_:)``. After the return, no event is reported. If `report` calls it, no call follows. Thread: any.
+  /// Ends ``watch(longerThan:stackSignal:_:)``. After the return, no event is reported. If `report` calls it, no call
+  /// follows. Thread: any.
   public static func stopWatching() { csched_watch_end() }
 
   private static let watching = Watching()  // the only one
@@ -87,7 +93,8 @@ extension Schedulers {
 private final class Watching: Sendable {
   private let report = Protected<(@Sendable (WatchReport) -> Void)?>(nil).heldInForks()
 
-  /// Starts the C core's watchdog in place of an earlier one. Without `report`, the watchdog writes its reports to the standard error.
+  /// Starts the C core's watchdog in place of an earlier one. Without `report`, the watchdog writes its reports to the
+  /// standard error.
   func begin(_ span: csched_time, _ report: (@Sendable (WatchReport) -> Void)?) throws(SchedulerError) {
     if span > 0 {  // else refused below: the earlier watch goes on
       csched_watch_end()  // the earlier watchdog must not call the new closure

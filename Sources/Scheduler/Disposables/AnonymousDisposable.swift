@@ -6,7 +6,8 @@
 //   A1  Exactly one dispose runs the action.
 //   A2  The disposal that runs the action releases it, with its captures, before it returns.
 //   A3  A thread that reads `isDisposed` as true sees everything that happened before that dispose.
-// Orderings: the exchange releases, pairs with `isDisposed`, carries earlier writes. No acquire: `action` is written before the reference is shared.
+// Orderings: the exchange releases, pairs with `isDisposed`, carries earlier writes. No acquire: `action` is written
+//   before the reference is shared.
 // Assumes: the reference was passed between threads with the ordering that Sendable requires.
 // Models: swift/disposables/once.swift.
 
@@ -17,7 +18,8 @@ package final class AnonymousDisposable: Disposable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)
   // Accessed by init, by deinit, and by the thread that set `disposed`.
-  // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
+  // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set
+  // and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var action: HeldClosure?
 
   package init(_ action: @escaping @Sendable () -> Void) { self.action = HeldClosure(action) }

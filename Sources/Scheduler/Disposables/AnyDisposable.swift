@@ -11,11 +11,12 @@ internal import Synchronization
 /// let cancel = token.asCancelClosure              // and back
 /// ```
 ///
-/// The closure runs once. It and its captures are released before the first ``dispose()`` returns. Creating one costs one allocation, in addition
-/// to the closure's own context. ``isDisposed`` describes this disposable, not the wrapped one.
+/// The closure runs once. It and its captures are released before the first ``dispose()`` returns. Creating one costs
+/// one allocation, in addition to the closure's own context. ``isDisposed`` describes this disposable, not the wrapped
+/// one.
 ///
-/// Unlike Combine's `AnyCancellable`, it does not cancel when it is released, unless it was stored in a set by `store(in:)`. The idea is from
-/// ReactiveSwift.
+/// Unlike Combine's `AnyCancellable`, it does not cancel when it is released, unless it was stored in a set by
+/// `store(in:)`. The idea is from ReactiveSwift.
 public final class AnyDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed: Atomic<Bool>
@@ -41,7 +42,8 @@ public final class AnyDisposable: DisposalNode {
   /// Creates a disposable that disposes `disposable`.
   public convenience init(_ disposable: any Disposable) { self.init(disposable, disposesOnRelease: false) }
 
-  /// Creates a disposable that disposes `disposable`: at its disposal and, if `disposesOnRelease` is true, when it is released.
+  /// Creates a disposable that disposes `disposable`: at its disposal and, if `disposesOnRelease` is true, when it is
+  /// released.
   init(_ disposable: any Disposable, disposesOnRelease: Bool) {
     disposed = Atomic(false)
     self.disposesOnRelease = disposesOnRelease

@@ -1,10 +1,12 @@
 /// One child, or none: does what `(any Disposable)?` does, in a third of its instructions.
 ///
-/// The compiler copies, empties and destroys such an optional by calls of value witnesses, about 50 instructions each, also when it is nil. This type
-/// compares one word and moves the words. It has no lock: its owner synchronises. It releases its child, undisposed, when it is destroyed.
+/// The compiler copies, empties and destroys such an optional by calls of value witnesses, about 50 instructions each,
+/// also when it is nil. This type compares one word and moves the words. It has no lock: its owner synchronises. It
+/// releases its child, undisposed, when it is destroyed.
 package struct ChildSlot: ~Copyable {
-  // The words of an `any Disposable`: 3 for the value, its type, its conformance. All are 0 if there is no child; the type is never 0. Raw loads and
-  // stores move them, because the compiler assumes that typed accesses to words and to an existential are of different memory.
+  // The words of an `any Disposable`: 3 for the value, its type, its conformance. All are 0 if there is no child; the
+  // type is never 0. Raw loads and stores move them, because the compiler assumes that typed accesses to words and to
+  // an existential are of different memory.
   private typealias Words = (UInt, UInt, UInt, UInt, UInt)
   private var words: Words = (0, 0, 0, 0, 0)
 
@@ -50,9 +52,10 @@ package struct ChildSlot: ~Copyable {
 
 /// A list of children in insertion order, each under a key that is never reused.
 ///
-/// Keys grow, so the entries are always sorted, and a binary search finds a key. Removing a child leaves a hole. Holes at the end are removed at
-/// once, other holes when they outnumber the children. So an operation costs amortised constant time plus a binary search, and memory is
-/// proportional to the number of children. Most lists have one child, so that child is stored in the struct: only a second child allocates.
+/// Keys grow, so the entries are always sorted, and a binary search finds a key. Removing a child leaves a hole. Holes
+/// at the end are removed at once, other holes when they outnumber the children. So an operation costs amortised
+/// constant time plus a binary search, and memory is proportional to the number of children. Most lists have one child,
+/// so that child is stored in the struct: only a second child allocates.
 /// The list has no lock: its owner synchronises. No operation disposes or releases a child.
 package struct ChildList: ~Copyable {
   private var first = ChildSlot()  // the first child; empty if there is none, or if it was taken
@@ -134,7 +137,8 @@ package struct LaterChildren {
     count += 1
   }
 
-  /// Removes and returns the child with `key`; returns nil if there is none. Leaves a hole, which `dropHoles` may remove.
+  /// Removes and returns the child with `key`; returns nil if there is none. Leaves a hole, which `dropHoles` may
+  /// remove.
   mutating func take(_ key: UInt64) -> (any Disposable)? {
     var low = head  // binary search: the entries are sorted by key
     var high = entries.count
@@ -154,7 +158,8 @@ package struct LaterChildren {
     return all
   }
 
-  /// Removes and returns the first child; nil if there is none. Do not call `append` or `take` after it: `dropHoles` ignores `head`.
+  /// Removes and returns the first child; nil if there is none. Do not call `append` or `take` after it: `dropHoles`
+  /// ignores `head`.
   mutating func popFirst() -> (any Disposable)? {
     while head < entries.count {
       let child = entries[head].child.take()
@@ -167,7 +172,8 @@ package struct LaterChildren {
     return nil
   }
 
-  /// Removes the holes at the end, and all holes if they outnumber the children, so that memory stays proportional to the children.
+  /// Removes the holes at the end, and all holes if they outnumber the children, so that memory stays proportional to
+  /// the children.
   private mutating func dropHoles() {
     while let last = entries.last, last.child == nil { entries.removeLast() }
     // 16: Speed only, a few holes cost less

@@ -20,8 +20,9 @@ internal import Synchronization
 /// all.dispose()                        // ends the upload, and each disposable inserted later
 /// ```
 ///
-/// Children are disposed in insertion order. Each child is disposed exactly once, or returned by ``take(for:)``, however many threads insert,
-/// remove and dispose. An insertion allocates only when the list grows. The idea is from Rx.NET and RxSwift.
+/// Children are disposed in insertion order. Each child is disposed exactly once, or returned by ``take(for:)``,
+/// however many threads insert, remove and dispose. An insertion allocates only when the list grows. The idea is from
+/// Rx.NET and RxSwift.
 public final class CompositeDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()
@@ -117,7 +118,8 @@ extension CompositeDisposable {
 }
 
 extension CompositeDisposable {
-  /// Adds a disposable that runs `dispose` once, and returns its key. After the composite's disposal, runs `dispose` at once and returns nil.
+  /// Adds a disposable that runs `dispose` once, and returns its key. After the composite's disposal, runs `dispose` at
+  /// once and returns nil.
   @discardableResult
   public func insert(_ dispose: @escaping @Sendable () -> Void) -> CompositeDisposable.DisposeKey? {
     insert(AnonymousDisposable(dispose))

@@ -16,7 +16,8 @@ extension Task {
 /// }
 /// ```
 ///
-/// 1. If the task is already cancelled, `disposable` is disposed before `operation` starts. Otherwise the canceller's thread disposes it.
+/// 1. If the task is already cancelled, `disposable` is disposed before `operation` starts. Otherwise the canceller's
+///    thread disposes it.
 /// 2. After `operation` has returned or thrown, `disposable` is not disposed any more.
 /// 3. The disposal runs inside `Task.cancel()`. So the canceller must not hold locks that the disposal takes.
 public func withTaskCancellationHandler<Value>(
@@ -30,8 +31,8 @@ public func withTaskCancellationHandler<Value>(
 extension Disposable {
   /// Disposes this disposable as ``disposeAndWait()`` does, while the task is suspended. A cancelled task waits too.
   ///
-  /// A thread of the library's own disposes and blocks. So a task on a scheduler may wait for an action of the same scheduler. In virtual time, the
-  /// thread that runs the tasks does so: time stands still meanwhile.
+  /// A thread of the library's own disposes and blocks. So a task on a scheduler may wait for an action of the same
+  /// scheduler. In virtual time, the thread that runs the tasks does so: time stands still meanwhile.
   ///
   /// - Parameter isolation: the caller's isolation, in which this function runs.
   public func disposeAndWait(isolation: isolated (any Actor)? = #isolation) async {

@@ -2,28 +2,33 @@ internal import CScheduler
 
 /// Walks a tree of disposables with a list instead of the stack, to dispose it or to release it.
 ///
-/// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls `dispose()` on every other
-/// disposable. The order is that of a recursion: depth first, children in order. When `dispose()` returns, all descendants are disposed. If user
-/// code that the walk calls disposes another node, a nested walk starts, and ends before that call returns. Disposables that are no nodes recurse.
+/// *Disposal.* The outermost `dispose()` owns the walk. The walk asks each ``DisposalNode`` for its children and calls
+/// `dispose()` on every other disposable. The order is that of a recursion: depth first, children in order. When
+/// `dispose()` returns, all descendants are disposed. If user code that the walk calls disposes another node, a nested
+/// walk starts, and ends before that call returns. Disposables that are no nodes recurse.
 ///
-/// *Release.* For a container that is released undisposed, only `deinit` runs. That `deinit` finds the walk that is releasing the container through a
-/// thread-local slot, and moves its children there. The slot is set only while the walk releases a node, whose `deinit` runs no user code. All other
-/// objects are released with the slot empty, so user code cannot notice that a release was deferred. (Rejected: to empty a node that
-/// `isKnownUniquelyReferenced`, because that races with a thread that turns a weak reference into a strong one.)
+/// *Release.* For a container that is released undisposed, only `deinit` runs. That `deinit` finds the walk that is
+/// releasing the container through a thread-local slot, and moves its children there. The slot is set only while the
+/// walk releases a node, whose `deinit` runs no user code. All other objects are released with the slot empty, so user
+/// code cannot notice that a release was deferred. (Rejected: to empty a node that `isKnownUniquelyReferenced`, because
+/// that races with a thread that turns a weak reference into a strong one.)
 ///
-/// One walk disposes and releases, because each can cause the other. The release of a scoped disposable disposes its child. The disposal of a
-/// dependent may release the last reference to its parent.
+/// One walk disposes and releases, because each can cause the other. The release of a scoped disposable disposes its
+/// child. The disposal of a dependent may release the last reference to its parent.
 ///
-/// The walk allocates only when it reaches a container with several children while siblings of that container, or of an ancestor, wait.
+/// The walk allocates only when it reaches a container with several children while siblings of that container, or of an
+/// ancestor, wait.
 package struct DisposalWalk: ~Copyable {
-  /// The unvisited children of one container: `sibling` is next, then `rest`. `disposes`: whether to dispose them, or only to release them.
+  /// The unvisited children of one container: `sibling` is next, then `rest`. `disposes`: whether to dispose them, or
+  /// only to release them.
   private struct Frame {
     let sibling: (any Disposable)?
     let rest: LaterChildren
     let disposes: Bool
   }
 
-  /// The result of `visitNext`: continue; no child remains; or the caller must release this reference, and then continue.
+  /// The result of `visitNext`: continue; no child remains; or the caller must release this reference, and then
+  /// continue.
   private enum Step {
     case next, over
     case release(Unmanaged<AnyObject>)
@@ -32,12 +37,14 @@ package struct DisposalWalk: ~Copyable {
   // the next child, visited before `sibling` and `rest`. An only child is stored here, and needs no frame.
   private var next = ChildSlot()
   private var nextDisposes = false  // whether `next` is to be disposed
-  // The present frame: the unvisited children of the innermost container that has some. Its fields are those of `Frame`.
+  // The present frame: the unvisited children of the innermost container that has some. Its fields are those of
+  // `Frame`.
   private var sibling = ChildSlot()
   private var rest = LaterChildren()
   private var restDisposes = false
   private var outer: [Frame] = []  // the frames of enclosing containers, the innermost one last
-  /// Whether the next pushed children are to be disposed; otherwise they are only released. The code that pushes sets it before.
+  /// Whether the next pushed children are to be disposed; otherwise they are only released. The code that pushes sets
+  /// it before.
   private var disposes: Bool
   /// The disposables to wait for after the disposal; nil if the caller does not wait.
   private var awaited: [Awaited]?
@@ -50,7 +57,8 @@ package struct DisposalWalk: ~Copyable {
     dispose { root.detachChildren(into: &$0) }
   }
 
-  /// Disposes `child`, which its container has removed, and all its descendants. Starts no walk if `child` is not a node.
+  /// Disposes `child`, which its container has removed, and all its descendants. Starts no walk if `child` is not a
+  /// node.
   package static func disposeChild(_ child: any Disposable) {
     if node(child) == nil { child.dispose() } else { disposeNode(child) }
   }
@@ -106,8 +114,9 @@ package struct DisposalWalk: ~Copyable {
     fill(&active.pointee)
   }
 
-  /// Starts a walk with the children that `fill` pushes, and runs it to its end. Returns the disposables to wait for; nil if `awaited` is nil.
-  /// `slot`: this thread's slot. The `deinit` of a node that the walk releases finds the walk in it.
+  /// Starts a walk with the children that `fill` pushes, and runs it to its end. Returns the disposables to wait for;
+  /// nil if `awaited` is nil. `slot`: this thread's slot. The `deinit` of a node that the walk releases finds the walk
+  /// in it.
   @discardableResult
   private static func run(
     disposing: Bool, awaited: [Awaited]? = nil, _ slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>,
@@ -129,8 +138,8 @@ package struct DisposalWalk: ~Copyable {
     }
   }
 
-  /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed before `body` returns: they do
-  /// not join the walk that may be releasing the node.
+  /// Runs `body`, which may run user code, inside the `deinit` of a node. Objects that `body` releases are destroyed
+  /// before `body` returns: they do not join the walk that may be releasing the node.
   package static func outsideOfRelease(_ body: () -> Void) {
     let slot: UnsafeMutablePointer<UnsafeMutableRawPointer?> = csched_swift_walk_slot_()
     let active = slot.pointee
@@ -169,7 +178,8 @@ package struct DisposalWalk: ~Copyable {
     push(first)
   }
 
-  /// Starts an empty frame. Saves the present frame in `outer`, if it has children; `pop` restores it when the new frame is empty again.
+  /// Starts an empty frame. Saves the present frame in `outer`, if it has children; `pop` restores it when the new
+  /// frame is empty again.
   private mutating func pushFrame() {
     if sibling.isSet || !rest.isEmpty {
       outer.append(Frame(sibling: sibling.isSet ? sibling.take() : nil, rest: rest.takeAll(), disposes: restDisposes))
@@ -189,7 +199,8 @@ package struct DisposalWalk: ~Copyable {
     }
   }
 
-  /// Disposes or releases the next child. If the child is a node, the caller must release the returned reference, which may be the only one.
+  /// Disposes or releases the next child. If the child is a node, the caller must release the returned reference, which
+  /// may be the only one.
   private mutating func visitNext() -> Step {
     guard let (child, isToDispose) = pop() else { return .over }
     guard let node = Self.node(child) else {
@@ -210,8 +221,9 @@ package struct DisposalWalk: ~Copyable {
   }
 
   /// Returns `child` as a node, or nil if it is none.
-  // Speed only: generic, because `Child.self` is a word of the existential, and `type(of:)` calls the runtime, 50 instructions. A dynamic check of a
-  // conformance costs 25 ns. To spare it, the most common types are compared first, and the size excludes the struct that `schedule` returns.
+  // Speed only: generic, because `Child.self` is a word of the existential, and `type(of:)` calls the runtime, 50
+  // instructions. A dynamic check of a conformance costs 25 ns. To spare it, the most common types are compared first,
+  // and the size excludes the struct that `schedule` returns.
   private static func node<Child: Disposable>(_ child: Child) -> (any DisposalNode)? {
     if Child.self == AnonymousDisposable.self { return nil }
     if Child.self == SingleAssignmentDisposable.self { return object(child, as: SingleAssignmentDisposable.self) }
@@ -225,7 +237,8 @@ package struct DisposalWalk: ~Copyable {
   // Speed only: the runtime call `type(of:)` costs 50 instructions.
   static func kind<Child: Disposable>(of child: Child) -> Any.Type { Child.self }
 
-  /// Returns `child` as a `Node`. Requires: it is one. The generic parameter opens the existential, so `child` is the bare reference.
+  /// Returns `child` as a `Node`. Requires: it is one. The generic parameter opens the existential, so `child` is the
+  /// bare reference.
   static func object<Child: Disposable, Node: DisposalNode>(_ child: Child, as: Node.Type) -> Node {
     unsafeBitCast(child, to: Unmanaged<Node>.self).takeUnretainedValue()
   }
@@ -235,11 +248,12 @@ package struct DisposalWalk: ~Copyable {
 ///
 /// Requirements for a conforming class:
 ///
-/// 1. It is final, and `dispose()` is `DisposalWalk.dispose(self)`. With one child at a time, it may instead remove the child and call
-///    `DisposalWalk.disposeChild` with it, which is faster if that child is no container.
-/// 2. `deinit` moves the undisposed children into ``DisposalWalk/release(_:)`` and runs no user code itself. It removes the children inside the
-///    closure: a child in a local variable would outlive the walk, and be released recursively. Code that runs user code (the release of a closure)
-///    goes into ``DisposalWalk/outsideOfRelease(_:)``. Children to be disposed go into ``DisposalWalk/disposeOnRelease(_:)``.
+/// 1. It is final, and `dispose()` is `DisposalWalk.dispose(self)`. With one child at a time, it may instead remove the
+///    child and call `DisposalWalk.disposeChild` with it, which is faster if that child is no container.
+/// 2. `deinit` moves the undisposed children into ``DisposalWalk/release(_:)`` and runs no user code itself. It removes
+///    the children inside the closure: a child in a local variable would outlive the walk, and be released recursively.
+///    Code that runs user code (the release of a closure) goes into ``DisposalWalk/outsideOfRelease(_:)``. Children to
+///    be disposed go into ``DisposalWalk/disposeOnRelease(_:)``.
 package protocol DisposalNode: AnyObject, Disposable {
   /// Marks this as disposed, and moves all children into `walk` by at most one push. Does nothing the second time.
   func detachChildren(into walk: inout DisposalWalk)
@@ -247,13 +261,16 @@ package protocol DisposalNode: AnyObject, Disposable {
 
 /// A node whose work may be running when it is disposed.
 protocol AwaitedNode: DisposalNode {
-  /// Announces a wait, before the disposal. If the work returns a disposable after the disposal, the node stores it in the returned object.
+  /// Announces a wait, before the disposal. If the work returns a disposable after the disposal, the node stores it in
+  /// the returned object.
   func beginWait() -> LateReturn
-  /// Waits for the end of the work, unless this thread is inside it. Returns a disposable that must be waited for too, if there is one.
+  /// Waits for the end of the work, unless this thread is inside it. Returns a disposable that must be waited for too,
+  /// if there is one.
   func endWait(_ late: LateReturn) -> (any Disposable)?
 }
 
-/// Holds the disposable that running work returned after the work's disposal. Waiters for the work wait for that disposable too.
+/// Holds the disposable that running work returned after the work's disposal. Waiters for the work wait for that
+/// disposable too.
 // Unchecked, because the compiler cannot see that the node's lock guards `returned`.
 final class LateReturn: @unchecked Sendable {
   var returned: (any Disposable)?

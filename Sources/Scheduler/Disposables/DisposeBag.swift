@@ -1,4 +1,5 @@
-/// A container that disposes its contents when it is released. As a stored property, it ends the work that its owner started.
+/// A container that disposes its contents when it is released. As a stored property, it ends the work that its owner
+/// started.
 ///
 /// ```swift
 /// final class Screen {
@@ -7,8 +8,9 @@
 /// }  // the deinit of a screen ends its subscriptions
 /// ```
 ///
-/// Contents are disposed in insertion order, on the thread that releases the last reference. There is no `dispose()`: to dispose
-/// everything earlier, replace the bag with a new one. The idea is from RxSwift, which has it from Objective-C's autorelease pools.
+/// Contents are disposed in insertion order, on the thread that releases the last reference. There is no `dispose()`:
+/// to dispose everything earlier, replace the bag with a new one. The idea is from RxSwift, which has it from
+/// Objective-C's autorelease pools.
 public final class DisposeBag: Sendable {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let lock = InlineLock()

@@ -1,11 +1,12 @@
 // Holds one disposable at a time, and disposes the old one when a new one is set.
-// States: `disposed`, `current` and `numberOfCurrent` change together, under the lock. `disposed` is final. Each swap and replace gets a number
-//   when it begins. `numberOfCurrent` is the number of the call that set `current`.
+// States: `disposed`, `current` and `numberOfCurrent` change together, under the lock. `disposed` is final. Each swap
+//   and replace gets a number when it begins. `numberOfCurrent` is the number of the call that set `current`.
 // Invariants
 //   SD1  Each disposable that is set is disposed exactly once, or returned by swap, or still held.
 //   SD2  A reader gets a reference to the current disposable, or nil.
 //   SD3  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
-//   SD4  If a swap or replace begins while a replace runs, the disposable of the later call stays, whichever call returns first.
+//   SD4  If a swap or replace begins while a replace runs, the disposable of the later call stays, whichever call
+//        returns first.
 // Orderings: the lock's; the store of `disposed` releases, pairs with `isDisposed`.
 // Models: swift/slots/serial.swift.
 
@@ -20,11 +21,12 @@ internal import Synchronization
 /// latest.dispose()                    // ends that search, and each one that is set later
 /// ```
 ///
-/// Each disposable that is set is disposed exactly once, or returned by ``swap(_:)``, however many threads set, swap and dispose. If two are set
-/// at the same time, either may remain. The idea is from Rx.NET and RxSwift.
+/// Each disposable that is set is disposed exactly once, or returned by ``swap(_:)``, however many threads set, swap
+/// and dispose. If two are set at the same time, either may remain. The idea is from Rx.NET and RxSwift.
 public final class SerialDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
-  // A lock: a reader must retain a reference that another thread may release at that moment. Rejected: an atomic, which needs a box per value.
+  // A lock: a reader must retain a reference that another thread may release at that moment. Rejected: an atomic, which
+  // needs a box per value.
   private let lock = InlineLock()
   private let disposed = Atomic(false)  // written under the lock
   // Accessed under the lock, and in deinit.
@@ -52,11 +54,12 @@ public final class SerialDisposable: DisposalNode {
 
   /// The disposable that is held; nil if there is none, and after the disposal.
   ///
-  /// Setting it disposes the old disposable after the new one is in place, before the assignment returns. After the disposal it disposes the
-  /// new one at once. Setting the disposable that is already held disposes it.
+  /// Setting it disposes the old disposable after the new one is in place, before the assignment returns. After the
+  /// disposal it disposes the new one at once. Setting the disposable that is already held disposes it.
   ///
-  /// The new value is evaluated before it is set. If the work runs at once, the evaluation may itself set this disposable to newer work. This
-  /// assignment still takes effect last, and disposes that newer work. Use ``replace(_:)`` in this case.
+  /// The new value is evaluated before it is set. If the work runs at once, the evaluation may itself set this
+  /// disposable to newer work. This assignment still takes effect last, and disposes that newer work. Use
+  /// ``replace(_:)`` in this case.
   public var disposable: (any Disposable)? {
     get {
       lock.lock()
@@ -76,14 +79,14 @@ public final class SerialDisposable: DisposalNode {
   /// }
   /// ```
   ///
-  /// The old disposable is disposed once the new one is in place. The held disposable remains, and the result of `begin` is disposed instead, if
-  /// since this call began:
+  /// The old disposable is disposed once the new one is in place. The held disposable remains, and the result of
+  /// `begin` is disposed instead, if since this call began:
   /// - `begin` or another thread has set a disposable, or nil;
   /// - a replace that began later has set its result;
   /// - or this holder was disposed.
   ///
-  /// - Parameter begin: starts the work, on the caller's thread, before this method returns, and without a lock. If it throws, the error is
-  ///   rethrown and nothing is replaced.
+  /// - Parameter begin: starts the work, on the caller's thread, before this method returns, and without a lock. If it
+  ///   throws, the error is rethrown and nothing is replaced.
   public func replace<Failure: Error>(_ begin: () throws(Failure) -> (any Disposable)?) throws(Failure) {
     lock.lock()
     lastNumber += 1
@@ -117,7 +120,8 @@ public final class SerialDisposable: DisposalNode {
     return old
   }
 
-  /// Sets `replacement` for the call with `number`. Returns the old disposable, to dispose it outside the lock. Requires: the lock is held.
+  /// Sets `replacement` for the call with `number`. Returns the old disposable, to dispose it outside the lock.
+  /// Requires: the lock is held.
   private func setCurrent(_ replacement: (any Disposable)?, _ number: UInt64) -> (any Disposable)? {
     let old = current.take()
     current = replacement

@@ -3,12 +3,16 @@
 //   CLAIMED     a set has begun: that call owns `child` until PUBLISHED
 //   PUBLISHED   `child` was written
 //   DISPOSED    final
-//   other bits  the number of holds, in units of HOLD: one for the container from PUBLISHED to DISPOSED, one for each reader. `child`
-//               stays set while there are holds. A hold begins only while PUBLISHED and not DISPOSED, so a count that fell to 0 stays 0.
+//   other bits  the number of holds, in units of HOLD: one for the container from PUBLISHED to DISPOSED, one for each
+//               reader. `child`
+//               stays set while there are holds. A hold begins only while PUBLISHED and not DISPOSED, so a count that
+//               fell to 0 stays 0.
 // Invariants
 //   SA1  At most one set claims. Every later set stops the process, also after disposal.
-//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread that ends the final hold.
-//   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds DISPOSED.
+//   SA2  No thread reads `child` while another writes it: it is written before PUBLISHED, and emptied by the thread
+//        that ends the final hold.
+//   SA3  A child is disposed exactly once: by the detach that finds it PUBLISHED, or else by its set, which then finds
+//        DISPOSED.
 //   SA4  A thread that reads `isDisposed` as true sees everything that happened before that disposal.
 // Orderings
 //   claim: relaxed, it only orders the sets · publish: release, pairs with detach and readers, carries `child`
@@ -29,8 +33,8 @@ internal import Synchronization
 /// token.setDisposable(source.begin { token.dispose() })
 /// ```
 ///
-/// It costs one allocation, and none for setting. It never blocks. A child set after the disposal is disposed at once, by the call that sets
-/// it. The idea is from Rx.NET and RxSwift.
+/// It costs one allocation, and none for setting. It never blocks. A child set after the disposal is disposed at once,
+/// by the call that sets it. The idea is from Rx.NET and RxSwift.
 public final class SingleAssignmentDisposable: DisposalNode {
   private static let claimed: UInt = 1  // a set has begun
   private static let published: UInt = 2  // `child` was written
@@ -39,7 +43,8 @@ public final class SingleAssignmentDisposable: DisposalNode {
 
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let word = Atomic<UInt>(0)
-  // Access: see SA2. Speed only: `word` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
+  // Access: see SA2. Speed only: `word` decides the owner, so the runtime need not check exclusive access (25 of 124 ns
+  // for a set and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var child = ChildSlot()
 
   /// Creates a holder without a disposable.
@@ -56,13 +61,15 @@ public final class SingleAssignmentDisposable: DisposalNode {
     word.load(ordering: .acquiring) & Self.disposed != 0
   }
 
-  /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``; setting nil does nothing.
+  /// The disposable that was set; nil before that, and after the disposal. Setting it calls ``setDisposable(_:)``;
+  /// setting nil does nothing.
   public var disposable: (any Disposable)? {
     get { currentChild() }
     set { if let newValue { setDisposable(newValue) } }  // nil is no set: a disposable can still be set later
   }
 
-  /// Returns the child, or nil if it is not set or disposed. Takes a hold, so that no other thread empties `child` during the read.
+  /// Returns the child, or nil if it is not set or disposed. Takes a hold, so that no other thread empties `child`
+  /// during the read.
   private func currentChild() -> (any Disposable)? {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
@@ -78,13 +85,15 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Stores `disposable`, which the holder's disposal disposes. If the holder is disposed already, disposes `disposable` at once.
+  /// Stores `disposable`, which the holder's disposal disposes. If the holder is disposed already, disposes
+  /// `disposable` at once.
   ///
-  /// A second call stops the process, also after the disposal. To set several disposables, use ``SerialDisposable`` (holds the newest) or
-  /// ``CompositeDisposable`` (holds all).
+  /// A second call stops the process, also after the disposal. To set several disposables, use ``SerialDisposable``
+  /// (holds the newest) or ``CompositeDisposable`` (holds all).
   ///
   /// - Parameter disposable: the disposable to set.
-  // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again (126 instructions).
+  // Speed only: without the attribute the compiler makes this function generic, which boxes its argument again (126
+  // instructions).
   @inline(__always) public func setDisposable(_ disposable: any Disposable) {
     // SA1: only one set finds the bit clear; relaxed, it publishes nothing
     let old = word.bitwiseOr(Self.claimed, ordering: .relaxed).oldValue
@@ -119,7 +128,8 @@ public final class SingleAssignmentDisposable: DisposalNode {
     var old = word.load(ordering: .relaxed)  // racy read, rechecked by the exchange
     while true {
       if old & Self.disposed != 0 { return nil }
-      // Less than two holds: only the container's. Then no reader needs `child`, and this exchange ends the container's hold too.
+      // Less than two holds: only the container's. Then no reader needs `child`, and this exchange ends the container's
+      // hold too.
       let hasNoReader = old & Self.published != 0 && old < 2 * Self.hold
       let new = (old | Self.disposed) - (hasNoReader ? Self.hold : 0)
       let (won, seen) = word.weakCompareExchange(
@@ -135,11 +145,13 @@ public final class SingleAssignmentDisposable: DisposalNode {
     return found
   }
 
-  /// Ends a hold. The end of the final hold empties `child`. The caller has a copy of the child, so the child is not destroyed here.
+  /// Ends a hold. The end of the final hold empties `child`. The caller has a copy of the child, so the child is not
+  /// destroyed here.
   private func endHold() {
     let old = word.wrappingSubtract(
       Self.hold, ordering: .acquiringAndReleasing
-        // SA2: release and acquire; pairs with endHold of other readers, whose reads end before `take` empties the field
+        // SA2: release and acquire; pairs with endHold of other readers, whose reads end before `take` empties the
+        // field
     ).oldValue
     if old < 2 * Self.hold { _ = child.take() }
   }

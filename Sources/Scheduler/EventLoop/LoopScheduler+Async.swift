@@ -1,8 +1,8 @@
 extension LoopScheduler {
   /// Returns a sequence with an element each time `descriptor` can be read.
   ///
-  /// An iteration watches the descriptor only while its task waits, so no elements accumulate. It ends when its task is cancelled. It throws the
-  /// error that ``onReadable(_:_:onDrop:)`` passes to `onDrop`.
+  /// An iteration watches the descriptor only while its task waits, so no elements accumulate. It ends when its task is
+  /// cancelled. It throws the error that ``onReadable(_:_:onDrop:)`` passes to `onDrop`.
   public func readable(_ descriptor: Int32) -> some AsyncSequence<Void, any Error> & Sendable {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: true)
   }
@@ -12,7 +12,8 @@ extension LoopScheduler {
     DescriptorReadiness(scheduler: self, descriptor: descriptor, isReading: false)
   }
 
-  /// Returns a stream of how often `signal` has arrived since the previous element, from this call on: see ``onSignal(_:_:onDrop:)``.
+  /// Returns a stream of how often `signal` has arrived since the previous element, from this call on: see
+  /// ``onSignal(_:_:onDrop:)``.
   ///
   /// Signals that arrive while the task is busy become one element, the sum of their counts.
   public func signals(_ signal: Int32) -> AsyncThrowingStream<Int, any Error> {
@@ -21,11 +22,11 @@ extension LoopScheduler {
     }
   }
 
-  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. The stream ends after
-  /// ``FileChange/Kinds/gone``.
+  /// Returns a stream of the changes of a file, from this call on: see ``onChange(ofFileAt:kinds:_:onDrop:)``. The
+  /// stream ends after ``FileChange/Kinds/gone``.
   ///
-  /// Changes that arrive while the task is busy are buffered. When `capacity` of them are unread, the newest becomes one change of the kind
-  /// ``FileChange/Kinds/lost``, which also replaces all further changes until the task reads it.
+  /// Changes that arrive while the task is busy are buffered. When `capacity` of them are unread, the newest becomes
+  /// one change of the kind ``FileChange/Kinds/lost``, which also replaces all further changes until the task reads it.
   ///
   /// - Parameters:
   ///   - path: the path of the file or directory that exists now.
@@ -34,8 +35,9 @@ extension LoopScheduler {
   public func changes(
     ofFileAt path: String, kinds: FileChange.Kinds = .all, capacity: Int = 1_024
   ) -> AsyncThrowingStream<FileChange, any Error> {
-    // In a full buffer, replaces the newest change by one that stands for it and for `change`. `.lost` replaces the kinds of both, and there is no
-    // name, because the two may concern different files. Only `.gone` of either stays, because no change follows it.
+    // In a full buffer, replaces the newest change by one that stands for it and for `change`. `.lost` replaces the
+    // kinds of both, and there is no name, because the two may concern different files. Only `.gone` of either stays,
+    // because no change follows it.
     let buffer = ElementBuffer<FileChange>(capacity: max(1, capacity)) { newest, change in
       newest = FileChange(kinds: newest.kinds.union(change.kinds).intersection(.gone).union(.lost), name: nil)
     }
@@ -61,8 +63,8 @@ extension LoopScheduler {
     }
   }
 
-  /// Calls `begin`, which starts a source that appends its events to `buffer`, and returns a stream of these events. The end, cancellation or release
-  /// of the stream disposes the source.
+  /// Calls `begin`, which starts a source that appends its events to `buffer`, and returns a stream of these events.
+  /// The end, cancellation or release of the stream disposes the source.
   private func stream<Event: Sendable>(
     _ buffer: ElementBuffer<Event>, _ begin: (ElementBuffer<Event>) -> any Disposable
   ) -> AsyncThrowingStream<Event, any Error> {
@@ -72,8 +74,8 @@ extension LoopScheduler {
   }
 }
 
-/// A sequence with an element each time a descriptor can be read or written: see ``LoopScheduler/readable(_:)``. Each call of `next` starts a source,
-/// and disposes it after its first event.
+/// A sequence with an element each time a descriptor can be read or written: see ``LoopScheduler/readable(_:)``. Each
+/// call of `next` starts a source, and disposes it after its first event.
 private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendable {
   typealias Element = Void
   typealias Failure = any Error
@@ -86,7 +88,8 @@ private struct DescriptorReadiness: AsyncSequence, AsyncIteratorProtocol, Sendab
 
   func next() async throws -> Void? { try await next(isolation: nil) }
 
-  /// Suspends the task until the descriptor is ready. Returns nil if the task is cancelled; throws the error that ended the source.
+  /// Suspends the task until the descriptor is ready. Returns nil if the task is cancelled; throws the error that ended
+  /// the source.
   func next(isolation: isolated (any Actor)?) async throws -> Void? {
     do {
       try await scheduler.awaiting(isolation: isolation) { (action: AwaitedAction<Void>) in

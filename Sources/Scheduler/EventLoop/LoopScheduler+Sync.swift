@@ -1,13 +1,14 @@
 extension LoopScheduler {
-  /// Calls `body` as an action of the scheduler, on its thread and in order with its other actions. Waits until `body` has returned, and
-  /// returns its result or throws its error.
+  /// Calls `body` as an action of the scheduler, on its thread and in order with its other actions. Waits until `body`
+  /// has returned, and returns its result or throws its error.
   ///
   /// ```swift
   /// let count = database.sync { connection.count }
   /// ```
   ///
-  /// This function stops the process with a message if it is called on the scheduler's own thread, where the wait could never end, or on a stopped
-  /// scheduler. There ``trySync(_:)`` throws. Actions of ``MainScheduler`` run only if the main thread runs them.
+  /// This function stops the process with a message if it is called on the scheduler's own thread, where the wait could
+  /// never end, or on a stopped scheduler. There ``trySync(_:)`` throws. Actions of ``MainScheduler`` run only if the
+  /// main thread runs them.
   ///
   /// - Parameter body: called once, on the scheduler's thread.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
@@ -27,8 +28,8 @@ extension LoopScheduler {
     }
   }
 
-  /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock`` on the scheduler's own thread, and
-  /// ``SchedulerError/stopped`` if the scheduler has been stopped, or drops the action.
+  /// Calls `body` as ``sync(_:)`` does, but throws if it cannot be called: ``SchedulerError/deadlock`` on the
+  /// scheduler's own thread, and ``SchedulerError/stopped`` if the scheduler has been stopped, or drops the action.
   ///
   /// - Parameter body: called once, on the scheduler's thread. Not called if this function throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")

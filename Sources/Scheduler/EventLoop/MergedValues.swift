@@ -7,8 +7,9 @@ extension MergingEvent {
   /// ```
   ///
   /// - Parameter rule: how values are merged.
-  /// - Returns: the event, and the sequence of its values, for one task to iterate over. When the event is disposed or released, the sequence ends
-  ///   after the value merged so far. When the task is cancelled, the sequence ends and disposes the event.
+  /// - Returns: the event, and the sequence of its values, for one task to iterate over. When the event is disposed or
+  ///   released, the sequence ends after the value merged so far. When the task is cancelled, the sequence ends and
+  ///   disposes the event.
   public static func sequence(_ rule: Rule) -> (
     event: MergingEvent, values: some AsyncSequence<UInt64, Never> & Sendable
   ) {
@@ -38,7 +39,8 @@ private struct MergedValues: AsyncSequence, Sendable {
     let wakeups: ElementReader<Void>
     let value: Protected<UInt64>
 
-    /// Suspends the task until a value was merged. Returns the values merged since the previous call, never 0, or `nil` at the end.
+    /// Suspends the task until a value was merged. Returns the values merged since the previous call, never 0, or `nil`
+    /// at the end.
     mutating func next() async -> UInt64? {
       while (try? await wakeups.buffer.next()) != nil {  // `try?` hides no error: `wakeups` ends without one
         let taken = value.withLock { value in

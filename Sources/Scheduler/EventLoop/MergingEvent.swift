@@ -1,17 +1,21 @@
-/// An event that any thread can raise, and one scheduler handles. Values that arrive while the scheduler is busy are merged for one call.
+/// An event that any thread can raise, and one scheduler handles. Values that arrive while the scheduler is busy are
+/// merged for one call.
 ///
 /// ```swift
 /// let progress = MergingEvent(on: MainScheduler.asyncInstance, .sum) { show(bytes: $0) }
 /// progress.merge(4_096)  // from any thread, any number of times
 /// ```
 ///
-/// 1. The handler is an action of the scheduler. It gets the values merged since the previous call, never 0. It never runs on two threads at a time.
-/// 2. Once ``dispose()`` has returned, the handler does not start any more. ``Disposable/disposeAndWait()`` also waits for its end.
+/// 1. The handler is an action of the scheduler. It gets the values merged since the previous call, never 0. It never
+///    runs on two threads at a time.
+/// 2. Once ``dispose()`` has returned, the handler does not start any more. ``Disposable/disposeAndWait()`` also waits
+///    for its end.
 /// 3. When the scheduler is stopped, it drops the merged value, like its actions.
 ///
 /// For a task, use ``sequence(_:)``. The idea comes from Dispatch's data-add and data-or sources.
 public final class MergingEvent: Disposable, @unchecked Sendable {
-  // Unchecked, because the compiler does not infer that the existential `scheduler` is Sendable. All properties are constant, or under a lock.
+  // Unchecked, because the compiler does not infer that the existential `scheduler` is Sendable. All properties are
+  // constant, or under a lock.
   /// How values are merged.
   public enum Rule: Hashable, Sendable {
     /// The sum of the values, at most `UInt64.max`.
@@ -28,7 +32,8 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
   private struct State {
     var value: UInt64 = 0  // merged, and not delivered yet
     var isQueued = false  // an action that calls `deliver` waits or runs
-    /// `isSubmitting`: `deliver` is resubmitting itself. `runsAgain`: that action ran before `submit` returned, so the outer `deliver` must loop.
+    /// `isSubmitting`: `deliver` is resubmitting itself. `runsAgain`: that action ran before `submit` returned, so the
+    /// outer `deliver` must loop.
     var isSubmitting = false, runsAgain = false
   }
 
@@ -69,8 +74,9 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
       onDrop: { _ in self.handler.change { state, _ in (state.value, state.isQueued) = (0, false) } })
   }
 
-  /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs that action before `submit`
-  /// returns, the inner call only sets `runsAgain`, and the outer call loops: the stack does not grow.
+  /// Calls the handler with the merged value, and resubmits itself if more values have arrived. If the scheduler runs
+  /// that action before `submit` returns, the inner call only sets `runsAgain`, and the outer call loops: the stack
+  /// does not grow.
   private func deliver() {
     // true: another call of `deliver` has not returned from its `submit`; nil: disposed
     let isInner = handler.change { state, _ in
@@ -90,8 +96,8 @@ public final class MergingEvent: Disposable, @unchecked Sendable {
     }
   }
 
-  /// Calls the handler with the merged value, unless that is 0. Returns whether it did; then the caller calls `leave`. Not inlined, so that its
-  /// reference to the handler is gone before that.
+  /// Calls the handler with the merged value, unless that is 0. Returns whether it did; then the caller calls `leave`.
+  /// Not inlined, so that its reference to the handler is gone before that.
   @inline(never)
   private func enterAndCall() -> Bool {
     var value: UInt64 = 0

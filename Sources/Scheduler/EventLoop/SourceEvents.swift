@@ -4,8 +4,8 @@ public enum ProcessEnd: Hashable, Sendable {
   case exited(status: Int32)
   /// This signal ended the process.
   case terminated(signal: Int32)
-  /// The process ended, but its status was not available: code that is not this library's reaped it (`waitpid`, an ignored `SIGCHLD`), or it is not
-  /// a child.
+  /// The process ended, but its status was not available: code that is not this library's reaped it (`waitpid`, an
+  /// ignored `SIGCHLD`), or it is not a child.
   case reapedElsewhere
 }
 

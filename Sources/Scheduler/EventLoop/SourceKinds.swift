@@ -1,10 +1,11 @@
 internal import CScheduler
 
-// Each subclass owns a C source, which its `init` initialises and `begin()` adds to the loop. LoopSource.swift has the contracts of the overrides.
+// Each subclass owns a C source, which its `init` initialises and `begin()` adds to the loop. LoopSource.swift has the
+// contracts of the overrides.
 
 extension LoopSource {
-  /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object: the loop's reference
-  /// does, from the addition of the C source to its removal (LS3).
+  /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object: the
+  /// loop's reference does, from the addition of the C source to its removal (LS3).
   fileprivate static func from(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }
@@ -41,7 +42,8 @@ final class DescriptorSource: LoopSource<Void>, @unchecked Sendable {
 
 /// A source that waits for a signal.
 final class SignalSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked, because of `source`. Only the loop's thread uses it; `prepare` and `unregister` alone may use it on another thread.
+  // Unchecked, because of `source`. Only the loop's thread uses it; `prepare` and `unregister` alone may use it on
+  // another thread.
   private let source = UnsafeMutablePointer<csched_signal_source>.allocate(capacity: 1)
   private let signal: Int32
 

@@ -1,7 +1,8 @@
 internal import CScheduler
 
 /// Counters of live objects, for `Diagnostics`.
-/// The types `CountedDisposable` and `CountedClosure` below have no size. A field of such a type counts its owner from `init` to `deinit`.
+/// The types `CountedDisposable` and `CountedClosure` below have no size. A field of such a type counts its owner from
+/// `init` to `deinit`.
 package enum Counted {
   /// Whether objects are counted. Constant while the process runs, so that each increment has its decrement.
   @inline(__always) static var isOn: Bool {

@@ -1,4 +1,5 @@
-/// A first-in, first-out list whose elements can also be removed by their keys. Operations take amortised constant time.
+/// A first-in, first-out list whose elements can also be removed by their keys. Operations take amortised constant
+/// time.
 struct FairList<Element> {
   private var elements: [Int: Element] = [:]  // by key; keys increase in the order of `append`
   private var first = 0  // no element has a smaller key: `popFirst` starts here

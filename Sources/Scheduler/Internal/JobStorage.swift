@@ -1,8 +1,9 @@
 internal import CScheduler
 internal import Synchronization
 
-/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here, because its address never changes, as the C
-/// core requires. The storage consists of 8-byte words, because a larger alignment would make the object's allocation slower.
+/// Storage for a job of the C core, inline in the object that owns it. `Atomic` is only storage here, because its
+/// address never changes, as the C core requires. The storage consists of 8-byte words, because a larger alignment
+/// would make the object's allocation slower.
 struct JobStorage: ~Copyable {
   private let words = FourWords()
 
@@ -29,7 +30,8 @@ struct JobType: @unchecked Sendable {
 
   /// - Parameters:
   ///   - type: the contents of the table.
-  ///   - closure: where a job stores the user's closure, as a byte offset, so that dumps and traces can name it; `nil` if a job has none.
+  ///   - closure: where a job stores the user's closure, as a byte offset, so that dumps and traces can name it; `nil`
+  ///     if a job has none.
   init(_ type: csched_job_type, closureAt closure: Int? = nil) {
     pointer = constantTable(type)
     if let closure { csched_swift_observe_(pointer, closure) }  // registers the offset with the observers of jobs

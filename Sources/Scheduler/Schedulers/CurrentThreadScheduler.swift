@@ -1,8 +1,10 @@
 internal import CScheduler
 
-/// A trampoline: runs the first action on a thread at once. Actions that the thread schedules meanwhile wait until the running action has ended.
+/// A trampoline: runs the first action on a thread at once. Actions that the thread schedules meanwhile wait until the
+/// running action has ended.
 ///
-/// Recursion becomes iteration. The stack does not grow with a chain of actions, and each action ends before the next one starts.
+/// Recursion becomes iteration. The stack does not grow with a chain of actions, and each action ends before the next
+/// one starts.
 ///
 /// ```swift
 /// let scheduler = CurrentThreadScheduler.instance
@@ -13,7 +15,8 @@ internal import CScheduler
 /// }  // prints 1, 2, 3 before it returns
 /// ```
 ///
-/// Each thread has its own queue, which needs no lock. If a thread ends inside an action, its waiting actions are dropped.
+/// Each thread has its own queue, which needs no lock. If a thread ends inside an action, its waiting actions are
+/// dropped.
 public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// The shared instance. It acts on the calling thread.
   public static let instance = CurrentThreadScheduler()
@@ -26,7 +29,8 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
   /// Whether the next action on the calling thread runs at once, because no action of this scheduler is running there.
   public static var isScheduleRequired: Bool { csched_trampoline_is_required() }
 
-  // Runs `action` at once; or, inside an action of this scheduler on this thread, after that action and those that wait already.
+  // Runs `action` at once; or, inside an action of this scheduler on this thread, after that action and those that wait
+  // already.
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     if Self.isScheduleRequired {
@@ -42,8 +46,9 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
     return waiting
   }
 
-  /// Schedules an action that receives `state` and returns a disposable. The result disposes the action, or the disposable that it has returned.
-  /// Allocates nothing if the action runs at once and returns a disposable without effect.
+  /// Schedules an action that receives `state` and returns a disposable. The result disposes the action, or the
+  /// disposable that it has returned. Allocates nothing if the action runs at once and returns a disposable without
+  /// effect.
   package func submitReturning<State: Sendable>(
     _ state: State, _ action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {

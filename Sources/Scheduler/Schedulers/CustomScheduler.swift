@@ -6,11 +6,12 @@
 /// let queue = SerialScheduler(target: widgets)   // serial even if the toolkit is concurrent
 /// ```
 ///
-/// You provide the delivery of work. The library provides ``Schedulers/current``, disposal before the start, delayed, periodic and recursive
-/// actions, and serial queues that target this scheduler.
+/// You provide the delivery of work. The library provides ``Schedulers/current``, disposal before the start, delayed,
+/// periodic and recursive actions, and serial queues that target this scheduler.
 ///
-/// 1. The closure is called on any thread. Each call passes one piece of work, which the closure must cause to be called once, later or at once. If
-///    the closure releases the work without a call, the action is dropped: its closure is released, and nothing runs.
+/// 1. The closure is called on any thread. Each call passes one piece of work, which the closure must cause to be
+///    called once, later or at once. If the closure releases the work without a call, the action is dropped: its
+///    closure is released, and nothing runs.
 /// 2. The closure decides on order and threads.
 public final class CustomScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.

@@ -16,13 +16,15 @@ extension SchedulerType {
     ForwardingScheduler(to: self) { action, _, submit in submit { wrap(action) } }
   }
 
-  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`, with the value that `capture` returned at the call of `schedule`.
+  /// Returns a scheduler that runs each action on this scheduler, inside `wrap`, with the value that `capture` returned
+  /// at the call of `schedule`.
   ///
   /// Use it for a context that belongs to a thread or a task. For task-local values, use ``carrying(_:)``.
   ///
   /// - Parameters:
   ///   - capture: called in each call of `schedule` and `perform`, on the caller's thread, in the caller's task.
-  ///   - wrap: called for each action, and each tick, on the thread that runs it, with the captured value. It must call `run` once.
+  ///   - wrap: called for each action, and each tick, on the thread that runs it, with the captured value. It must call
+  ///     `run` once.
   public func wrapping<Captured: Sendable>(
     capturing capture: @escaping @Sendable () -> Captured,
     _ wrap: @escaping @Sendable (_ captured: Captured, _ run: () -> Void) -> Void
@@ -33,9 +35,11 @@ extension SchedulerType {
     }
   }
 
-  /// Returns a scheduler that runs each action on this scheduler, with the value that `local` had where the action was scheduled.
+  /// Returns a scheduler that runs each action on this scheduler, with the value that `local` had where the action was
+  /// scheduled.
   ///
-  /// An action is not a task, and inherits no task-local values. Here it inherits one, as `Task { }` does. For several, call this several times.
+  /// An action is not a task, and inherits no task-local values. Here it inherits one, as `Task { }` does. For several,
+  /// call this several times.
   ///
   /// ```swift
   /// enum Request {
@@ -47,8 +51,8 @@ extension SchedulerType {
   /// }
   /// ```
   ///
-  /// - Parameter local: the task-local, by its projected value. Each call of `schedule` and `perform` reads it once; all ticks of a periodic action
-  ///   have that value. The value is released with the action.
+  /// - Parameter local: the task-local, by its projected value. Each call of `schedule` and `perform` reads it once;
+  ///   all ticks of a periodic action have that value. The value is released with the action.
   public func carrying<Value: Sendable>(_ local: TaskLocal<Value>) -> any SchedulerType {
     wrapping(capturing: { local.get() }) { value, run in local.withValue(value) { run() } }
   }
@@ -56,8 +60,8 @@ extension SchedulerType {
 
 /// Forwards each action to a base scheduler. Before that, the closure `admit` may wrap the action.
 final class ForwardingScheduler: SchedulerType {
-  /// The type of `admit`. Calls `submit` once, with a closure that runs `action`, and returns the result of `submit`. `submit` schedules this closure
-  /// on the base scheduler, which calls it many times if `repeats`.
+  /// The type of `admit`. Calls `submit` once, with a closure that runs `action`, and returns the result of `submit`.
+  /// `submit` schedules this closure on the base scheduler, which calls it many times if `repeats`.
   typealias Admission =
     @Sendable (
       _ action: @escaping @Sendable () -> Void, _ repeats: Bool,
@@ -97,6 +101,7 @@ extension ImmediateSchedulerType {
   /// Whether this scheduler, or the one that its wrappers forward to, refuses actions if too many wait.
   var isBounded: Bool { (unwrapped as? SchedulerTarget)?.core.isBounded == true }
 
-  /// The scheduler to which wrappers of this module (`ForwardingScheduler`) forward; this scheduler if it is no wrapper.
+  /// The scheduler to which wrappers of this module (`ForwardingScheduler`) forward; this scheduler if it is no
+  /// wrapper.
   var unwrapped: any ImmediateSchedulerType { (self as? ForwardingScheduler)?.base.unwrapped ?? self }
 }

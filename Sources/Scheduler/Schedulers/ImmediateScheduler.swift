@@ -38,8 +38,8 @@ public final class ImmediateScheduler: SchedulerType {
     return schedule(action)
   }
 
-  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. Waits for a delayed action on a pool, because the pool's
-  /// timers notice a change of the wall clock, which a sleep does not.
+  /// Blocks the caller until an instant of `clock`, the boot or the wall clock. Waits for a delayed action on a pool,
+  /// because the pool's timers notice a change of the wall clock, which a sleep does not.
   private func sleep(until nanoseconds: UInt64, on clock: csched_clock, _ tolerance: Duration) {
     while csched_clock_now(clock) < nanoseconds {  // again if the action was dropped, which wakes the caller early
       let sleep = ClockSleep()
@@ -65,7 +65,8 @@ private final class ClockSleep: Sendable {
 
   /// Blocks the caller until ``end()``.
   func wait() {
-    // The mark counts the events so far. It is read in the critical section that checks `isOver`: so an `end` after the check ends the wait.
+    // The mark counts the events so far. It is read in the critical section that checks `isOver`: so an `end` after the
+    // check ends the wait.
     while let mark = isOver.withLock({ $0 ? nil : endEvent.mark }) { endEvent.wait(since: mark) }
   }
 
@@ -75,7 +76,8 @@ private final class ClockSleep: Sendable {
   }
 }
 
-/// Ends a sleep by its deinit. Only the action on the pool captures this object, so deinit runs when the action has run or was dropped.
+/// Ends a sleep by its deinit. Only the action on the pool captures this object, so deinit runs when the action has run
+/// or was dropped.
 private final class Alarm: Sendable {
   private let sleep: ClockSleep
   init(_ sleep: ClockSleep) { self.sleep = sleep }

@@ -8,26 +8,30 @@ internal import CScheduler
 /// MainScheduler.run()                                        // a program without another main loop
 /// ```
 ///
-/// 1. ``instance`` runs an action at once if it is scheduled on the main thread and no work waits or runs there. Otherwise it queues the action.
-///    All work of the main thread counts: actions of both instances, delayed ones, ticks, queues on them, C jobs. ``asyncInstance`` always queues.
-/// 2. Both instances, and all submitters, share one order: no action overtakes an earlier one. A queue on the main scheduler takes one position in
-///    this order. It runs several of its actions there.
-/// 3. The main thread must run the actions: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or Foundation's main loop, after
-///    `useDispatchMain()` of the module `SchedulerMainLoop`; in another library's loop (``hostedDescriptor()``, ``runReady()``); or, if `main` is
-///    `async`, by linking `SchedulerExecutorsLinked`.
-/// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says how many actions never ran.
-///    The number counts queued actions; a queue on the main scheduler counts as one. If the loop never ran, delayed actions count too.
-///    ``Schedulers/onDrop(_:)`` reports each of these actions as ``SchedulerError/stopped``. Their closures are not released.
-///    A line also says, once, that work has waited for two seconds while nothing ran the main loop and the main thread slept. Another one says that
-///    jobs of the main actor wait in Dispatch's main queue, while ``run()`` has the main thread, and this library's executors are not installed.
-/// 5. The line of guarantee 4 is not printed if the process ends inside a run, after a run that ``stop()`` has ended, after
-///    ``Schedulers/shutdown(_:)``, while a host runs the loop, or by `_exit`, `abort` or a signal.
+/// 1. ``instance`` runs an action at once if it is scheduled on the main thread and no work waits or runs there.
+///    Otherwise it queues the action.
+///    All work of the main thread counts: actions of both instances, delayed ones, ticks, queues on them, C jobs.
+///    ``asyncInstance`` always queues.
+/// 2. Both instances, and all submitters, share one order: no action overtakes an earlier one. A queue on the main
+///    scheduler takes one position in this order. It runs several of its actions there.
+/// 3. The main thread must run the actions: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or
+///    Foundation's main loop, after `useDispatchMain()` of the module `SchedulerMainLoop`; in another library's loop
+///    (``hostedDescriptor()``, ``runReady()``); or, if `main` is `async`, by linking `SchedulerExecutorsLinked`.
+/// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says
+///    how many actions never ran. The number counts queued actions; a queue on the main scheduler counts as one. If the
+///    loop never ran, delayed actions count too. ``Schedulers/onDrop(_:)`` reports each of these actions as
+///    ``SchedulerError/stopped``. Their closures are not released.
+///    A line also says, once, that work has waited for two seconds while nothing ran the main loop and the main thread
+///    slept. Another one says that jobs of the main actor wait in Dispatch's main queue, while ``run()`` has the main
+///    thread, and this library's executors are not installed.
+/// 5. The line of guarantee 4 is not printed if the process ends inside a run, after a run that ``stop()`` has ended,
+///    after ``Schedulers/shutdown(_:)``, while a host runs the loop, or by `_exit`, `abort` or a signal.
 public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// The instance that runs an action at once if possible, and otherwise when the main thread runs the main loop.
   ///
-  /// Queued actions run only if the main loop runs. A program without another main loop calls ``MainScheduler/run()`` on the main thread. For other
-  /// programs see `Documentation/HowTo/EmbedInAnotherLoop.md`.
+  /// Queued actions run only if the main loop runs. A program without another main loop calls ``MainScheduler/run()``
+  /// on the main thread. For other programs see `Documentation/HowTo/EmbedInAnotherLoop.md`.
   public static let instance: MainScheduler = MainScheduler(marker: nil)
   /// The instance that always queues. Its actions run when the main thread runs the main loop: see ``instance``.
   public static let asyncInstance: MainScheduler = MainScheduler(
@@ -42,7 +46,8 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     super.init(core: MainCore.shared, marker: marker)
   }
 
-  /// For the module with RxSwift's names: runs an action at once if none of this scheduler's own actions waits or runs. Other work does not count.
+  /// For the module with RxSwift's names: runs an action at once if none of this scheduler's own actions waits or runs.
+  /// Other work does not count.
   package convenience init(countsOwnWork: Void) {
     // `Schedulers.current` returns the first scheduler that is created on a core. This instance must not be the first.
     _ = MainScheduler.instance
@@ -120,13 +125,14 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   /// For `SchedulerExecutors`: calls `body` with the loop attached to this thread, the host's main thread.
   package static func attached(_ body: () -> Void) { MainCore.shared.withLoopAttached { _ in body() } }
 
-  /// For `SchedulerMainLoop`: registers a host, which must call each closure that it receives, in order, on the main thread. Returns false, and does
-  /// nothing, if there is a host already. Thread: any.
+  /// For `SchedulerMainLoop`: registers a host, which must call each closure that it receives, in order, on the main
+  /// thread. Returns false, and does nothing, if there is a host already. Thread: any.
   package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
     MainCore.shared.enter(host)
   }
 
-  /// For `SchedulerMainLoop`: returns a descriptor, and 0 or an errno value. When it is readable, call ``runDueInHost()``. On the host's main thread.
+  /// For `SchedulerMainLoop`: returns a descriptor, and 0 or an errno value. When it is readable, call
+  /// ``runDueInHost()``. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
     MainCore.shared.withLoopAttached {  // csched_loop_fd may be called on the loop's thread only
       var descriptor: Int32 = -1

@@ -1,17 +1,21 @@
 internal import CScheduler
 
-/// The base class of schedulers that have their own target. They support delayed and periodic actions, and a ``SerialScheduler`` can target them.
+/// The base class of schedulers that have their own target. They support delayed and periodic actions, and a
+/// ``SerialScheduler`` can target them.
 ///
-/// The subclasses are ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``, ``VirtualTimeScheduler`` and
-/// ``CustomScheduler``. ``CustomScheduler`` makes a scheduler from anything that accepts a closure.
+/// The subclasses are ``ThreadScheduler``, ``SerialScheduler``, ``ConcurrentScheduler``, ``MainScheduler``,
+/// ``VirtualTimeScheduler`` and ``CustomScheduler``. ``CustomScheduler`` makes a scheduler from anything that accepts a
+/// closure.
 public class SchedulerTarget: SchedulerType, @unchecked Sendable {
-  // Unchecked, because a class with subclasses cannot be checked. All stored properties are constant and Sendable, except `executorOfActors`.
+  // Unchecked, because a class with subclasses cannot be checked. All stored properties are constant and Sendable,
+  // except `executorOfActors`.
   /// The core to which actions are submitted.
   let core: TargetCore
   /// Identifies this scheduler in `Schedulers.current` if several schedulers share the core; otherwise nil.
   let marker: TargetCore?
 
-  /// The value of `actorExecutor`; nil before its first use. Set once, under the core's lock. Jobs of the executor read it later, without the lock.
+  /// The value of `actorExecutor`; nil before its first use. Set once, under the core's lock. Jobs of the executor read
+  /// it later, without the lock.
   @exclusivity(unchecked) private(set) final var executorOfActors: ActorExecutor?
 
   /// The executor for actors on this scheduler, created at first use.
@@ -27,7 +31,8 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   /// The C core's function tables for jobs of tasks and actors on this scheduler.
   final let jobTypes = JobTypes()
 
-  /// Creates a scheduler on `core`. In its actions `Schedulers.current` returns it, unless the core (or `marker`, if given) has a scheduler already.
+  /// Creates a scheduler on `core`. In its actions `Schedulers.current` returns it, unless the core (or `marker`, if
+  /// given) has a scheduler already.
   init(core: TargetCore, marker: TargetCore? = nil) {
     self.core = core
     self.marker = marker
@@ -64,14 +69,16 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
   }
 }
 
-/// A target that receives no work. It identifies the current scheduler if several schedulers share a core, or if actions run on the caller's stack.
+/// A target that receives no work. It identifies the current scheduler if several schedulers share a core, or if
+/// actions run on the caller's stack.
 final class SchedulerMarker: TargetCore, @unchecked Sendable {
   // Unchecked, as its superclass is.
   /// Returns a scheduler that the given marker identifies.
   typealias Maker = @Sendable (SchedulerMarker) -> any ImmediateSchedulerType & AnyObject
   private let make: Maker?
 
-  /// Creates a marker. `make` makes a new scheduler if an action reads `Schedulers.current` after its scheduler's release; nil: no action does.
+  /// Creates a marker. `make` makes a new scheduler if an action reads `Schedulers.current` after its scheduler's
+  /// release; nil: no action does.
   init(madeBy make: Maker? = nil) {
     self.make = make
     let target = UnsafeMutablePointer<csched_target>.allocate(capacity: 1)
@@ -102,11 +109,13 @@ package protocol SurroundingTime: AnyObject, Sendable {
   var target: SchedulerTarget { get }
   /// Whether the calling thread runs a job of this time.
   var isHere: Bool { get }
-  /// Returns the estimated duration of a wait that ends in `remaining`, which the calling task has computed from the `now` of a clock of Swift's.
+  /// Returns the estimated duration of a wait that ends in `remaining`, which the calling task has computed from the
+  /// `now` of a clock of Swift's.
   func duration(ofWaitEndingIn remaining: Duration) -> Duration
 }
 
-/// The virtual time of the caller, whose scheduler replaces the shared pool for schedulers created there. The module `SchedulerVirtualTime` sets it.
+/// The virtual time of the caller, whose scheduler replaces the shared pool for schedulers created there. The module
+/// `SchedulerVirtualTime` sets it.
 package enum SharedPool {
   // Not a `Protected`: see `PoolCore.Pools`.
   private final class Storage: @unchecked Sendable {

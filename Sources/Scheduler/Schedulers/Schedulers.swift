@@ -2,10 +2,11 @@ internal import CScheduler
 
 /// The namespace for functions that concern all schedulers.
 public enum Schedulers {
-  /// The scheduler whose action is running on this thread; `nil` outside any action. In nested actions it is the innermost scheduler.
+  /// The scheduler whose action is running on this thread; `nil` outside any action. In nested actions it is the
+  /// innermost scheduler.
   ///
-  /// It is found by identity in every kind of action: compare it with `===`. In an action of ``ImmediateScheduler`` or ``CurrentThreadScheduler``
-  /// it is that scheduler. See ``enclosing`` for a scheduler on which to continue.
+  /// It is found by identity in every kind of action: compare it with `===`. In an action of ``ImmediateScheduler`` or
+  /// ``CurrentThreadScheduler`` it is that scheduler. See ``enclosing`` for a scheduler on which to continue.
   ///
   /// ```swift
   /// let queue = SerialScheduler(name: "images")
@@ -16,10 +17,11 @@ public enum Schedulers {
     return scheduler(of: owner)
   }
 
-  /// The innermost scheduler around the caller that has a thread, a queue or a clock: work can be scheduled there to continue later. If there is
-  /// none, it is ``MainScheduler/instance`` on the main thread, and `nil` on other threads.
+  /// The innermost scheduler around the caller that has a thread, a queue or a clock: work can be scheduled there to
+  /// continue later. If there is none, it is ``MainScheduler/instance`` on the main thread, and `nil` on other threads.
   ///
-  /// ``ImmediateScheduler`` and ``CurrentThreadScheduler`` run their actions on the caller's thread, so they are skipped.
+  /// ``ImmediateScheduler`` and ``CurrentThreadScheduler`` run their actions on the caller's thread, so they are
+  /// skipped.
   ///
   /// ```swift
   /// queue.schedule {
@@ -51,9 +53,9 @@ extension Schedulers {
   public enum StopPolicy: Hashable, Sendable {
     /// Queued and due actions run. Delayed actions that are not due are dropped.
     ///
-    /// So do actions that wait in a serial queue or a limit whose target is stopped, or in queues and limits on these. What running actions submit
-    /// after the stop is refused or dropped. A suspended queue keeps its actions; if it is resumed after its target has ended, they are dropped, or,
-    /// on a pool, run on the thread that resumes the queue.
+    /// So do actions that wait in a serial queue or a limit whose target is stopped, or in queues and limits on these.
+    /// What running actions submit after the stop is refused or dropped. A suspended queue keeps its actions; if it is
+    /// resumed after its target has ended, they are dropped, or, on a pool, run on the thread that resumes the queue.
     case runOutstanding
     /// Actions that have not started are dropped.
     case dropOutstanding

@@ -1,7 +1,8 @@
 internal import CScheduler
 internal import Synchronization
 
-/// A serial queue: runs its actions one at a time, in the order of submission, on its target. The default target is the shared pool of threads.
+/// A serial queue: runs its actions one at a time, in the order of submission, on its target. The default target is the
+/// shared pool of threads.
 ///
 /// ```swift
 /// let images = SerialScheduler(name: "images", priority: .low)
@@ -11,7 +12,8 @@ internal import Synchronization
 ///
 /// 1. One action runs at a time. Its effects are visible to the next one, on any thread.
 /// 2. A queue has no own thread, and an idle queue costs nothing. Make as many as you need.
-/// 3. Submitted actions run even after the last reference to the scheduler is released. If the target is stopped, see ``Schedulers/StopPolicy``.
+/// 3. Submitted actions run even after the last reference to the scheduler is released. If the target is stopped, see
+///    ``Schedulers/StopPolicy``.
 /// 4. No queue starves another one on the same target. After 64 actions the queue is appended to its target again.
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
@@ -19,13 +21,15 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   private let base: SchedulerTarget?  // only retained: the target if it is in virtual time; otherwise nil
   private let suspensions = Atomic<Int>(0)  // calls of `suspend` without a `resume`; relaxed: it only counts
 
-  /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared pool.
+  /// Creates a queue on `target`, which it retains while it has work. Without a target, the queue runs on the shared
+  /// pool.
   ///
   /// - Parameters:
   ///   - name: the value of ``name``, of any length.
-  ///   - target: a thread, the main thread, another queue, the pool, or virtual time. The queue is serial on a concurrent target too.
-  ///   - priority: the priority among all work on the pool, for a queue on a pool. By default that of `target`, or `.default`. A queue on another
-  ///     queue or a thread follows the order there, and this has no effect.
+  ///   - target: a thread, the main thread, another queue, the pool, or virtual time. The queue is serial on a
+  ///     concurrent target too.
+  ///   - priority: the priority among all work on the pool, for a queue on a pool. By default that of `target`, or
+  ///     `.default`. A queue on another queue or a thread follows the order there, and this has no effect.
   public convenience init(
     name: String = "", target: SchedulerTarget? = nil, priority: SchedulerPriority? = nil
   ) {
@@ -36,7 +40,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     } else {  // on a pool, each priority has its own core: that of the target's pool, or of the shared pool
       base = (target?.core as? PoolCore)?.sibling(priority ?? .default) ?? .shared(priority ?? .default)
     }
-    // Queued actions must not retain a virtual-time scheduler, which drops them when it is released. So this object retains it.
+    // Queued actions must not retain a virtual-time scheduler, which drops them when it is released. So this object
+    // retains it.
     let isVirtual = base.timeline != nil
     self.init(
       core: SerialCore(name: name, on: base, keeping: isVirtual ? nil : target), keeping: isVirtual ? target : nil)
@@ -76,14 +81,15 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   /// Calls `body` as an action of the queue, waits until it has returned, and returns its result or throws its error.
   ///
-  /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. On a pool, the wait needs no other thread:
-  /// while this thread waits, it runs the actions before `body`, unless another thread runs them. The wait could never end if the caller
-  /// is an action of this queue, or of a queue that waits for this queue: then the process stops with a message, and ``trySync(_:)`` throws. The
-  /// same happens if the target has been stopped.
+  /// If the queue is idle and its target is not another thread, `body` runs at once on the calling thread. On a pool,
+  /// the wait needs no other thread: while this thread waits, it runs the actions before `body`, unless another thread
+  /// runs them. The wait could never end if the caller is an action of this queue, or of a queue that waits for this
+  /// queue: then the process stops with a message, and ``trySync(_:)`` throws. The same happens if the target has been
+  /// stopped.
   ///
   /// - Parameter body: called once, as an action of the queue, on this thread or another one.
-  // Inlinable, so that it is specialised in the caller's module: without that, the benchmark's row P3s took 247 ns. Rejected: a C callback that runs
-  // the closure on the idle queue, because the closure must be wrapped (95 ns).
+  // Inlinable, so that it is specialised in the caller's module: without that, the benchmark's row P3s took 247 ns.
+  // Rejected: a C callback that runs the closure on the idle queue, because the closure must be wrapped (95 ns).
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   @inlinable
   public func sync<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value {
@@ -96,7 +102,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return try (result ?? callInTurn(body)).get()  // nil: `body` was not called
   }
 
-  /// The slow path of `sync`: waits until the queue has called `body`. If the queue refuses the call, stops the process with a message.
+  /// The slow path of `sync`: waits until the queue has called `body`. If the queue refuses the call, stops the process
+  /// with a message.
   @usableFromInline
   func callInTurn<Value, Failure: Error>(_ body: () throws(Failure) -> Value) -> Result<Value, Failure> {
     var result: Result<Value, Failure>?
@@ -107,10 +114,11 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     return result!
   }
 
-  /// Calls `body` as ``sync(_:)`` does, but throws where `sync` stops the process: ``SchedulerError/deadlock`` if the wait could never end, or
-  /// ``SchedulerError/stopped`` if the target has been stopped. Rethrows the error of `body`.
+  /// Calls `body` as ``sync(_:)`` does, but throws where `sync` stops the process: ``SchedulerError/deadlock`` if the
+  /// wait could never end, or ``SchedulerError/stopped`` if the target has been stopped. Rethrows the error of `body`.
   ///
-  /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this function throws an error of its own.
+  /// - Parameter body: called once, as an action of the queue, on this thread or another one. Not called if this
+  ///   function throws an error of its own.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await perform")
   public func trySync<Value>(_ body: () throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
@@ -128,7 +136,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
     @usableFromInline init() {}
   }
 
-  /// If the queue is idle and may run on this thread, makes this thread its owner. Returns whether it did; each success needs one `leave`.
+  /// If the queue is idle and may run on this thread, makes this thread its owner. Returns whether it did; each success
+  /// needs one `leave`.
   @usableFromInline
   func tryEnter(_ entry: UnsafeMutablePointer<InlineEntry>) -> Bool {
     csched_serial_try_enter(
@@ -155,7 +164,8 @@ public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
 
   // MARK: suspending
 
-  /// Prevents the queue from starting another action, until each ``suspend()`` is matched by a ``resume()``. A running action runs to its end.
+  /// Prevents the queue from starting another action, until each ``suspend()`` is matched by a ``resume()``. A running
+  /// action runs to its end.
   public func suspend() {
     suspensions.add(1, ordering: .relaxed)
     csched_serial_suspend(queue.serial)

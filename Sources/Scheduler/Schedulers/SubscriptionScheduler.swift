@@ -1,10 +1,14 @@
-/// Runs an action at once if a scheduler is current, because the caller has chosen that scheduler. Otherwise runs it on a private serial queue.
+/// Runs an action at once if a scheduler is current, because the caller has chosen that scheduler. Otherwise runs it on
+/// a private serial queue.
 ///
-/// Use it to start subscriptions, like ReactiveCocoa's subscription scheduler: all values, from the first one, are sent on a known scheduler.
+/// Use it to start subscriptions, like ReactiveCocoa's subscription scheduler: all values, from the first one, are sent
+/// on a known scheduler.
 ///
-/// 1. The main thread counts as the main scheduler. There an action also runs at once, and ``MainScheduler/instance`` is the current scheduler.
-/// 2. Delayed and periodic actions, and resumed ones (``PeriodicAction``), are scheduled on ``Schedulers/enclosing``, or else on the private queue.
-///    ``now`` is the time of that scheduler. On the main thread it is ``MainScheduler``: the actions run only if the program runs the main loop.
+/// 1. The main thread counts as the main scheduler. There an action also runs at once, and ``MainScheduler/instance``
+///    is the current scheduler.
+/// 2. Delayed and periodic actions, and resumed ones (``PeriodicAction``), are scheduled on ``Schedulers/enclosing``,
+///    or else on the private queue. ``now`` is the time of that scheduler. On the main thread it is ``MainScheduler``:
+///    the actions run only if the program runs the main loop.
 public final class SubscriptionScheduler: SchedulerType {
   /// The shared instance.
   public static let instance = {

@@ -1,7 +1,8 @@
 internal import Synchronization
 
 extension ThreadScheduler {
-  /// A group of equal ``ThreadScheduler``s that share work: for example one thread for each processor, each with its own connections.
+  /// A group of equal ``ThreadScheduler``s that share work: for example one thread for each processor, each with its
+  /// own connections.
   ///
   /// ```swift
   /// let group = try ThreadScheduler.Group(count: 4, name: "io")
@@ -28,11 +29,14 @@ extension ThreadScheduler {
     ///
     /// - Parameters:
     ///   - count: the number of threads, from 1 to ``most``. Another number stops the process with a message.
-    ///   - name: the threads' name, to which a number from 0 on is added. The system keeps 15 bytes, so the name is cut in front of the number.
+    ///   - name: the threads' name, to which a number from 0 on is added. The system keeps 15 bytes, so the name is cut
+    ///     in front of the number.
     ///   - stackSize: the size of each stack in bytes; 0 is the system's default.
-    ///   - processors: those of thread 0, of thread 1 …, repeated from the start. `(0..<8).map { [$0] }`: one for each thread. Empty: none is bound.
+    ///   - processors: those of thread 0, of thread 1 …, repeated from the start. `(0..<8).map { [$0] }`: one for each
+    ///     thread. Empty: none is bound.
     ///   - priority: how the system schedules the threads.
-    /// - Throws: ``SchedulerError/system(_:)`` if a thread cannot be created, or cannot have its processors or this priority.
+    /// - Throws: ``SchedulerError/system(_:)`` if a thread cannot be created, or cannot have its processors or this
+    ///   priority.
     public init(
       count: Int, name: String = "", stackSize: Int = 0, processors: [[Int]] = [],
       priority: ThreadScheduler.Priority = .inherited
@@ -78,7 +82,8 @@ extension ThreadScheduler {
       for scheduler in schedulers { scheduler.stop(policy) }
     }
 
-    /// Stops the threads, and waits until all have ended. On one of these threads the wait could never end, so it stops the process with a message.
+    /// Stops the threads, and waits until all have ended. On one of these threads the wait could never end, so it stops
+    /// the process with a message.
     ///
     /// - Parameter policy: how to treat actions that have not started.
     @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
@@ -95,7 +100,8 @@ extension ThreadScheduler {
       for scheduler in schedulers { await scheduler.stopAndJoin(policy) }
     }
 
-    /// Stops the threads, and suspends the task until all have ended, until `deadline` at the latest. The stop continues after the deadline.
+    /// Stops the threads, and suspends the task until all have ended, until `deadline` at the latest. The stop
+    /// continues after the deadline.
     ///
     /// - Parameters:
     ///   - policy: how to treat actions that have not started.
@@ -110,7 +116,8 @@ extension ThreadScheduler {
       try await awaitEnd(AnyDeadline(deadline, clock), isolation: isolation) { await self.stopAndJoin(policy) }
     }
 
-    /// Stops and waits as ``stopAndJoin(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime` on that time.
+    /// Stops and waits as ``stopAndJoin(_:deadline:clock:isolation:)`` does, without a clock; inside `withVirtualTime`
+    /// on that time.
     ///
     /// - Parameters:
     ///   - policy: how to treat actions that have not started.

@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// Runs all its actions on its own thread, which stays alive between them. Use it for state that is confined to one thread.
+/// Runs all its actions on its own thread, which stays alive between them. Use it for state that is confined to one
+/// thread.
 ///
 /// ```swift
 /// let database = try ThreadScheduler(name: "database")
@@ -13,21 +14,26 @@ internal import CScheduler
 ///
 /// 1. Actions run one at a time, in the order of submission. Delayed actions run in the order of their deadlines.
 /// 2. An idle thread sleeps, without wakeups.
-/// 3. The thread ends by ``stop(_:)``, or when the last reference is released and no delayed action is pending. Work submitted earlier runs first.
-/// 4. After ``stop(_:)`` an action is refused: it is released at once, and its disposable reports that it is disposed. ``trySchedule(_:)`` throws.
+/// 3. The thread ends by ``stop(_:)``, or when the last reference is released and no delayed action is pending. Work
+///    submitted earlier runs first.
+/// 4. After ``stop(_:)`` an action is refused: it is released at once, and its disposable reports that it is disposed.
+///    ``trySchedule(_:)`` throws.
 public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
   // Unchecked, as its superclass is.
   let thread: ThreadCore
 
-  /// Starts a thread, and returns when it is ready. It begins with the signal mask of the main thread, also if a task starts it.
+  /// Starts a thread, and returns when it is ready. It begins with the signal mask of the main thread, also if a task
+  /// starts it.
   ///
   /// - Parameters:
   ///   - name: the name in the system's tools, cut at 15 bytes, never inside a UTF-8 character.
   ///   - stackSize: the stack size in bytes; 0 is the system's default.
   ///   - lateJobs: how to treat a task that continues here after the thread has ended.
-  ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty, those of the creating thread.
+  ///   - processors: the processors on which the thread may run, numbered from 0 as in the system's tools. If empty,
+  ///     those of the creating thread.
   ///   - priority: how the system schedules the thread.
-  /// - Throws: ``SchedulerError/system(_:)`` if no thread can be created, or it cannot have these processors or this priority.
+  /// - Throws: ``SchedulerError/system(_:)`` if no thread can be created, or it cannot have these processors or this
+  ///   priority.
   public convenience init(
     name: String = "", stackSize: Int = 0, lateJobs: ThreadScheduler.LateJobPolicy = .runOnPool, processors: [Int] = [],
     priority: ThreadScheduler.Priority = .inherited
@@ -49,7 +55,8 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Schedules `action`, or throws ``SchedulerError/stopped`` if the thread has been stopped.
   ///
-  /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is dropped.
+  /// - Parameter action: the work to run. It is released, with its captures, when it has run, is disposed, or is
+  ///   dropped.
   @discardableResult
   public func trySchedule(_ action: @escaping @Sendable () -> Void) throws(SchedulerError) -> any Disposable {
     // `callerReportsRefusal`: the thrown error reports a refusal, so a debug build prints no line about it.
@@ -65,13 +72,14 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 
   /// Stops the thread after the outstanding actions have been handled as `policy` says. Does not wait: see ``join()``.
   ///
-  /// May be called on any thread, its own included, any number of times. `.dropOutstanding` after `.runOutstanding` drops the remaining actions.
+  /// May be called on any thread, its own included, any number of times. `.dropOutstanding` after `.runOutstanding`
+  /// drops the remaining actions.
   ///
   /// - Parameter policy: how to treat actions that have not started.
   public func stop(_ policy: Schedulers.StopPolicy = .runOutstanding) { thread.stop(policy) }
 
-  /// Waits until the thread has ended. Without a ``stop(_:)``, it waits for ever. Several threads may wait. On the scheduler's own thread the wait
-  /// could never end, so it stops the process with a message.
+  /// Waits until the thread has ended. Without a ``stop(_:)``, it waits for ever. Several threads may wait. On the
+  /// scheduler's own thread the wait could never end, so it stops the process with a message.
   @available(*, noasync, message: "it blocks a thread of Swift's own: use await stopAndJoin()")
   public func join() { joinBlocking() }
 
@@ -98,15 +106,19 @@ public final class ThreadScheduler: LoopScheduler, @unchecked Sendable {
 }
 
 extension ThreadScheduler {
-  /// How the system schedules the thread of a ``ThreadScheduler``: ``ThreadScheduler/init(name:stackSize:lateJobs:processors:priority:)``.
+  /// How the system schedules the thread of a ``ThreadScheduler``:
+  /// ``ThreadScheduler/init(name:stackSize:lateJobs:processors:priority:)``.
   ///
-  /// If the process may not have the priority, `init` throws ``SchedulerError/system(_:)``; no thread remains. Darwin refuses all but ``inherited``.
+  /// If the process may not have the priority, `init` throws ``SchedulerError/system(_:)``; no thread remains. Darwin
+  /// refuses all but ``inherited``.
   public enum Priority: Hashable, Sendable {
     /// The priority of the thread that creates the scheduler.
     case inherited
-    /// A nice value from -20 to 19. A higher value gets less processor time. A value below that of the process needs a permission (`RLIMIT_NICE`).
+    /// A nice value from -20 to 19. A higher value gets less processor time. A value below that of the process needs a
+    /// permission (`RLIMIT_NICE`).
     case nice(Int)
-    /// Real time, from 1 to 99 on Linux. Until it sleeps, the thread runs before all others without real time. Needs a permission (`RLIMIT_RTPRIO`).
+    /// Real time, from 1 to 99 on Linux. Until it sleeps, the thread runs before all others without real time. Needs a
+    /// permission (`RLIMIT_RTPRIO`).
     case firstInFirstOut(Int)
     /// As ``firstInFirstOut(_:)``, but in turn with threads of equal priority.
     case roundRobin(Int)

@@ -8,12 +8,13 @@ internal import CScheduler
 /// defer { slots.signal() }
 /// ```
 ///
-/// While a thread waits, each new unit goes to the first waiter, and no other thread can acquire it. The thread that gets a unit sees all writes made
-/// before the signal. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the
-/// main thread, the wait blocks the scheduler: another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
+/// While a thread waits, each new unit goes to the first waiter, and no other thread can acquire it. The thread that
+/// gets a unit sees all writes made before the signal. If the waiter is a pool thread, another thread replaces it in
+/// the pool. On the thread of a ``ThreadScheduler``, and on the main thread, the wait blocks the scheduler: another
+/// thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
 ///
-/// An argument outside 0 to 2^31 - 1, and a signal that would make more units free than that, stop the process with a message. In a child of fork,
-/// the free units stay, and there are no waiters.
+/// An argument outside 0 to 2^31 - 1, and a signal that would make more units free than that, stop the process with a
+/// message. In a child of fork, the free units stay, and there are no waiters.
 public final class CountingSemaphore: Sendable {
   private let inline = InlineStruct<csched_semaphore, UInt32>()  // the C struct, stored in this object; `init` sets it
 
@@ -56,6 +57,7 @@ public final class CountingSemaphore: Sendable {
   public var freeUnits: Int { Int(csched_semaphore_units(inline.pointer)) }
 }
 
-// Says what to write in place of a name that is natural to try. It makes no other `Semaphore` ambiguous, because it is unavailable.
+// Says what to write in place of a name that is natural to try. It makes no other `Semaphore` ambiguous, because it is
+// unavailable.
 @available(*, unavailable, renamed: "CountingSemaphore", message: "Glibc has a type with this name")
 public typealias Semaphore = CountingSemaphore

@@ -1,16 +1,18 @@
-/// A lock around a value that cannot be copied or is not `Sendable`. The value is sent in, and accessed only inside ``withLock(_:)``.
+/// A lock around a value that cannot be copied or is not `Sendable`. The value is sent in, and accessed only inside
+/// ``withLock(_:)``.
 ///
 /// ```swift
 /// let parser = Guarded(Parser())  // a class that is not Sendable; or a struct that is ~Copyable
 /// let tree = parser.withLock { $0.parse(text) }
 /// ```
 ///
-/// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a `Sendable` value, because
-/// reading copies the value out of the lock. This is a separate type, because a property wrapper cannot be limited to some value types. A `Guarded`
-/// is like `Synchronization.Mutex`, but a class. The rules for code under the lock are those of ``Protected``.
+/// For every other value use ``Protected``, which adds copies, a property wrapper and dynamic members. These need a
+/// `Sendable` value, because reading copies the value out of the lock. This is a separate type, because a property
+/// wrapper cannot be limited to some value types. A `Guarded` is like `Synchronization.Mutex`, but a class. The rules
+/// for code under the lock are those of ``Protected``.
 ///
-/// Do not let the value out of the lock. Swift 6.3 does not refuse a closure that returns a value that is not `Sendable`, or an object inside of it
-/// (`withLock { $0 }`); so it is with `Mutex`.
+/// Do not let the value out of the lock. Swift 6.3 does not refuse a closure that returns a value that is not
+/// `Sendable`, or an object inside of it (`withLock { $0 }`); so it is with `Mutex`.
 @_fixed_layout  // lets other modules specialise the initialiser, also with library evolution
 public final class Guarded<Value: ~Copyable> {
   @usableFromInline let lock = InlineLock()  // guards `value`
@@ -61,5 +63,6 @@ public final class Guarded<Value: ~Copyable> {
   }
 }
 
-// Unchecked: the compiler cannot see that `lock` guards `value`. `Value` need not be Sendable, because all values enter and leave as `sending`.
+// Unchecked: the compiler cannot see that `lock` guards `value`. `Value` need not be Sendable, because all values enter
+// and leave as `sending`.
 extension Guarded: @unchecked Sendable where Value: ~Copyable {}

@@ -21,7 +21,8 @@ extension Protected {
     try withLock(on: condition, deadline: csched_time.max, when: isReady, body)!  // never nil without a deadline
   }
 
-  /// As ``withLock(on:when:_:)``, but waits at most `timeout`. If the value is not ready by then, `body` does not run, and `nil` is returned.
+  /// As ``withLock(on:when:_:)``, but waits at most `timeout`. If the value is not ready by then, `body` does not run,
+  /// and `nil` is returned.
   ///
   /// - Parameters:
   ///   - condition: as in ``withLock(on:when:_:)``.
@@ -36,7 +37,8 @@ extension Protected {
     try withLock(on: condition, deadline: timeout.deadline, when: isReady, body)
   }
 
-  /// As ``withLock(on:when:_:)``, but waits until `deadline` at the latest. If the value is not ready by then, `body` does not run; returns `nil`.
+  /// As ``withLock(on:when:_:)``, but waits until `deadline` at the latest. If the value is not ready by then, `body`
+  /// does not run; returns `nil`.
   ///
   /// - Parameters:
   ///   - condition: as in ``withLock(on:when:_:)``.
@@ -51,7 +53,8 @@ extension Protected {
     try withLock(on: condition, deadline: deadline.nanoseconds, when: isReady, body)
   }
 
-  /// Waits until the value is ready, then runs `body` on it. Returns nil if the value is not ready at `deadline`; `csched_time.max`: no deadline.
+  /// Waits until the value is ready, then runs `body` on it. Returns nil if the value is not ready at `deadline`;
+  /// `csched_time.max`: no deadline.
   private func withLock<Result, Failure: Error>(
     on condition: UnfairLock.Condition, deadline: csched_time, when isReady: (Value) -> Bool,
     _ body: (inout Value) throws(Failure) -> Result

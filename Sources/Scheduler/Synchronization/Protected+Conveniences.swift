@@ -1,5 +1,6 @@
 extension Protected {
-  /// Makes one step of a state machine: changes the value to `new` if `isAllowed` returns true. Returns whether the value was changed.
+  /// Makes one step of a state machine: changes the value to `new` if `isAllowed` returns true. Returns whether the
+  /// value was changed.
   ///
   /// The check and the change are one critical section. The old value is released outside the lock.
   ///
@@ -45,8 +46,8 @@ extension Protected {
     }
   }
 
-  /// Appends `elements`, in one critical section. If the value is `nil`, it becomes a collection of them. The sequence is iterated before the lock is
-  /// acquired.
+  /// Appends `elements`, in one critical section. If the value is `nil`, it becomes a collection of them. The sequence
+  /// is iterated before the lock is acquired.
   @inlinable
   public func append<Wrapped: RangeReplaceableCollection>(
     contentsOf elements: some Sequence<Wrapped.Element>
@@ -62,7 +63,8 @@ extension Protected {
 extension Protected: Equatable where Value: Equatable {
   /// Returns whether the two values are equal. Each value is copied out under its own lock.
   ///
-  /// Two locks are never held at once, and no lock is held during the comparison. So neither `x == x` nor `a == b` beside `b == a` can deadlock.
+  /// Two locks are never held at once, and no lock is held during the comparison. So neither `x == x` nor `a == b`
+  /// beside `b == a` can deadlock.
   @inlinable
   public static func == (left: Protected, right: Protected) -> Bool { left.read() == right.read() }
 }

@@ -1,7 +1,8 @@
 /// A value guarded by a lock: every access acquires the lock once, and every mutation is one critical section.
 ///
-/// With the property wrapper, `@Protected var x`, the statement `x += 1` is atomic, and the methods are called on `$x`. A guard without the wrapper,
-/// `let hits = Protected(0)`, has the methods and no operators: `hits.withLock { $0 += 1 }`.
+/// With the property wrapper, `@Protected var x`, the statement `x += 1` is atomic, and the methods are called on `$x`.
+/// A guard without the wrapper, `let hits = Protected(0)`, has the methods and no operators:
+/// `hits.withLock { $0 += 1 }`.
 ///
 /// ```swift
 /// @Protected var hits = 0
@@ -14,13 +15,14 @@
 /// ```
 ///
 /// 1. One access acquires the lock once. Two accesses acquire it twice: use ``withLock(_:)`` if they belong together.
-/// 2. Code that accesses the value in place runs under the lock: a closure given to ``withLock(_:)``, ``read(_:)`` or ``write(_:)->_``; the operator,
-///    method or accessor that changes the value in place (`x += 1`, `x.append(1)`, `x.name = "a"`), and the release of values by that code. If the
-///    value is an object, the accessors of the properties that `$x.name` reads and sets run under the lock too. Such code must not access the same
-///    guard: the lock is not recursive, and the process stops with a message.
-/// 3. All your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method; comparison and description;
-///    the sequence that is appended; computed properties of a value that are read through a dynamic member; and the release of
-///    a value that an assignment to `x` or to `$x.name` replaces.
+/// 2. Code that accesses the value in place runs under the lock: a closure given to ``withLock(_:)``, ``read(_:)`` or
+///    ``write(_:)->_``; the operator, method or accessor that changes the value in place (`x += 1`, `x.append(1)`,
+///    `x.name = "a"`), and the release of values by that code. If the value is an object, the accessors of the
+///    properties that `$x.name` reads and sets run under the lock too. Such code must not access the same guard: the
+///    lock is not recursive, and the process stops with a message.
+/// 3. All your other code runs outside the lock: the right side of an assignment or of `+=`; the arguments of a method;
+///    comparison and description; the sequence that is appended; computed properties of a value that are read through a
+///    dynamic member; and the release of a value that an assignment to `x` or to `$x.name` replaces.
 /// 4. The lock is unfair and its waiters sleep: keep sections short, and do not wait for other threads inside.
 ///
 /// The value and its lock share one allocation. The idea and the names are from Alamofire's `Protected`.
@@ -46,10 +48,11 @@ public final class Protected<Value> {
   @inlinable
   public convenience init(wrappedValue: Value) { self.init(wrappedValue) }
 
-  /// The value. Reading copies it, assigning replaces it, and changing it in place (`+=`, `append`) is one critical section.
+  /// The value. Reading copies it, assigning replaces it, and changing it in place (`+=`, `append`) is one critical
+  /// section.
   ///
-  /// Do not pass it as `inout` to an async function (`await fill(&x)`). The task would own the lock while it is suspended; if it goes on on another
-  /// thread, the process stops with a message. Use a local copy, or ``AsyncLock``.
+  /// Do not pass it as `inout` to an async function (`await fill(&x)`). The task would own the lock while it is
+  /// suspended; if it goes on on another thread, the process stops with a message. Use a local copy, or ``AsyncLock``.
   public var wrappedValue: Value {
     @inlinable get { read() }
     @inlinable set { write(newValue) }
@@ -135,7 +138,8 @@ public final class Protected<Value> {
     return other
   }
 
-  /// A property of the value, through `$x.name`. It is read on a copy. Setting it, or changing it in place, is one critical section.
+  /// A property of the value, through `$x.name`. It is read on a copy. Setting it, or changing it in place, is one
+  /// critical section.
   ///
   /// The value that setting replaces is released outside the lock.
   ///
@@ -191,5 +195,6 @@ extension Protected where Value: AnyObject {
   }
 }
 
-// Unchecked: the compiler cannot see that `lock` guards `value`. Only for Sendable values, because `read()` copies the value to other threads.
+// Unchecked: the compiler cannot see that `lock` guards `value`. Only for Sendable values, because `read()` copies the
+// value to other threads.
 extension Protected: @unchecked Sendable where Value: Sendable {}

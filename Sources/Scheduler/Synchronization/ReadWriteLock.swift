@@ -8,19 +8,23 @@ internal import CScheduler
 /// lock.withWriteLock { table[key] = value }
 /// ```
 ///
-/// A waiting writer blocks new readers, so writers are not starved. Readers that arrive during its wait continue after the writer's unlock.
+/// A waiting writer blocks new readers, so writers are not starved. Readers that arrive during its wait continue after
+/// the writer's unlock.
 ///
-/// These errors stop the process with a message: locking again on the writer's thread; a wait for the end of the thread's own read lock, if the
-/// thread has read-locked no other lock since; unlocking a lock that no thread owns, or that another thread owns for writing.
+/// These errors stop the process with a message: locking again on the writer's thread; a wait for the end of the
+/// thread's own read lock, if the thread has read-locked no other lock since; unlocking a lock that no thread owns, or
+/// that another thread owns for writing.
 ///
-/// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or ``UnfairLock`` is faster.
+/// The lock is useful if reads are frequent and take some microseconds or more. Otherwise ``Protected`` or
+/// ``UnfairLock`` is faster.
 public final class ReadWriteLock: Sendable {
   private let inline = InlineStruct<csched_rwlock, UInt64>()  // the C lock, stored in this object; all zero: unlocked
 
   /// Creates an unlocked lock.
   public init() {}
 
-  /// Acquires the lock for reading, waiting as long as necessary. The calling thread must not own it for reading or writing.
+  /// Acquires the lock for reading, waiting as long as necessary. The calling thread must not own it for reading or
+  /// writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func lockForReading() { csched_rwlock_lock_read(inline.pointer) }
 
@@ -28,13 +32,15 @@ public final class ReadWriteLock: Sendable {
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading() -> Bool { csched_rwlock_trylock_read(inline.pointer) }
 
-  /// Acquires the lock for reading, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
+  /// Acquires the lock for reading, waiting at most `timeout`, and returns whether it was acquired. A timeout that is
+  /// not positive does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading(for timeout: Duration) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, timeout.deadline)
   }
 
-  /// Acquires the lock for reading, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
+  /// Acquires the lock for reading, waiting until `deadline` at the latest, and returns whether it was acquired. A past
+  /// deadline does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withReadLock")
   public func tryLockForReading(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_read_until(inline.pointer, deadline.nanoseconds)
@@ -43,7 +49,8 @@ public final class ReadWriteLock: Sendable {
   /// Releases the lock that the calling thread acquired for reading.
   public func unlockForReading() { csched_rwlock_unlock_read(inline.pointer) }
 
-  /// Acquires the lock for writing, waiting as long as necessary. The calling thread must not own it for reading or writing.
+  /// Acquires the lock for writing, waiting as long as necessary. The calling thread must not own it for reading or
+  /// writing.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func lockForWriting() { csched_rwlock_lock_write(inline.pointer) }
 
@@ -51,13 +58,15 @@ public final class ReadWriteLock: Sendable {
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting() -> Bool { csched_rwlock_trylock_write(inline.pointer) }
 
-  /// Acquires the lock for writing, waiting at most `timeout`, and returns whether it was acquired. A timeout that is not positive does not wait.
+  /// Acquires the lock for writing, waiting at most `timeout`, and returns whether it was acquired. A timeout that is
+  /// not positive does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting(for timeout: Duration) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, timeout.deadline)
   }
 
-  /// Acquires the lock for writing, waiting until `deadline` at the latest, and returns whether it was acquired. A past deadline does not wait.
+  /// Acquires the lock for writing, waiting until `deadline` at the latest, and returns whether it was acquired. A past
+  /// deadline does not wait.
   @available(*, noasync, message: "a task may go on on another thread, which does not have the lock: use withWriteLock")
   public func tryLockForWriting(until deadline: MonotonicTime) -> Bool {
     csched_rwlock_lock_write_until(inline.pointer, deadline.nanoseconds)

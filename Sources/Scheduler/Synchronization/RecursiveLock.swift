@@ -2,9 +2,10 @@ internal import CScheduler
 
 /// A lock that its owner can acquire again: 8 bytes, unfair, owned by a thread.
 ///
-/// It is an ``UnfairLock`` with a count: the owner must unlock it as often as it has locked it. Unlocking on another thread, or once too often,
-/// stops the process with a message. A ``UnfairLock/Condition`` cannot wait with it. If no method that locks calls another method that locks, use
-/// ``Protected`` or ``UnfairLock``: they are faster, and report a second lock on the same thread.
+/// It is an ``UnfairLock`` with a count: the owner must unlock it as often as it has locked it. Unlocking on another
+/// thread, or once too often, stops the process with a message. A ``UnfairLock/Condition`` cannot wait with it. If no
+/// method that locks calls another method that locks, use ``Protected`` or ``UnfairLock``: they are faster, and report
+/// a second lock on the same thread.
 public final class RecursiveLock: Sendable {
   private let inline = InlineStruct<csched_rlock, UInt64>()  // the C lock, stored in this object; all zero: unlocked
 

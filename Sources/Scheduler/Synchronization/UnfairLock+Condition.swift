@@ -18,14 +18,16 @@ extension UnfairLock {
   ///
   /// With a ``Protected`` value, the wait is one call: ``Protected/withLock(on:when:_:)``.
   ///
-  /// 1. A wait unlocks the lock and begins to wait in one atomic step. So it misses no signal that follows a change under the lock.
-  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread acquires the lock like any other thread, and another
-  ///    thread may acquire it first: check the state again, in a loop.
-  /// 3. ``broadcast()`` wakes four waiters. Each woken waiter wakes the next one, at once if the lock is free, else when it owns the lock. So a
-  ///    lock that is held is not contended by all of them. The waits return in no particular order.
-  /// 4. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``, and on the main thread, the
-  ///    wait blocks the scheduler, as a lock does: actions never run inside the action that waits. So another thread must signal. To run the
-  ///    scheduler's actions meanwhile, wait with ``RunLoopLock``.
+  /// 1. A wait unlocks the lock and begins to wait in one atomic step. So it misses no signal that follows a change
+  ///    under the lock.
+  /// 2. Waiters are woken in order of arrival, and only by a signal. But a woken thread acquires the lock like any
+  ///    other thread, and another thread may acquire it first: check the state again, in a loop.
+  /// 3. ``broadcast()`` wakes four waiters. Each woken waiter wakes the next one, at once if the lock is free, else
+  ///    when it owns the lock. So a lock that is held is not contended by all of them. The waits return in no
+  ///    particular order.
+  /// 4. If the waiter is a pool thread, another thread replaces it in the pool. On the thread of a ``ThreadScheduler``,
+  ///    and on the main thread, the wait blocks the scheduler, as a lock does: actions never run inside the action that
+  ///    waits. So another thread must signal. To run the scheduler's actions meanwhile, wait with ``RunLoopLock``.
   /// 5. A wait without the lock, or with another lock than the current waiters use, stops the process with a message.
   ///
   /// In a child of fork, the condition has no waiters.
@@ -37,7 +39,8 @@ extension UnfairLock {
 
     /// Releases `lock`, waits until this thread is woken, and acquires `lock` again.
     ///
-    /// - Parameter lock: the lock that guards the awaited state. The calling thread must own it, and owns it again when this returns.
+    /// - Parameter lock: the lock that guards the awaited state. The calling thread must own it, and owns it again when
+    ///   this returns.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
     public func wait(with lock: UnfairLock) { csched_cond_wait(inline.pointer, lock.inline.pointer) }
 
@@ -45,7 +48,8 @@ extension UnfairLock {
     ///
     /// - Parameters:
     ///   - lock: as in ``wait(with:)``.
-    ///   - timeout: the longest wait. If it is not positive, the lock is released once, so that other threads can change the state.
+    ///   - timeout: the longest wait. If it is not positive, the lock is released once, so that other threads can
+    ///     change the state.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
     public func wait(with lock: UnfairLock, for timeout: Duration) -> Bool {
       wait(with: lock.inline.pointer, until: timeout.deadline)
@@ -55,7 +59,8 @@ extension UnfairLock {
     ///
     /// - Parameters:
     ///   - lock: as in ``wait(with:)``.
-    ///   - deadline: the end of the wait. If it has passed, the lock is released once, so that other threads can change the state.
+    ///   - deadline: the end of the wait. If it has passed, the lock is released once, so that other threads can change
+    ///     the state.
     @available(*, noasync, message: "it blocks a thread of Swift's own: await a continuation, or scheduler.perform")
     public func wait(with lock: UnfairLock, until deadline: MonotonicTime) -> Bool {
       wait(with: lock.inline.pointer, until: deadline.nanoseconds)

@@ -2,8 +2,8 @@ internal import CScheduler
 
 /// A lock of 4 bytes: unfair, not recursive, owned by a thread.
 ///
-/// A thread that finds the lock owned by another thread spins briefly and then sleeps. Locking again on the owning thread, and unlocking on another
-/// thread, stop the process with a message. To guard a value, prefer ``Protected``.
+/// A thread that finds the lock owned by another thread spins briefly and then sleeps. Locking again on the owning
+/// thread, and unlocking on another thread, stop the process with a message. To guard a value, prefer ``Protected``.
 ///
 /// ```swift
 /// let lock = UnfairLock()

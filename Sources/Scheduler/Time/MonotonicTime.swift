@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// An instant on the monotonic clock, in nanoseconds since an arbitrary start. The clock does not advance while the system sleeps (suspend).
+/// An instant on the monotonic clock, in nanoseconds since an arbitrary start. The clock does not advance while the
+/// system sleeps (suspend).
 public struct MonotonicTime: InstantProtocol, Hashable, Sendable {
   /// Nanoseconds since the clock's start.
   public let nanoseconds: UInt64

@@ -1,7 +1,8 @@
 internal import CScheduler
 
-// Converts instants of Swift's clocks. `ContinuousClock` is the C core's boot clock, which advances while the system sleeps. `SuspendingClock` is the
-// clock of `MonotonicTime`, which stands still meanwhile. Instants of Swift's clocks count from another origin, in attoseconds.
+// Converts instants of Swift's clocks. `ContinuousClock` is the C core's boot clock, which advances while the system
+// sleeps. `SuspendingClock` is the clock of `MonotonicTime`, which stands still meanwhile. Instants of Swift's clocks
+// count from another origin, in attoseconds.
 
 extension ContinuousClock.Instant {
   /// This instant on the C core's boot clock, rounded up to nanoseconds and clamped to the range of that clock.
@@ -14,8 +15,8 @@ extension ActionTiming {
   /// Once, at an instant of the clock that continues while the system sleeps. A scheduler in virtual time also uses the
   /// real clock: when that clock reaches the instant, the action becomes due at the present virtual time.
   ///
-  /// If the system has no thread or descriptor for this clock, the action is dropped. A stopped scheduler drops a waiting action when it is due, not
-  /// at the stop.
+  /// If the system has no thread or descriptor for this clock, the action is dropped. A stopped scheduler drops a
+  /// waiting action when it is due, not at the stop.
   ///
   /// - Parameters:
   ///   - instant: when to run. With an instant in the past, the action is submitted at once.
@@ -33,12 +34,14 @@ extension MonotonicTime {
 }
 
 extension SuspendingClock.Instant {
-  /// Creates the same instant. The end of the clock, `UInt64.max` nanoseconds, becomes an instant 584 years after its start.
+  /// Creates the same instant. The end of the clock, `UInt64.max` nanoseconds, becomes an instant 584 years after its
+  /// start.
   public init(_ time: MonotonicTime) { self = SuspendingClock.epoch.advanced(by: .sinceStart(time.nanoseconds)) }
 }
 
-// `epoch`: when the C core's clock was 0. Before Swift 6.3 there is no `systemEpoch`. There an instant consists of the time since the start of the same
-// clock, so the one that is zero is taken; unless two reads show another start, and then the second, which is late by the time of a read.
+// `epoch`: when the C core's clock was 0. Before Swift 6.3 there is no `systemEpoch`. There an instant consists of the
+// time since the start of the same clock, so the one that is zero is taken; unless two reads show another start, and
+// then the second, which is late by the time of a read.
 extension ContinuousClock {
   #if compiler(>=6.3)
     fileprivate static var epoch: Instant { ContinuousClock().systemEpoch }

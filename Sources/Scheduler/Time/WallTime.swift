@@ -1,6 +1,7 @@
 internal import CScheduler
 
-/// An instant on the wall clock: UTC, in nanoseconds since 1970, until 2554. The system can set this clock forwards and back.
+/// An instant on the wall clock: UTC, in nanoseconds since 1970, until 2554. The system can set this clock forwards and
+/// back.
 ///
 /// ```swift
 /// scheduler.schedule(.at(wall: WallTime(secondsSince1970: date.timeIntervalSince1970))) { alarm.ring() }

@@ -1,10 +1,12 @@
 internal import CScheduler
 
 /// A virtual clock that converts instants of the type `Time` to the ticks of its superclass, and back.
-/// One tick may represent several instants. So this class also stores the exact present instant, and the exact goal of the advance in progress.
+/// One tick may represent several instants. So this class also stores the exact present instant, and the exact goal of
+/// the advance in progress.
 final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @unchecked Sendable {
   // Unchecked, as its superclass is.
-  /// An exact instant and its tick. `version`: how often `replace` has changed the variable, so that it notices another thread's change.
+  /// An exact instant and its tick. `version`: how often `replace` has changed the variable, so that it notices another
+  /// thread's change.
   private struct ExactInstant {
     var tick: csched_time
     var time: Time
@@ -22,7 +24,8 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     super.init(start: first.tick, actionLimit: actionLimit)
   }
 
-  /// The present instant: the exact one if the clock is at the time of an action or at a goal, otherwise the first instant of its tick.
+  /// The present instant: the exact one if the clock is at the time of an action or at a goal, otherwise the first
+  /// instant of its tick.
   var time: Time {
     let tick = tick, present = present.read()
     if present.tick == tick { return present.time }
@@ -35,7 +38,8 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   func tick(of time: Time) -> csched_time { scale.tick(of: time) }
 
-  /// Returns the tick of `time`, and a closure to call when the clock reaches the tick: it stores `time` as the present. nil: the tick is exact.
+  /// Returns the tick of `time`, and a closure to call when the clock reaches the tick: it stores `time` as the
+  /// present. nil: the tick is exact.
   func instant(of time: Time) -> Instant {
     let tick = tick(of: time)
     if scale.isExact { return (tick, nil) }  // the tick is the instant: nothing to store
@@ -64,7 +68,8 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
 
   func time(after delay: Duration) -> Time { scale.instant(delay, after: time) }
 
-  /// Called before the clock moves to `time`. Stores `time` as the goal, and returns its tick. If `time` has passed, only returns 0, a past tick.
+  /// Called before the clock moves to `time`. Stores `time` as the goal, and returns its tick. If `time` has passed,
+  /// only returns 0, a past tick.
   func setGoal(_ time: Time) -> csched_time {
     guard self.time < time else { return 0 }
     let tick = tick(of: time)
@@ -72,11 +77,13 @@ final class InstantTimeline<Time: InstantProtocol<Duration>>: Timeline, @uncheck
     return tick
   }
 
-  /// Called when the clock may have reached `tick`, that of `time`. If it has, stores `time` as the present, unless a later instant is stored.
+  /// Called when the clock may have reached `tick`, that of `time`. If it has, stores `time` as the present, unless a
+  /// later instant is stored.
   func arrive(at time: Time, _ tick: csched_time) { if tick == self.tick { replace(present, by: time, tick) } }
 
-  /// Replaces the instant in `known` (`present` or `goal`) by `time`, with its `tick`, if `time` is later. Compares and releases instants outside the
-  /// lock, because both run user code. If `version` shows that another thread has replaced the instant meanwhile, compares again.
+  /// Replaces the instant in `known` (`present` or `goal`) by `time`, with its `tick`, if `time` is later. Compares and
+  /// releases instants outside the lock, because both run user code. If `version` shows that another thread has
+  /// replaced the instant meanwhile, compares again.
   private func replace(_ known: Protected<ExactInstant>, by time: Time, _ tick: csched_time) {
     while true {
       let seen = known.read()

@@ -1,5 +1,5 @@
-/// Converts between a virtual clock's instants and its 64-bit ticks. A later instant never has an earlier tick. The tick `UInt64.max` is the end of
-/// time. Callers hold no lock, because arithmetic of instants is user code.
+/// Converts between a virtual clock's instants and its 64-bit ticks. A later instant never has an earlier tick. The
+/// tick `UInt64.max` is the end of time. Callers hold no lock, because arithmetic of instants is user code.
 package protocol VirtualTimeScale<Instant>: Sendable {
   associatedtype Instant: InstantProtocol<Duration>
 
@@ -32,7 +32,8 @@ struct MonotonicScale: VirtualTimeScale {
   func realTime(of instant: MonotonicTime) -> MonotonicTime { instant }
 }
 
-/// Counts ticks in nanoseconds. The tick of `start` is 2⁶³, so that earlier instants have ticks, too. Uses the instants' own arithmetic.
+/// Counts ticks in nanoseconds. The tick of `start` is 2⁶³, so that earlier instants have ticks, too. Uses the
+/// instants' own arithmetic.
 struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
   let start: Instant
   /// The instant that the scheduler's `now` shows as 0.
@@ -62,8 +63,8 @@ struct InstantScale<Instant: InstantProtocol<Duration>>: VirtualTimeScale {
 }
 
 extension UInt64 {
-  /// Returns the tick that is `span` after the start's tick, 2⁶³; at most `.max - 1`, because `.max` is the end of time. `^ 1 << 63` flips the sign
-  /// bit of the signed span, which adds 2⁶³.
+  /// Returns the tick that is `span` after the start's tick, 2⁶³; at most `.max - 1`, because `.max` is the end of
+  /// time. `^ 1 << 63` flips the sign bit of the signed span, which adds 2⁶³.
   package static func tick(afterStart span: Duration) -> UInt64 {
     Swift.min(UInt64(bitPattern: span.saturatedNanoseconds) ^ 1 << 63, .max - 1)
   }

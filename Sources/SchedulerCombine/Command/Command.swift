@@ -25,12 +25,17 @@
   /// save.execute(field.text)
   /// ```
   ///
-  /// 1. A call decides at once whether an execution may start. Without concurrent execution, only one of several simultaneous calls starts one.
+  /// 1. A call decides at once whether an execution may start. Without concurrent execution, only one of several
+  ///    simultaneous calls starts one.
   ///    A call while the command is not enabled fails with ``CommandError/notEnabled``.
-  /// 2. The command creates the work and subscribes to it on its scheduler, by default the main one, after the change of ``isExecuting``.
-  ///    The same scheduler delivers everything that the command publishes, one call at a time, in the order of the events.
-  /// 3. An execution is over when the scheduler delivers its completion, or when it is cancelled. The next execution may start inside that call.
-  /// 4. Releasing the command does not stop a running execution. The command's four publishers complete when no execution runs any more.
+  /// 2. The command creates the work and subscribes to it on its scheduler, by default the main one, after the change
+  ///    of ``isExecuting``.
+  ///    The same scheduler delivers everything that the command publishes, one call at a time, in the order of the
+  ///    events.
+  /// 3. An execution is over when the scheduler delivers its completion, or when it is cancelled. The next execution
+  ///    may start inside that call.
+  /// 4. Releasing the command does not stop a running execution. The command's four publishers complete when no
+  ///    execution runs any more.
   public final class Command<Input, Output, Failure: Error> {
     private let core: CommandCore<Output, Failure>  // the state, shared with the running executions
     /// Returns a publisher that calls the user's closure at each subscription.
@@ -40,7 +45,8 @@
     /// Creates a command that is enabled as `enabling` says.
     ///
     /// - Parameters:
-    ///   - enabling: whether executions may start: its most recent value, or true before the first value. A running execution continues.
+    ///   - enabling: whether executions may start: its most recent value, or true before the first value. A running
+    ///     execution continues.
     ///   - allowsConcurrentExecution: whether an execution may start while another one runs.
     ///   - scheduler: a serial scheduler that starts the work and delivers all events; by default the main scheduler.
     ///   - work: creates the work of an execution.
@@ -72,8 +78,8 @@
 
     /// Starts an execution now, and returns a publisher of its events.
     ///
-    /// Each subscriber gets all values and the completion of the work, however late it subscribes, or ``CommandError/notEnabled``. The
-    /// publisher's `cancel()` ends the execution; releasing the publisher does not.
+    /// Each subscriber gets all values and the completion of the work, however late it subscribes, or
+    /// ``CommandError/notEnabled``. The publisher's `cancel()` ends the execution; releasing the publisher does not.
     @discardableResult
     public func execute(_ input: Input) -> SharedPublisher<Output, CommandError<Failure>> {
       let execution = SharedPublisher(apply(input), deliveringOn: core.place)
@@ -81,8 +87,8 @@
       return execution
     }
 
-    /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the work, and cancelling the
-    /// subscription ends the execution.
+    /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the
+    /// work, and cancelling the subscription ends the execution.
     public func apply(_ input: Input) -> OperatorPublisher<Output, CommandError<Failure>> {
       OperatorPublisher { [core, work] downstream in  // core.place: the command's scheduler
         guard core.begin() else {  // true: the execution is counted, until `Execution.ended`

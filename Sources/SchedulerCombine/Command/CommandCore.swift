@@ -37,7 +37,8 @@
       isExecuting.send(false)
     }
 
-    /// Counts a new execution if one may start, and returns whether it may. One step, so that two calls at the same time cannot both be the first.
+    /// Counts a new execution if one may start, and returns whether it may. One step, so that two calls at the same
+    /// time cannot both be the first.
     func begin() -> Bool {
       change { state in
         let mayBegin = state.isEnabled
@@ -46,13 +47,15 @@
       }
     }
 
-    /// Changes the state by `body`, and returns the result of `body`. Publishes `isExecuting` and `isEnabled` if they changed, in the order of the
-    /// changes. Completes the publishers when the command is released and no execution runs.
+    /// Changes the state by `body`, and returns the result of `body`. Publishes `isExecuting` and `isEnabled` if they
+    /// changed, in the order of the changes. Completes the publishers when the command is released and no execution
+    /// runs.
     @discardableResult
     func change<Result>(_ body: (inout State) -> Result) -> Result {
       lock.lock()
       let old = state, result = body(&state), new = state
-      // `line(up:)` appends the value to the subscribers' queues, but calls no subscriber. Under the lock, so that values keep the order of changes.
+      // `line(up:)` appends the value to the subscribers' queues, but calls no subscriber. Under the lock, so that
+      // values keep the order of changes.
       let lines = [
         new.isExecuting == old.isExecuting ? nil : isExecuting.line(up: new.isExecuting),
         new.isEnabled == old.isEnabled ? nil : isEnabled.line(up: new.isEnabled),

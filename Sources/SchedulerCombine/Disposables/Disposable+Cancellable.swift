@@ -10,7 +10,8 @@
     /// Disposes this disposable, under Combine's name for it.
     public func cancel() { dispose() }
 
-    /// Returns a cancellable that disposes this disposable when it is cancelled or released. It may be cancelled on any thread.
+    /// Returns a cancellable that disposes this disposable when it is cancelled or released. It may be cancelled on any
+    /// thread.
     public func asCancellable() -> AnyCancellable { AnyCancellable(self) }
 
     /// Stores a cancellable that disposes this disposable, at the latest when `set` releases it.
@@ -34,7 +35,8 @@
   extension Cancellable {
     /// Returns a disposable that cancels this cancellable when it is first disposed, and then releases it.
     ///
-    /// Releasing the disposable does not cancel by itself. It releases this cancellable, and an `AnyCancellable` cancels when it is released.
+    /// Releasing the disposable does not cancel by itself. It releases this cancellable, and an `AnyCancellable`
+    /// cancels when it is released.
     public func asDisposable() -> any Disposable {
       nonisolated(unsafe) let cancel: () -> Void = cancel  // called once; Combine's contract allows any thread
       return AnonymousDisposable { cancel() }

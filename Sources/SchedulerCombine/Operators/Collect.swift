@@ -20,10 +20,12 @@
     /// Delivers values in groups, each at the latest when the time of `strategy` has passed since its first value.
     ///
     /// 1. The timer runs only while a value waits: an idle pipeline causes no wakeups.
-    /// 2. A full group is delivered at once, on the thread that sent its final value. A group whose time has passed is delivered on the scheduler.
-    /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many as fit the requested groups.
-    /// 4. When the upstream finishes, the values of the open group are delivered as a final group. A failure drops these values. Neither waits for
-    ///    the timer.
+    /// 2. A full group is delivered at once, on the thread that sent its final value. A group whose time has passed is
+    ///    delivered on the scheduler.
+    /// 3. A group without demand waits. `byTime` requests values without limit. `byTimeOrCount` requests only as many
+    ///    as fit the requested groups.
+    /// 4. When the upstream finishes, the values of the open group are delivered as a final group. A failure drops
+    ///    these values. Neither waits for the timer.
     public func collect(
       _ strategy: Publishers.TimeGroupingStrategy<CombineScheduler>, options: CombineScheduler.SchedulerOptions? = nil
     ) -> OperatorPublisher<[Output], Failure> {
@@ -59,7 +61,8 @@
     }
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more groups
-    /// Requests upstream the values that the requested groups need, except those that have arrived or are requested already.
+    /// Requests upstream the values that the requested groups need, except those that have arrived or are requested
+    /// already.
     private func requestMissing() {
       let lacking = lock.withLock { () -> Subscribers.Demand in
         guard isLive, outstanding != .unlimited else { return .none }  // nothing to request
@@ -76,11 +79,12 @@
       upstream.request(lacking)
     }
 
-    /// Adds a value from upstream to the open group, and delivers the group if it is full. Returns no demand: `requestMissing` requests values.
+    /// Adds a value from upstream to the open group, and delivers the group if it is full. Returns no demand:
+    /// `requestMissing` requests values.
     override func receive(_ input: Input) -> Subscribers.Demand {
       let now = place.now  // the scheduler's time, read before the lock
-      // A full group is queued in the critical section of its final value. Otherwise another thread could add a value or queue the completion first.
-      // firstDue: when the group that `input` opens is due; nil: `input` opens none.
+      // A full group is queued in the critical section of its final value. Otherwise another thread could add a value
+      // or queue the completion first. firstDue: when the group that `input` opens is due; nil: `input` opens none.
       let (isFull, firstDue) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
         group.append(input)

@@ -4,10 +4,11 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the latest values of both publishers as a pair: when both have sent a value, and then for each later value.
+    /// Delivers the latest values of both publishers as a pair: when both have sent a value, and then for each later
+    /// value.
     ///
-    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. A pair without demand waits in a
-    /// queue. No pair is skipped.
+    /// Completes when both have completed, or when one completes without a value. Fails with the first failure. A pair
+    /// without demand waits in a queue. No pair is skipped.
     public func combineLatest<Other: Publisher>(_ other: Other) -> OperatorPublisher<(Output, Other.Output), Failure>
     where Other.Failure == Failure {
       OperatorPublisher { downstream in
@@ -38,8 +39,8 @@
     }
   }
 
-  /// Stores the latest value of each upstream. Queues a pair for each new value once both have one. The superclass delivers queued pairs within the
-  /// demand.
+  /// Stores the latest value of each upstream. Queues a pair for each new value once both have one. The superclass
+  /// delivers queued pairs within the demand.
   private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
     // Unchecked, because values are not Sendable: the lock guards the two sides.
     /// What one of the two upstreams has sent, and what it has been asked for. Under the lock.
@@ -56,8 +57,8 @@
 
     /// Sends the subscriber its subscription, then subscribes to both upstreams with the two closures.
     ///
-    /// The inlets' closures retain this operator, which retains the upstreams' subscriptions. The completion or cancel of an upstream releases its
-    /// subscription, and so breaks the cycle; `ended` cancels both.
+    /// The inlets' closures retain this operator, which retains the upstreams' subscriptions. The completion or cancel
+    /// of an upstream releases its subscription, and so breaks the cycle; `ended` cancels both.
     func attach(
       _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
     ) {
@@ -68,7 +69,8 @@
         Inlet(rightUpstream, onValue: { self.receiveValue($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
     }
 
-    /// Stores `value` as the latest of its side. If both sides have a value, queues the pair, and delivers queued pairs within the demand.
+    /// Stores `value` as the latest of its side. If both sides have a value, queues the pair, and delivers queued pairs
+    /// within the demand.
     private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest
@@ -96,8 +98,9 @@
     }
 
     override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that makes no pair. Such a value
-    /// satisfies no demand: to request another one for it would drain one upstream before the other has sent a value.
+    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that makes
+    /// no pair. Such a value satisfies no demand: to request another one for it would drain one upstream before the
+    /// other has sent a value.
     private func requestMissing() {
       let wanted = lock.withLock {  // one critical section, so that two threads do not request the same values
         let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))

@@ -7,9 +7,11 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers a value on `scheduler` when no newer value has arrived for `dueTime`: of a burst, only the newest value.
+    /// Delivers a value on `scheduler` when no newer value has arrived for `dueTime`: of a burst, only the newest
+    /// value.
     ///
-    /// One timer serves any number of values. A due value without demand waits until it is requested, or until a newer value replaces it.
+    /// One timer serves any number of values. A due value without demand waits until it is requested, or until a newer
+    /// value replaces it.
     /// As in Combine, a completion does not wait for the timer: a value that is not yet due is dropped.
     public func debounce(
       for dueTime: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,
@@ -18,17 +20,19 @@
       OperatorPublisher { subscribe(Debounce($0, dueTime, nil, on: scheduler, options)) }
     }
 
-    /// Delays a value that satisfies `predicate` until no newer value has arrived for `interval`. Delivers every other value at once. Both kinds
-    /// are delivered on `scheduler` (ReactiveCocoa's `throttle:valuesPassingTest:`).
+    /// Delays a value that satisfies `predicate` until no newer value has arrived for `interval`. Delivers every other
+    /// value at once. Both kinds are delivered on `scheduler` (ReactiveCocoa's `throttle:valuesPassingTest:`).
     ///
-    /// A delayed value is dropped when a newer value of either kind arrives. At a completion the delayed value is delivered first, at once; a
-    /// failure drops it. Values are requested without limit. Due values without demand wait, in order.
+    /// A delayed value is dropped when a newer value of either kind arrives. At a completion the delayed value is
+    /// delivered first, at once; a failure drops it. Values are requested without limit. Due values without demand
+    /// wait, in order.
     ///
     /// - Parameters:
     ///   - interval: the quiet time that must follow a delayed value.
     ///   - scheduler: runs the timer and delivers the events.
     ///   - options: options for the scheduler's actions; nil means the scheduler's defaults.
-    ///   - predicate: returns whether a value is delayed. It is called on the thread that sends the value, outside all locks.
+    ///   - predicate: returns whether a value is delayed. It is called on the thread that sends the value, outside all
+    ///     locks.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler,
       options: CombineScheduler.SchedulerOptions? = nil, valuesPassing predicate: @escaping (Output) -> Bool
@@ -54,7 +58,8 @@
       super.init(downstream, on: place, options)
     }
 
-    /// Delays a value from upstream, or queues it at once if `predicate` returns false. Returns no demand: the request was unlimited.
+    /// Delays a value from upstream, or queues it at once if `predicate` returns false. Returns no demand: the request
+    /// was unlimited.
     override func receive(_ input: Input) -> Subscribers.Demand {
       if let predicate = lock.withLock({ predicate }), !predicate(input) {  // false: `input` is not delayed
         replaceLatest(nil) { append(input) }  // drops the delayed value, and queues `input`
@@ -68,7 +73,8 @@
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the delayed value if it is due
-      // One critical section takes and queues the value, so that no other event comes in between. next: when to wake again. old: values to release.
+      // One critical section takes and queues the value, so that no other event comes in between. next: when to wake
+      // again. old: values to release.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }  // dropped, or delivered at the completion
         if latest.due > instant { return (latest.due, nil) }  // a newer value, which is due later
@@ -98,7 +104,8 @@
       withExtendedLifetime(predicate) {}  // released outside the lock
     }
 
-    /// Replaces the delayed value by `new`. Before that, and in the same critical section, calls `change`, which may edit the queue.
+    /// Replaces the delayed value by `new`. Before that, and in the same critical section, calls `change`, which may
+    /// edit the queue.
     private func replaceLatest(_ new: (value: Input, due: Instant)?, _ change: () -> Void = {}) {
       lock.lock()
       change()

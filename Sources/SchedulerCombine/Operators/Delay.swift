@@ -68,7 +68,8 @@
     }
 
     override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the events that are due
-      // First moves each due event to the subscriber's queue, without calling the subscriber: then one batch delivers them.
+      // First moves each due event to the subscriber's queue, without calling the subscriber: then one batch delivers
+      // them.
       while let event = lock.withLock({
         delayed.first.map { $0.due <= instant } == true ? delayed.popFirst()?.event : nil
       }) {

@@ -7,10 +7,11 @@
   internal import Scheduler
 
   extension CombineScheduler {
-    /// Returns a publisher of 0, 1, 2 and so on: one number per `period` on this scheduler, the first after one period, without drift.
+    /// Returns a publisher of 0, 1, 2 and so on: one number per `period` on this scheduler, the first after one period,
+    /// without drift.
     ///
-    /// Each subscription has its own ticks, which end when the subscription is cancelled. A tick without demand is dropped, but counted: the next
-    /// number shows how many ticks there were.
+    /// Each subscription has its own ticks, which end when the subscription is cancelled. A tick without demand is
+    /// dropped, but counted: the next number shows how many ticks there were.
     ///
     /// - Parameters:
     ///   - period: the time between two ticks; with zero, each tick runs as soon as the scheduler can.
@@ -35,7 +36,8 @@
     private let token = SerialDisposable()  // holds the disposable of the periodic action
     private var count = 0  // ticks so far; under the lock
 
-    /// Starts the periodic action by `schedule`, unless the subscriber has cancelled inside `start`. `ended` disposes the action.
+    /// Starts the periodic action by `schedule`, unless the subscriber has cancelled inside `start`. `ended` disposes
+    /// the action.
     func startTicking(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
 
     /// Sends the next number if there is demand. Counts the tick in either case.

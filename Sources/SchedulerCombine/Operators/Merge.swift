@@ -4,10 +4,12 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Delivers the values of this publisher and of `other` as they arrive. Completes when both have, and fails with the first failure.
+    /// Delivers the values of this publisher and of `other` as they arrive. Completes when both have, and fails with
+    /// the first failure.
     ///
-    /// The merge requests one value at a time from each upstream, and the next value when the previous one is delivered and there is more demand. If
-    /// the subscriber requests without limit, so does the merge. Calls to the subscriber never overlap.
+    /// The merge requests one value at a time from each upstream, and the next value when the previous one is delivered
+    /// and there is more demand. If the subscriber requests without limit, so does the merge. Calls to the subscriber
+    /// never overlap.
     public func merge<Other: Publisher<Output, Failure>>(with other: Other) -> OperatorPublisher<Output, Failure> {
       merged([attaching(), other.attaching()])
     }
@@ -26,7 +28,8 @@
       merged([attaching(), second.attaching(), third.attaching(), fourth.attaching()])
     }
 
-    /// Returns a closure that subscribes its argument to this publisher. So publishers of different types fit into one array.
+    /// Returns a closure that subscribes its argument to this publisher. So publishers of different types fit into one
+    /// array.
     fileprivate func attaching() -> (any Subscriber<Output, Failure>) -> Void { { self.receive(subscriber: $0) } }
   }
 
@@ -59,7 +62,8 @@
     OperatorPublisher { Merging($0, count: sources.count).attach(sources) }
   }
 
-  /// Queues the values of all upstreams for one subscriber. At most one value of each upstream is queued, unless the demand is unlimited.
+  /// Queues the values of all upstreams for one subscriber. At most one value of each upstream is queued, unless the
+  /// demand is unlimited.
   private final class Merging<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let upstreams: [Upstream]
@@ -86,7 +90,8 @@
     }
 
     private func receiveValue(_ value: Output, from index: Int) {
-      // Both queues change together, so that the first origin belongs to the first value: `delivered` requests this upstream's next value.
+      // Both queues change together, so that the first origin belongs to the first value: `delivered` requests this
+      // upstream's next value.
       lock.withLock { if append(value), !isUnlimited { origins.append(index) } }
       deliver()
     }
@@ -100,7 +105,8 @@
       if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
     }
 
-    /// At a subscriber's request: requests a value from each upstream that owes none, or everything if the request is unlimited.
+    /// At a subscriber's request: requests a value from each upstream that owes none, or everything if the request is
+    /// unlimited.
     override func wanted(_ demand: Subscribers.Demand) {
       let requested = lock.withLock { () -> [Int] in  // the upstreams from which to request
         if isUnlimited { return [] }  // all upstreams send without limit already
@@ -112,7 +118,8 @@
       for index in requested { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
     }
 
-    /// Called after each value that the subscriber has received. Requests the next value of the same upstream, if there is demand for it.
+    /// Called after each value that the subscriber has received. Requests the next value of the same upstream, if there
+    /// is demand for it.
     override func delivered() {
       let next = lock.withLock { () -> Int? in  // the value's upstream; nil: no request
         guard !isUnlimited, let index = origins.popFirst() else { return nil }  // all is requested already

@@ -7,7 +7,8 @@
   public import Scheduler
 
   extension Publisher {
-    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. The subscriber gets the final failure.
+    /// Subscribes again after a failure, at most `attempts` times, each after a pause on `scheduler`. The subscriber
+    /// gets the final failure.
     ///
     /// Demand that one attempt did not meet is requested from the next attempt. A cancellation also ends a pause.
     ///
@@ -28,8 +29,9 @@
 
     /// Subscribes again after each completion, at most `times` times, each in an action of `scheduler`. Then completes.
     ///
-    /// A failure is sent to the subscriber. The scheduler can run other work between two subscriptions. The stack does not grow, even if each
-    /// subscription completes at once. Demand that one subscription did not meet is requested from the next. A cancellation ends the repetition.
+    /// A failure is sent to the subscriber. The scheduler can run other work between two subscriptions. The stack does
+    /// not grow, even if each subscription completes at once. Demand that one subscription did not meet is requested
+    /// from the next. A cancellation ends the repetition.
     ///
     /// - Parameters:
     ///   - times: the largest number of further subscriptions; by default there is no limit.
@@ -46,7 +48,8 @@
     }
   }
 
-  /// Subscribes to the source repeatedly. With a backoff (`retry`): after a failure and a pause. Without one (`repeat`): after a completion.
+  /// Subscribes to the source repeatedly. With a backoff (`retry`): after a failure and a pause. Without one
+  /// (`repeat`): after a completion.
   private final class Repeating<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is; one attempt at a time subscribes to the source.
     typealias Source = (Inlet<Output, Failure>) -> Void

@@ -9,9 +9,10 @@
   extension Sequence {
     /// Returns a publisher that delivers the elements one at a time, each in an action of `scheduler`.
     ///
-    /// The scheduler can run other work in between. A cancellation stops the publisher between two values, even in an infinite sequence.
-    /// Each subscription iterates from the start, as far as the subscriber requests. The next element is fetched right after each delivery, so
-    /// that the completion follows the final value at once.
+    /// The scheduler can run other work in between. A cancellation stops the publisher between two values, even in an
+    /// infinite sequence.
+    /// Each subscription iterates from the start, as far as the subscriber requests. The next element is fetched right
+    /// after each delivery, so that the completion follows the final value at once.
     public func publisher(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Element, Never>
     {
@@ -24,10 +25,12 @@
     }
   }
 
-  /// One iteration of the sequence, for one subscriber. Each element is delivered by a step in an action of the scheduler.
+  /// One iteration of the sequence, for one subscriber. Each element is delivered by a step in an action of the
+  /// scheduler.
   private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
-    /// The iterator and the fetched element. A running step takes this struct out of `progress`, so that only one step uses the iterator.
+    /// The iterator and the fetched element. A running step takes this struct out of `progress`, so that only one step
+    /// uses the iterator.
     private struct Progress {
       let next: () -> Element?
       var fetched: Element?
@@ -47,7 +50,8 @@
       super.init(downstream)
     }
 
-    /// Submits the first step, and lets later requests submit steps. Called after the subscriber has received its subscription.
+    /// Submits the first step, and lets later requests submit steps. Called after the subscriber has received its
+    /// subscription.
     func open() {
       lock.withLock { isOpen = true }
       submitStep()  // also without demand: an empty sequence completes
@@ -58,7 +62,8 @@
 
     override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { submitStep() } }
 
-    /// Called after a request. Does nothing: a step delivers. A delivery by the requesting thread could overlap with the next fetch.
+    /// Called after a request. Does nothing: a step delivers. A delivery by the requesting thread could overlap with
+    /// the next fetch.
     override func deliverRequested() {}
 
     /// Delivers one element, fetches the next, and submits another step if there is demand.
@@ -79,7 +84,8 @@
       if isWanted { submitStep() }  // a new action, so that the scheduler can run other work in between
     }
 
-    /// Fetches the next element, without the lock, because the iterator is user code. At the end of the sequence sends the completion.
+    /// Fetches the next element, without the lock, because the iterator is user code. At the end of the sequence sends
+    /// the completion.
     private func fetchNext(_ progress: inout Progress) {
       guard lock.withLock({ isLive }) else { return }  // the subscriber has cancelled
       progress.fetched = progress.next()

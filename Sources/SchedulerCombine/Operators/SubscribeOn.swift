@@ -9,7 +9,8 @@
   extension Publisher {
     /// Subscribes, and requests values, in actions of `scheduler`.
     ///
-    /// The subscriber gets its subscription at once, and may request and cancel before the action runs. A cancelled action does not subscribe.
+    /// The subscriber gets its subscription at once, and may request and cancel before the action runs. A cancelled
+    /// action does not subscribe.
     /// A request made in an action of the scheduler is sent upstream at once.
     public func subscribe(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Output, Failure>
@@ -22,7 +23,8 @@
     }
   }
 
-  /// Sends the subscription and the requests upstream in actions of the scheduler. Events are delivered on the thread that sends them.
+  /// Sends the subscription and the requests upstream in actions of the scheduler. Events are delivered on the thread
+  /// that sends them.
   private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let scheduler: CombineScheduler  // runs the two actions
@@ -46,12 +48,14 @@
       subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
-    /// Called with the upstream's subscription: sends it the stored requests. Not `super`, which would send the subscriber a second subscription.
+    /// Called with the upstream's subscription: sends it the stored requests. Not `super`, which would send the
+    /// subscriber a second subscription.
     override func subscribed() { upstream.requestStored() }
 
     /// At a subscriber's request: requests upstream, in an action of the scheduler.
     override func wanted(_ demand: Subscribers.Demand) {
-      // No action is needed if the caller runs in one, nor before the upstream's subscription: `request` then only stores the demand.
+      // No action is needed if the caller runs in one, nor before the upstream's subscription: `request` then only
+      // stores the demand.
       if !upstream.isAccepted || scheduler.isCurrent { return upstream.request(demand) }
       lock.withLock { pendingDemand += demand }
       requests.arm { [self] _ in  // one action requests the sum of several requests
@@ -76,10 +80,11 @@
   }
 
   extension Publisher {
-    /// Subscribes on the caller's current scheduler, or else on a private background queue (ReactiveCocoa's subscription scheduler).
+    /// Subscribes on the caller's current scheduler, or else on a private background queue (ReactiveCocoa's
+    /// subscription scheduler).
     ///
-    /// So the source always sends from a known scheduler. The subscriber gets its subscription at once. If it cancels before the action runs,
-    /// the action does not subscribe, and the action's captures are released.
+    /// So the source always sends from a known scheduler. The subscriber gets its subscription at once. If it cancels
+    /// before the action runs, the action does not subscribe, and the action's captures are released.
     ///
     /// - Parameter scheduler: the scheduler that owns the private queue.
     public func subscribeOnCurrent(or scheduler: SubscriptionScheduler = .instance)

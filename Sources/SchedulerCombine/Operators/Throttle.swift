@@ -9,14 +9,15 @@
   extension Publisher {
     /// Delivers at most one value in each `interval`, on `scheduler`.
     ///
-    /// The first value is delivered at once. Of the values that arrive within an interval after a delivery, one is delivered when the interval
-    /// ends. The completion is delivered after that value. A due value without demand waits. Meanwhile newer values replace the waiting value if
-    /// `latest` is true; otherwise newer values are dropped.
+    /// The first value is delivered at once. Of the values that arrive within an interval after a delivery, one is
+    /// delivered when the interval ends. The completion is delivered after that value. A due value without demand
+    /// waits. Meanwhile newer values replace the waiting value if `latest` is true; otherwise newer values are dropped.
     ///
     /// - Parameters:
     ///   - interval: the time from one delivery to the next.
     ///   - scheduler: runs the timer and delivers the events.
-    ///   - latest: which of the values that arrived within the interval is delivered: true: the newest; false: the first.
+    ///   - latest: which of the values that arrived within the interval is delivered: true: the newest; false: the
+    ///     first.
     public func throttle(
       for interval: CombineScheduler.SchedulerTimeType.Stride, scheduler: CombineScheduler, latest: Bool
     ) -> OperatorPublisher<Output, Failure> {
@@ -42,7 +43,8 @@
       super.init(downstream, on: place, nil)  // nil: the scheduler's default options
     }
 
-    /// Stores a value from upstream; drops it if a value is stored already and `isLatest` is false. Returns no demand: the request was unlimited.
+    /// Stores a value from upstream; drops it if a value is stored already and `isLatest` is false. Returns no demand:
+    /// the request was unlimited.
     override func receive(_ input: Input) -> Subscribers.Demand {
       lock.lock()
       let old = pending, lastDelivery = lastDelivery  // old: a replaced value is released after the unlock
@@ -52,14 +54,16 @@
       return .none
     }
 
-    /// Returns when the next value may be delivered, if the most recent delivery was at `last` (nil: there was none). Never a past time.
+    /// Returns when the next value may be delivered, if the most recent delivery was at `last` (nil: there was none).
+    /// Never a past time.
     private func nextDue(after last: Instant?) -> Instant {
       let now = place.now  // the scheduler's time
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
     override func due(_ instant: Instant) {  // at the timer's instant: delivers what is stored
-      // One critical section takes the value and queues it: a completion that arrives at the same time must not overtake it.
+      // One critical section takes the value and queues it: a completion that arrives at the same time must not
+      // overtake it.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
         defer { if let end = pendingEnd.take() { appendEnd(end) } }  // runs last: the completion follows the value
         guard let value = pending.take() else { return nil }

@@ -9,9 +9,10 @@
   extension Publisher {
     /// Delivers all events on `scheduler`, and ends when no value has arrived for `interval`.
     ///
-    /// The time counts from the most recent of the subscription, the first request and each value. At the timeout the upstream is cancelled. Values
-    /// that arrived in time are delivered before the end. `ImmediateScheduler` and `CurrentThreadScheduler` block the caller for delayed actions: on
-    /// these, subscribing blocks for the interval and then times out.
+    /// The time counts from the most recent of the subscription, the first request and each value. At the timeout the
+    /// upstream is cancelled. Values that arrived in time are delivered before the end. `ImmediateScheduler` and
+    /// `CurrentThreadScheduler` block the caller for delayed actions: on these, subscribing blocks for the interval and
+    /// then times out.
     ///
     /// - Parameters:
     ///   - interval: the longest time without a value.
@@ -63,7 +64,8 @@
       return super.receive(input)
     }
 
-    /// Moves the timeout to one interval from now, and returns that time. Does not move the armed timer, which `due` arms again: this is cheaper.
+    /// Moves the timeout to one interval from now, and returns that time. Does not move the armed timer, which `due`
+    /// arms again: this is cheaper.
     @discardableResult
     private func extendDeadline() -> Instant {
       let new = place.now.advanced(by: interval)  // by the scheduler's clock

@@ -91,7 +91,8 @@
     /// Returns the product of the two lengths as numbers of seconds: 2 s times 3 s is 6 s.
     public static func * (left: Self, right: Self) -> Self {
       let product = left.nanoseconds.multipliedFullWidth(by: right.nanoseconds), unit: Int64 = 1_000_000_000
-      // Square nanoseconds, 128 bits, divided by the unit. The quotient fits in Int64 if the product is below unit * 2^63, so `high` below unit / 2.
+      // Square nanoseconds, 128 bits, divided by the unit. The quotient fits in Int64 if the product is below unit *
+      // 2^63, so `high` below unit / 2.
       guard abs(product.high.clamped) < unit / 2 else { return Self(nanoseconds: product.high < 0 ? .min : .max) }
       return Self(nanoseconds: unit.dividingFullWidth(product).quotient)
     }

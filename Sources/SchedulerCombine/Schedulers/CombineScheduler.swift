@@ -17,14 +17,18 @@
 
   /// A view of any scheduler, real or virtual, that conforms to Combine's `Scheduler`.
   ///
-  /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant keep the order of submission.
+  /// 1. Its time is the scheduler's own: monotonic or virtual. No action runs early, and actions for the same instant
+  ///    keep the order of submission.
   /// 2. The scheduler receives the tolerance; `minimumTolerance` is zero.
-  /// 3. The result of `schedule(after:interval:tolerance:options:_:)` cancels the action, and releases the closure before `cancel()` returns.
-  ///    Releasing the result does not cancel; releasing Combine's `AnyCancellable` does. Ticks do not drift, and missed ticks become one.
-  /// 4. Combine's protocol cannot cancel a one-shot action. So `receive(on:)`, `subscribe(on:)`, `debounce`, `throttle`, `delay` and `timeout`
-  ///    are this module's own for this type of scheduler. Waiting actions and values are cancelled with the pipeline, and are released when
-  ///    `cancel()` returns. The operators keep the order and lose no event, even on a scheduler that runs actions concurrently.
-  /// 5. An action that a stopped scheduler refuses or drops is reported to `Schedulers.onDrop(_:)`. The pipeline then gets no more events.
+  /// 3. The result of `schedule(after:interval:tolerance:options:_:)` cancels the action, and releases the closure
+  ///    before `cancel()` returns. Releasing the result does not cancel; releasing Combine's `AnyCancellable` does.
+  ///    Ticks do not drift, and missed ticks become one.
+  /// 4. Combine's protocol cannot cancel a one-shot action. So `receive(on:)`, `subscribe(on:)`, `debounce`,
+  ///    `throttle`, `delay` and `timeout` are this module's own for this type of scheduler. Waiting actions and values
+  ///    are cancelled with the pipeline, and are released when `cancel()` returns. The operators keep the order and
+  ///    lose no event, even on a scheduler that runs actions concurrently.
+  /// 5. An action that a stopped scheduler refuses or drops is reported to `Schedulers.onDrop(_:)`. The pipeline then
+  ///    gets no more events.
   public struct CombineScheduler: Scheduler, Sendable {
     /// The scheduler that runs the actions.
     public let base: any SchedulerType
@@ -32,8 +36,8 @@
 
     /// Options for running an action.
     public struct SchedulerOptions: Hashable, Sendable {
-      /// The priority among the work of a `ConcurrentScheduler`; nil means that scheduler's priority. Every other scheduler ignores the priority,
-      /// and runs actions in the order of submission.
+      /// The priority among the work of a `ConcurrentScheduler`; nil means that scheduler's priority. Every other
+      /// scheduler ignores the priority, and runs actions in the order of submission.
       public var priority: SchedulerPriority?
 
       /// Creates options with a priority.
@@ -62,9 +66,11 @@
       submit(at: date, tolerance: tolerance, options) { action() }
     }
 
-    /// Schedules `action` for `date`, and then once per `interval`, each time up to `tolerance` later, until it is cancelled.
+    /// Schedules `action` for `date`, and then once per `interval`, each time up to `tolerance` later, until it is
+    /// cancelled.
     ///
-    /// Ticks never overlap. On a scheduler that would block the caller for ever (`ImmediateScheduler`), the process stops with a message.
+    /// Ticks never overlap. On a scheduler that would block the caller for ever (`ImmediateScheduler`), the process
+    /// stops with a message.
     ///
     /// - Returns: a cancellable for the action.
     public func schedule(
@@ -92,7 +98,8 @@
       target(options).schedule(.at(date.time, tolerance: tolerance.duration), action)
     }
 
-    /// Whether the caller runs in an action of `base`. A ``WaitingScheduler`` is never current itself: then compares the scheduler that it wraps.
+    /// Whether the caller runs in an action of `base`. A ``WaitingScheduler`` is never current itself: then compares
+    /// the scheduler that it wraps.
     var isCurrent: Bool {
       guard let current = Schedulers.current else { return false }
       if let waiting = base as? WaitingScheduler { return waiting.base as AnyObject === current }
@@ -109,7 +116,8 @@
   extension ImmediateSchedulerType {
     /// This scheduler as a ``CombineScheduler``, for Combine's operators.
     ///
-    /// If the scheduler has no timers (`CurrentThreadScheduler`), scheduling for later blocks the caller until then, as on `ImmediateScheduler`.
+    /// If the scheduler has no timers (`CurrentThreadScheduler`), scheduling for later blocks the caller until then, as
+    /// on `ImmediateScheduler`.
     /// A periodic action stops the process with a message there.
     public var combine: CombineScheduler {
       CombineScheduler(base: self as? any SchedulerType ?? WaitingScheduler(base: self))

@@ -7,8 +7,8 @@
   internal import Scheduler
 
   extension Publisher {
-    /// Subscribes once, now, in an action of `scheduler`. Each subscriber gets all earlier values, and then the later ones (ReactiveCocoa's
-    /// `startEagerlyWithScheduler:`).
+    /// Subscribes once, now, in an action of `scheduler`. Each subscriber gets all earlier values, and then the later
+    /// ones (ReactiveCocoa's `startEagerlyWithScheduler:`).
     public func startEagerly(on scheduler: CombineScheduler) -> SharedPublisher<Output, Failure> {
       let shared = startLazily(on: scheduler)
       shared.connect()
@@ -22,7 +22,8 @@
   }
 
   extension CombineScheduler {
-    /// Calls `body` once, now, in an action of this scheduler. Each subscriber gets all values it has sent, and then the later ones.
+    /// Calls `body` once, now, in an action of this scheduler. Each subscriber gets all values it has sent, and then
+    /// the later ones.
     ///
     /// ```swift
     /// let answer = queue.combine.startEagerly { (answer: PassthroughSubject<Int, Never>) in
@@ -57,12 +58,15 @@
     }
   }
 
-  /// One subscription to a publisher, shared by any number of subscribers. Each gets all values from the first one, however late it subscribes.
+  /// One subscription to a publisher, shared by any number of subscribers. Each gets all values from the first one,
+  /// however late it subscribes.
   ///
-  /// 1. There is one upstream subscription, which requests without limit. Each subscriber gets as much as it requests; other values wait.
+  /// 1. There is one upstream subscription, which requests without limit. Each subscriber gets as much as it requests;
+  ///    other values wait.
   /// 2. All subscribers see the same order. Values are delivered on the threads that send or request them.
   /// 3. Cancelling a subscriber ends only that subscriber. ``cancel()`` ends the work; releasing this object does not.
-  /// 4. When this object is released, no new subscriber can arrive, and the values buffered for new subscribers are released.
+  /// 4. When this object is released, no new subscriber can arrive, and the values buffered for new subscribers are
+  ///    released.
   public final class SharedPublisher<Output, Failure: Error>: Publisher, Cancellable {
     private let replay = ReplaySubject<Output, Failure>()  // buffers all values for later subscribers
     private let upstream = Upstream()  // the one subscription to the source
@@ -93,7 +97,8 @@
         Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
     }
 
-    /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay available. On any thread.
+    /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay
+    /// available. On any thread.
     public func cancel() {
       let source = lock.withLock { self.subscribeToSource.take() }  // nil from now on: `connect` does nothing
       upstream.cancel()

@@ -7,7 +7,8 @@
 
   /// A subject with a current value: a new subscriber gets that value, and then each later one.
   ///
-  /// 1. All subscribers get the values in the same order, however many threads send. Calls never overlap, and never run under a lock.
+  /// 1. All subscribers get the values in the same order, however many threads send. Calls never overlap, and never run
+  ///    under a lock.
   /// 2. A value without demand waits for the subscriber, and is not dropped.
   /// 3. After the completion a new subscriber gets only the completion. ``value`` stays the final value.
   public final class BehaviorSubject<Output, Failure: Error>: Subject {
@@ -30,6 +31,7 @@
     where Downstream.Input == Output, Downstream.Failure == Failure { replay.receive(subscriber: subscriber) }
   }
 
-  // Unchecked, because a class cannot conform to Sendable conditionally. Its only property is constant, and Sendable if `Output` is.
+  // Unchecked, because a class cannot conform to Sendable conditionally. Its only property is constant, and Sendable if
+  // `Output` is.
   extension BehaviorSubject: @unchecked Sendable where Output: Sendable {}
 #endif

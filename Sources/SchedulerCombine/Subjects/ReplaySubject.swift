@@ -8,7 +8,8 @@
 
   /// A subject that buffers the most recent values, and sends them to each new subscriber before later values.
   ///
-  /// 1. All subscribers get the values in the same order, however many threads send. A replay is never mixed with values sent at the same time.
+  /// 1. All subscribers get the values in the same order, however many threads send. A replay is never mixed with
+  ///    values sent at the same time.
   /// 2. A cancelled replay stops between two values, even if cancelled inside a call to the subscriber.
   /// 3. A subscriber gets as much as it requests; other values wait for demand.
   /// 4. After the completion a new subscriber gets the buffered values, then the completion.
@@ -46,8 +47,9 @@
 
     public func send(_ value: Output) { line(up: value).deliver() }
 
-    /// Appends `value` to the buffer and to the queue of each subscriber, but calls no subscriber, so the caller may hold a lock. If several threads
-    /// call this under a common lock, the values keep the order of the calls. The caller must call `deliver()` on the result, outside all locks.
+    /// Appends `value` to the buffer and to the queue of each subscriber, but calls no subscriber, so the caller may
+    /// hold a lock. If several threads call this under a common lock, the values keep the order of the calls. The
+    /// caller must call `deliver()` on the result, outside all locks.
     func line(up value: Output) -> Line {
       lock.lock()
       var line = Line()
@@ -91,7 +93,8 @@
     where Downstream.Input == Output, Downstream.Failure == Failure {
       let replay = Replay(subscriber, of: self)
       lock.lock()
-      // One critical section queues the buffered values and adds the subscription. So no value is lost in between, and later ones follow.
+      // One critical section queues the buffered values and adds the subscription. So no value is lost in between, and
+      // later ones follow.
       if state.end == nil || !forgetsAtEnd { for value in state.buffer.all { replay.push(value) } }
       if let end = state.end { replay.pushEnd(end) } else { state.subscriptions.append(replay) }
       lock.unlock()

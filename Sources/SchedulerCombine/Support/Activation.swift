@@ -6,8 +6,9 @@
   #endif
   internal import Scheduler
 
-  /// An action that an operator submits repeatedly. Each submission has its own closure, the step. One step runs at a time, even on a concurrent
-  /// scheduler. A step may submit the next one: the stack does not grow, even on a scheduler that runs actions at once.
+  /// An action that an operator submits repeatedly. Each submission has its own closure, the step. One step runs at a
+  /// time, even on a concurrent scheduler. A step may submit the next one: the stack does not grow, even on a scheduler
+  /// that runs actions at once.
   final class Activation: @unchecked Sendable {
     // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
@@ -30,14 +31,16 @@
       self.options = options
     }
 
-    /// Whether a step is waiting to start. If so, the caller need not submit another one: the waiting step sees all writes made before this check.
+    /// Whether a step is waiting to start. If so, the caller need not submit another one: the waiting step sees all
+    /// writes made before this check.
     var isArmed: Bool {
       lock.lock()
       defer { lock.unlock() }
       return state.isArmed
     }
 
-    /// Submits `step`, for `due` or at once. Does nothing if a step is waiting already. The step receives the present time, never before `due`.
+    /// Submits `step`, for `due` or at once. Does nothing if a step is waiting already. The step receives the present
+    /// time, never before `due`.
     func arm(
       at due: CombineScheduler.SchedulerTimeType? = nil, tolerance: CombineScheduler.SchedulerTimeType.Stride = .zero,
       _ step: @escaping Step
@@ -63,7 +66,8 @@
       }
     }
 
-    /// Runs `step`, and then each step that became due meanwhile. If a step is running already, only stores `step` in `state.next`.
+    /// Runs `step`, and then each step that became due meanwhile. If a step is running already, only stores `step` in
+    /// `state.next`.
     private func runSteps(_ step: @escaping Step, _ due: CombineScheduler.SchedulerTimeType?) {
       lock.lock()
       state.isArmed = false

@@ -21,8 +21,8 @@
       return element
     }
 
-    /// Removes the empty slots if the queue is empty, or if they are more than 64 and more than half of all slots. So a removal takes amortised
-    /// constant time. An empty queue with more than 64 slots frees its memory.
+    /// Removes the empty slots if the queue is empty, or if they are more than 64 and more than half of all slots. So a
+    /// removal takes amortised constant time. An empty queue with more than 64 slots frees its memory.
     private mutating func compact() {
       if head == elements.count {
         elements.removeAll(keepingCapacity: elements.count <= 64)

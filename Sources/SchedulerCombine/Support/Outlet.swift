@@ -6,13 +6,17 @@
   #endif
   internal import Scheduler
 
-  /// The connection of an operator to its subscriber. It delivers one event at a time, in order, within the demand, and none after the completion.
+  /// The connection of an operator to its subscriber. It delivers one event at a time, in order, within the demand, and
+  /// none after the completion.
   ///
   /// 1. The subscriber is never called under a lock, by two threads at a time, or inside another call from this outlet.
-  /// 2. If the subscriber requests values during a call, the loop that made the call delivers them after it, so the stack does not grow.
-  /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`, also by the subscriber.
+  /// 2. If the subscriber requests values during a call, the loop that made the call delivers them after it, so the
+  ///    stack does not grow.
+  /// 3. At the end, `ended` is called once and all waiting events are released. The end is the completion, or `cancel`,
+  ///    also by the subscriber.
   class Outlet<Output, Failure: Error>: Subscription, @unchecked Sendable {
-    // Unchecked, because values and subscribers are not Sendable: only the lock's owner and the delivering thread access them.
+    // Unchecked, because values and subscribers are not Sendable: only the lock's owner and the delivering thread
+    // access them.
     private struct State {
       var downstream: (any Subscriber<Output, Failure>)?  // nil: the outlet has ended
       var waiting = Fifo<Output>()  // queued values
@@ -43,16 +47,19 @@
     /// Under the lock: whether the subscriber has neither cancelled nor been sent its completion.
     final var isLive: Bool { state.downstream != nil }
 
-    /// Under the lock: how many more values to request upstream to meet the demand, if `outstanding` requested ones have not arrived.
+    /// Under the lock: how many more values to request upstream to meet the demand, if `outstanding` requested ones
+    /// have not arrived.
     final func lacking(beyond outstanding: Subscribers.Demand) -> Subscribers.Demand {
       guard isLive, outstanding != .unlimited, let wanted = state.demand.max else {  // max: nil if unlimited
         return isLive && outstanding != .unlimited ? .unlimited : .none  // none: ended, or all is requested already
       }
-      // queued values will meet a part of the demand; max(0, …): more values may be queued or requested than the subscriber wants
+      // queued values will meet a part of the demand; max(0, …): more values may be queued or requested than the
+      // subscriber wants
       return .max(max(0, wanted - state.waiting.count - (outstanding.max ?? 0)))
     }
 
-    /// Under the lock: how many values wait in the queue, and how many more values the subscriber has requested than it has received.
+    /// Under the lock: how many values wait in the queue, and how many more values the subscriber has requested than it
+    /// has received.
     final var waiting: Int { state.waiting.count }
     final var demand: Subscribers.Demand { state.demand }
 
@@ -99,7 +106,8 @@
       deliver()
     }
 
-    /// Under the lock: replaces all waiting values by `value`, unless a completion is queued. Returns the old values, to release outside the lock.
+    /// Under the lock: replaces all waiting values by `value`, unless a completion is queued. Returns the old values,
+    /// to release outside the lock.
     final func replaceQueue(_ value: Output) -> Fifo<Output> {
       let old = state.waiting
       if isLive, state.completion == nil {
@@ -109,12 +117,14 @@
       return old
     }
 
-    /// Under the lock: whether a queued event may be delivered. A value needs demand. A completion needs an empty queue and `isStarted`.
+    /// Under the lock: whether a queued event may be delivered. A value needs demand. A completion needs an empty queue
+    /// and `isStarted`.
     final var isDeliverable: Bool {
       isLive && (state.waiting.isEmpty ? state.completion != nil && state.isStarted : state.demand > .none)
     }
 
-    /// Delivers queued events within the demand, at most `limit`. If another call is delivering, that call delivers them, and this one returns false.
+    /// Delivers queued events within the demand, at most `limit`. If another call is delivering, that call delivers
+    /// them, and this one returns false.
     /// Returns true if `limit` was reached and more events can be delivered: the caller must then call again.
     @discardableResult
     final func deliver(atMost limit: Int = .max) -> Bool {
@@ -154,7 +164,8 @@
       return false
     }
 
-    /// Requires the lock, which it unlocks. From then on another call may deliver. Returns false, which `deliverNext` returns.
+    /// Requires the lock, which it unlocks. From then on another call may deliver. Returns false, which `deliverNext`
+    /// returns.
     private final func endDelivery() -> Bool {
       state.isDelivering = false
       lock.unlock()
@@ -174,7 +185,8 @@
       deliverRequested()  // delivers values that waited for demand
     }
 
-    /// Called after each request. Delivers the waiting events, unless a subclass overrides it to deliver on another thread.
+    /// Called after each request. Delivers the waiting events, unless a subclass overrides it to deliver on another
+    /// thread.
     func deliverRequested() { deliver() }
 
     final func cancel() {

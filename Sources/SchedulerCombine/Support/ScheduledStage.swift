@@ -6,7 +6,8 @@
   #endif
   internal import Scheduler
 
-  /// A stage that delivers in actions of a scheduler, and has a timer there. Subclasses queue events with `push`, and arm the timer with `wake`.
+  /// A stage that delivers in actions of a scheduler, and has a timer there. Subclasses queue events with `push`, and
+  /// arm the timer with `wake`.
   class ScheduledStage<Input, Output, Failure: Error>: Stage<Input, Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     typealias Instant = CombineScheduler.SchedulerTimeType
@@ -26,15 +27,18 @@
       super.init(downstream)
     }
 
-    /// Submits an action that delivers the queued events. Does nothing if such an action waits already, or if no event may be delivered now.
+    /// Submits an action that delivers the queued events. Does nothing if such an action waits already, or if no event
+    /// may be delivered now.
     final func scheduleDelivery() {
       if !delivery.isArmed, lock.withLock({ isDeliverable }) { delivery.arm { [self] _ in deliverOnThisThread() } }
     }
 
-    /// Delivers queued events, at most a batch, and submits another action for the remaining events. Called in an action of the scheduler.
+    /// Delivers queued events, at most a batch, and submits another action for the remaining events. Called in an
+    /// action of the scheduler.
     final func deliverOnThisThread() { if deliver(atMost: batch) { scheduleDelivery() } }
 
-    /// Arms the timer to call ``due(_:)`` at `instant`. Does nothing if the timer is armed already: `due` must then arm it again for `instant`.
+    /// Arms the timer to call ``due(_:)`` at `instant`. Does nothing if the timer is armed already: `due` must then arm
+    /// it again for `instant`.
     final func wake(at instant: Instant, tolerance: Instant.Stride = .zero) {
       timer.arm(at: instant, tolerance: tolerance) { [self] in due($0) }
     }

@@ -6,8 +6,8 @@
   #endif
   internal import Scheduler
 
-  /// An operator with one upstream: sends demand upstream, and events to the subscriber. Subclasses override `wanted` to request otherwise, and
-  /// `receive` and `completed` to change the events.
+  /// An operator with one upstream: sends demand upstream, and events to the subscriber. Subclasses override `wanted`
+  /// to request otherwise, and `receive` and `completed` to change the events.
   class Stage<Input, Output, Failure: Error>: Outlet<Output, Failure>, Subscriber, @unchecked Sendable {
     // Unchecked, as its superclass is.
     final let upstream = Upstream()
@@ -35,10 +35,12 @@
 
   /// A subscriber to one of several upstreams of an operator.
   ///
-  /// While the subscription exists there is a retain cycle: this inlet, its closures, the operator, the ``Upstream``, the subscription, this inlet.
-  /// The end of the subscription breaks the cycle, because the ``Upstream`` then releases the subscription.
+  /// While the subscription exists there is a retain cycle: this inlet, its closures, the operator, the ``Upstream``,
+  /// the subscription, this inlet. The end of the subscription breaks the cycle, because the ``Upstream`` then releases
+  /// the subscription.
   final class Inlet<Input, Failure: Error>: Subscriber, @unchecked Sendable {
-    // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a time.
+    // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a
+    // time.
     private let upstream: Upstream
     private let onValue: (Input) -> Void
     private let onEnd: (Subscribers.Completion<Failure>) -> Void

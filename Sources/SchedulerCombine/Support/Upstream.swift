@@ -8,7 +8,8 @@
 
   /// The connection of an operator to one upstream. It stores requests made before the subscription arrives.
   final class Upstream: @unchecked Sendable {
-    // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any thread.
+    // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any
+    // thread.
     private struct State {
       var subscription: (any Subscription)?
       var earlyDemand: Subscribers.Demand = .none  // requested before the subscription arrived
@@ -18,8 +19,8 @@
     private let lock = UnfairLock()
     private var state = State()
 
-    /// Stores the subscription and returns true. If there is one already, or the connection is over, cancels the new one and returns false. Sends no
-    /// stored requests: see `requestStored`.
+    /// Stores the subscription and returns true. If there is one already, or the connection is over, cancels the new
+    /// one and returns false. Sends no stored requests: see `requestStored`.
     func accept(_ subscription: any Subscription) -> Bool {
       lock.lock()
       guard !state.isOver, state.subscription == nil else {

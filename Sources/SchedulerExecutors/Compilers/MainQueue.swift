@@ -3,16 +3,19 @@
   internal import Dispatch
   internal import Scheduler
 
-  /// Lets the main loop and Dispatch's main queue run each other's work. While the program runs the main loop, that runs the blocks of the queue. While
-  /// it does not, the queue runs the loop's work: the program waits in `RunLoop.main.run()` or `dispatchMain()`, as the runner of an XCTest does.
+  /// Lets the main loop and Dispatch's main queue run each other's work. While the program runs the main loop, that
+  /// runs the blocks of the queue. While it does not, the queue runs the loop's work: the program waits in
+  /// `RunLoop.main.run()` or `dispatchMain()`, as the runner of an XCTest does.
   ///
-  /// In that time a Dispatch source of the main queue waits for the loop's descriptor. It is made when a block of the queue first runs outside of the
-  /// loop, so a program that only runs the main loop has no source. In a child of fork, where Dispatch does not work, no source is made or changed.
+  /// In that time a Dispatch source of the main queue waits for the loop's descriptor. It is made when a block of the
+  /// queue first runs outside of the loop, so a program that only runs the main loop has no source. In a child of fork,
+  /// where Dispatch does not work, no source is made or changed.
   enum MainQueue {
     private static let queue = DispatchQueue.main
     private static let key = DispatchSpecificKey<Bool>()
 
-    /// Whether the caller is a block of the main queue, on whatever thread that runs. Then no other thread runs the main loop.
+    /// Whether the caller is a block of the main queue, on whatever thread that runs. Then no other thread runs the
+    /// main loop.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
     /// Makes both run each other's work from now on. Call it once, on the main thread.
@@ -29,8 +32,8 @@
       if error != 0 { fail(error) }
     }
 
-    // Unsafe: each is accessed by blocks of the main queue, and by the main thread in `runs`. The main queue runs its blocks on the main thread, until
-    // `dispatchMain` ends that.
+    // Unsafe: each is accessed by blocks of the main queue, and by the main thread in `runs`. The main queue runs its
+    // blocks on the main thread, until `dispatchMain` ends that.
     private nonisolated(unsafe) static var source: (any DispatchSourceRead)?
     private nonisolated(unsafe) static var isAwaitingHost = false  // a block that calls `begin` is in the main queue
 
@@ -49,7 +52,8 @@
       }
     }
 
-    /// Submits a block to the main queue: if it runs outside of the main loop, another library runs the queue, and so also the loop's work from then on.
+    /// Submits a block to the main queue: if it runs outside of the main loop, another library runs the queue, and so
+    /// also the loop's work from then on.
     private static func awaitHost() {
       if isAwaitingHost { return }
       isAwaitingHost = true

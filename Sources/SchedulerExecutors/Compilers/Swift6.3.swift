@@ -10,15 +10,15 @@
     static let mainExecutor: any MainExecutor = MainLoopExecutor()
     static let defaultExecutor: any TaskExecutor = PoolExecutor()
 
-    /// Replaces Swift's own executors, and makes the main loop and Dispatch's main queue run each other's work. Stops the process if the system has no
-    /// free descriptor.
+    /// Replaces Swift's own executors, and makes the main loop and Dispatch's main queue run each other's work. Stops
+    /// the process if the system has no free descriptor.
     static func install() {
       _createExecutors(factory: Executors.self)
       MainQueue.serve()
     }
 
-    /// Whether the process had not created a task before this call. Creates a task, which runs before this returns, and checks its number: 1 is the
-    /// number of the first task.
+    /// Whether the process had not created a task before this call. Creates a task, which runs before this returns, and
+    /// checks its number: 1 is the number of the first task.
     static var noTaskWasMade: Bool {
       let numbering = Numbering()
       Task(executorPreference: numbering) {}
@@ -36,8 +36,8 @@
     }
   }
 
-  /// Runs the tasks and actors that have no executor of their own. Add no fields: without fields, an optimised build allocates the object statically,
-  /// and does not count its references.
+  /// Runs the tasks and actors that have no executor of their own. Add no fields: without fields, an optimised build
+  /// allocates the object statically, and does not count its references.
   private final class PoolExecutor: TaskExecutor, SchedulingExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
       let priority = job.priority.rawValue  // read first: the next line consumes `job`
@@ -47,7 +47,8 @@
     func enqueue<C: Clock>(
       _ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C
     ) {
-      // A tolerance that is nil, or of a clock whose durations are no `Duration`, becomes zero: the job then runs as early as it may.
+      // A tolerance that is nil, or of a clock whose durations are no `Duration`, becomes zero: the job then runs as
+      // early as it may.
       let priority = job.priority.rawValue, job = UnownedJob(job), tolerance = tolerance as? Duration ?? .zero
       switch instant {  // Swift's two clocks have timers here; for another clock, a task sleeps
       case let instant as ContinuousClock.Instant:
@@ -90,7 +91,8 @@
       if isIsolatingCurrentContext() != true { GlobalJobs.requireMainThread() }
     }
 
-    /// Returns whether the caller is isolated to the main actor. After `dispatchMain`, Dispatch's main queue runs on other threads than the main one.
+    /// Returns whether the caller is isolated to the main actor. After `dispatchMain`, Dispatch's main queue runs on
+    /// other threads than the main one.
     func isIsolatingCurrentContext() -> Bool? { GlobalJobs.isOnMain || MainQueue.isCurrent }
 
     // MARK: The loop of a program with an async main: the runtime calls these
@@ -100,14 +102,16 @@
       GlobalJobs.runMain()
     }
 
-    /// Unlike `run`, runs the main loop itself also if it is hosted: a `dispatchMain` would not return when `condition` holds.
+    /// Unlike `run`, runs the main loop itself also if it is hosted: a `dispatchMain` would not return when `condition`
+    /// holds.
     func runUntil(_ condition: () -> Bool) throws { GlobalJobs.runMain(until: condition) }
 
     func stop() { GlobalJobs.stopMain() }
   }
 
   extension Executor {
-    /// Enqueues `job` on this executor after a sleep on `clock`: for clocks other than Swift's two, for which this library has no timers.
+    /// Enqueues `job` on this executor after a sleep on `clock`: for clocks other than Swift's two, for which this
+    /// library has no timers.
     fileprivate func enqueue<C: Clock>(_ job: UnownedJob, afterSleepOf clock: C, until instant: C.Instant) {
       Task {
         try? await clock.sleep(until: instant, tolerance: nil)  // the job must run, also if the sleep fails

@@ -10,7 +10,8 @@ public enum SourceEvent<Element: Sendable>: Sendable {
   case completed
 }
 
-/// A source that ``EventSource/toBlocking(timeout:needing:)`` can wait for: an observable, a signal, your own publisher.
+/// A source that ``EventSource/toBlocking(timeout:needing:)`` can wait for: an observable, a signal, your own
+/// publisher.
 ///
 /// ```swift
 /// struct Countdown: EventSource {
@@ -25,7 +26,8 @@ public enum SourceEvent<Element: Sendable>: Sendable {
 public protocol EventSource<Element> {
   associatedtype Element: Sendable
 
-  /// Subscribes, and calls `handler` with each event, on any thread, one call at a time, even before this method returns.
+  /// Subscribes, and calls `handler` with each event, on any thread, one call at a time, even before this method
+  /// returns.
   ///
   /// - Parameter handler: called with each event, on the thread that delivers it.
   /// - Returns: a disposable that ends the subscription early. Events after its disposal, or after an end, are ignored.
@@ -37,8 +39,8 @@ extension EventSource {
   ///
   /// - Parameters:
   ///   - timeout: how long each wait may take: see `BlockingObservable`.
-  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that scheduler then fails at once
-  ///     with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
+  ///   - scheduler: the scheduler that the source needs in order to end, if you know it. A wait that would block that
+  ///     scheduler then fails at once with `SchedulerError.deadlock`. Without it, only the timeout ends such a wait.
   @inlinable
   public func toBlocking(timeout: Duration? = nil, needing scheduler: SchedulerTarget? = nil)
     -> BlockingObservable<Element>

@@ -15,7 +15,8 @@ final class BinaryDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)  // set once; see States
   // Only init, deinit and the thread that set `disposed` access `first` and `second`.
-  // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set and a disposal).
+  // Speed only: `disposed` decides the owner, so the runtime need not check exclusive access (25 of 124 ns for a set
+  // and a disposal).
   @exclusivity(unchecked) nonisolated(unsafe) private var first: (any Disposable)?
   @exclusivity(unchecked) nonisolated(unsafe) private var second: (any Disposable)?
 
@@ -34,13 +35,15 @@ final class BinaryDisposable: DisposalNode {
   }
 
   func dispose() {
-    // The exchange returns false only to the first call, which alone gets the children (ND1). It releases: readers of true see earlier writes (ND2).
+    // The exchange returns false only to the first call, which alone gets the children (ND1). It releases: readers of
+    // true see earlier writes (ND2).
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     if let first = first.take() { DisposalWalk.disposeChild(first) }
     if let second = second.take() { DisposalWalk.disposeChild(second) }
   }
 
-  /// As `dispose`, called by a `walk` that disposes a container of this object: moves both children into `walk`, which then disposes them.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: moves both children into `walk`, which
+  /// then disposes them.
   func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     moveChildren(to: &walk)

@@ -13,7 +13,8 @@ public enum Disposables {
 
   /// Returns a disposable that runs `dispose` once. The closure is released when the first `dispose()` returns.
   ///
-  /// One allocation, besides the closure's context. Releasing the disposable without disposing it releases the closure without running it.
+  /// One allocation, besides the closure's context. Releasing the disposable without disposing it releases the closure
+  /// without running it.
   ///
   /// - Parameter dispose: called once, by the first disposal, on its thread.
   public static func create(with dispose: @escaping @Sendable () -> Void) -> any Disposable {

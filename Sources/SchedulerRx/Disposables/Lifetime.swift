@@ -13,16 +13,19 @@ public import Scheduler
 /// player.lifetime.observeEnded { print("gone") }
 /// ```
 ///
-/// 1. A lifetime ends once: with ``Token/dispose()``, or when the last reference to its token is released. Releasing the
-///    lifetime itself does not end it.
-/// 2. ``hasEnded`` is true before the first observer is called. The ending thread calls observers and disposes disposables in the order of their
-///    registration. When ``Token/dispose()`` returns, or the token is released, all of them have been released.
-/// 3. A registration after the end calls the observer or disposes the disposable at once, and returns nil. If a registration races with the end,
-///    its observer is called exactly once.
-/// 4. Disposing a registration revokes it: its observer is not called, its disposable is not disposed, and both are released.
+/// 1. A lifetime ends once: with ``Token/dispose()``, or when the last reference to its token is released. Releasing
+///    the lifetime itself does not end it.
+/// 2. ``hasEnded`` is true before the first observer is called. The ending thread calls observers and disposes
+///    disposables in the order of their registration. When ``Token/dispose()`` returns, or the token is released, all
+///    of them have been released.
+/// 3. A registration after the end calls the observer or disposes the disposable at once, and returns nil. If a
+///    registration races with the end, its observer is called exactly once.
+/// 4. Disposing a registration revokes it: its observer is not called, its disposable is not disposed, and both are
+///    released.
 ///
-/// The idea comes from ReactiveSwift. Its `Lifetime.of(_:)`, the lifetime of any object, has no equivalent: it needs the associated objects of the
-/// Objective-C runtime. A table of objects would need a notification of each object's end. Instead, give the class a ``Token``, as above.
+/// The idea comes from ReactiveSwift. Its `Lifetime.of(_:)`, the lifetime of any object, has no equivalent: it needs
+/// the associated objects of the Objective-C runtime. A table of objects would need a notification of each object's
+/// end. Instead, give the class a ``Token``, as above.
 public final class Lifetime: Sendable {
   /// A lifetime that has ended.
   public static let empty: Lifetime = {
@@ -46,7 +49,8 @@ public final class Lifetime: Sendable {
   /// Whether the lifetime has begun to end: one atomic load.
   public var hasEnded: Bool { observers.isDisposed }
 
-  /// Calls `action` when the lifetime ends, or at once if it has ended. Returns a disposable that revokes the registration; nil after the end.
+  /// Calls `action` when the lifetime ends, or at once if it has ended. Returns a disposable that revokes the
+  /// registration; nil after the end.
   @discardableResult
   public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     register(Disposables.create(with: action))
@@ -59,7 +63,8 @@ public final class Lifetime: Sendable {
     disposable.flatMap { lifetime.register($0) }  // flatMap: nil for a nil disposable
   }
 
-  /// Adds `disposable`, or disposes it at once after the end. Returns a disposable that revokes the registration; nil after the end.
+  /// Adds `disposable`, or disposes it at once after the end. Returns a disposable that revokes the registration; nil
+  /// after the end.
   private func register(_ disposable: any Disposable) -> (any Disposable)? {
     observers.insert(disposable).map { LifetimeRegistration(key: $0, in: observers) }
   }
@@ -68,7 +73,8 @@ public final class Lifetime: Sendable {
 extension Lifetime {
   /// Ends a lifetime when it is released. Store it in the object whose lifetime it is.
   ///
-  /// It is also a disposable: dispose it, or a container of it, to end the lifetime sooner. It allocates itself and one composite.
+  /// It is also a disposable: dispose it, or a container of it, to end the lifetime sooner. It allocates itself and one
+  /// composite.
   public final class Token: DisposalNode {
     private let counted = CountedDisposable()  // for the diagnostic count of disposables
     let observers = CompositeDisposable()  // disposed at the end of the lifetime
@@ -87,7 +93,8 @@ extension Lifetime {
     /// Ends the lifetime.
     public func dispose() { observers.dispose() }
 
-    /// As `dispose`, called by a `walk` that disposes a container of the token: moves the observers into `walk`, which then disposes them.
+    /// As `dispose`, called by a `walk` that disposes a container of the token: moves the observers into `walk`, which
+    /// then disposes them.
     package func detachChildren(into walk: inout DisposalWalk) {
       observers.detachChildren(into: &walk)
     }

@@ -1,8 +1,9 @@
 // Removes one observer from a lifetime, without calling it.
 // States of `disposed`: false; true, which is final.
-// Invariants, orderings: A3 of AnonymousDisposable (a reader of true sees all writes before the disposal). A disposal removes a child of a composite.
-//   The composite's lock decides whether the observer is called or revoked (CD1 of CompositeDisposable). A second revocation does nothing, because a
-//   key is never reused. The registration also counts as disposed when the composite is disposed (CD4).
+// Invariants, orderings: A3 of AnonymousDisposable (a reader of true sees all writes before the disposal). A disposal
+//   removes a child of a composite. The composite's lock decides whether the observer is called or revoked (CD1 of
+//   CompositeDisposable). A second revocation does nothing, because a key is never reused. The registration also counts
+//   as disposed when the composite is disposed (CD4).
 // Models: swift/disposables/lifetime.swift.
 
 internal import Scheduler

@@ -28,7 +28,8 @@ final class NaryDisposable: DisposalNode {
     DisposalWalk.dispose(self)  // calls detachChildren
   }
 
-  /// Marks this as disposed, and moves all children into `walk`, which disposes them. Only the first call gets children (ND1); others do nothing.
+  /// Marks this as disposed, and moves all children into `walk`, which disposes them. Only the first call gets children
+  /// (ND1); others do nothing.
   func detachChildren(into walk: inout DisposalWalk) {
     guard !disposed.exchange(true, ordering: .releasing) else { return }  // ND1: one winner; ND2: release
     walk.push(children.takeAll())

@@ -5,18 +5,21 @@
 //   only primary     final: the underlying disposable belongs to the call that set this value
 // Invariants
 //   RF1  Exactly one call makes the word final, and that call gets the underlying disposable.
-//   RF2  A dependent is added in one atomic step, and only while the word is not final. So the underlying disposable outlives each dependent.
+//   RF2  A dependent is added in one atomic step, and only while the word is not final. So the underlying disposable
+//        outlives each dependent.
 //   RF3  Each dependent is subtracted at most once.
 //   RF4  A thread that sees the primary or a dependent as disposed sees all writes made before that disposal.
 // Orderings
-//   disposePrimary, removeDependent: release, pairs with the acquire of the call that makes the word final, carries earlier writes
+//   disposePrimary, removeDependent: release, pairs with the acquire of the call that makes the word final, carries
+//   earlier writes
 // Assumes: fewer than 2^62 dependents at a time.
 // Models: swift/slots/ref_count.swift.
 
 public import Scheduler
 internal import Synchronization
 
-/// The primary of an underlying disposable, which is disposed after the primary and all of its dependents have been disposed.
+/// The primary of an underlying disposable, which is disposed after the primary and all of its dependents have been
+/// disposed.
 ///
 /// ```swift
 /// let connection = RefCountDisposable(disposable: socket)
@@ -25,11 +28,15 @@ internal import Synchronization
 /// reader.dispose()      // disposes the socket
 /// ```
 ///
-/// 1. The final one of these disposals disposes the underlying disposable before it returns. Each disposal is one atomic step.
-/// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent, and the underlying disposable waits for it.
-///    After the underlying disposal, ``retain()`` returns a disposable that is already disposed.
-/// 3. A dependent disposed twice counts once. Releasing a dependent does not dispose it: the underlying disposable then waits for ever.
-/// 4. ``isDisposed`` is the state of the underlying disposable: after ``dispose()`` it stays false while dependents remain.
+/// 1. The final one of these disposals disposes the underlying disposable before it returns. Each disposal is one
+///    atomic step.
+/// 2. After the primary's disposal, while dependents remain, ``retain()`` still returns a dependent, and the underlying
+///    disposable waits for it. After the underlying disposal, ``retain()`` returns a disposable that is already
+///    disposed.
+/// 3. A dependent disposed twice counts once. Releasing a dependent does not dispose it: the underlying disposable then
+///    waits for ever.
+/// 4. ``isDisposed`` is the state of the underlying disposable: after ``dispose()`` it stays false while dependents
+///    remain.
 ///
 /// The idea, and guarantee 2, come from Rx.NET and RxSwift.
 public final class RefCountDisposable: DisposalNode {
@@ -60,7 +67,8 @@ public final class RefCountDisposable: DisposalNode {
 
   /// Whether the disposal of the underlying disposable has begun.
   public var isDisposed: Bool {
-    // primary alone: final. RF4: acquire, to see writes before the disposals; pairs with disposePrimary and removeDependent
+    // primary alone: final. RF4: acquire, to see writes before the disposals; pairs with disposePrimary and
+    // removeDependent
     word.load(ordering: .acquiring) == Self.primary
   }
 
@@ -82,14 +90,16 @@ public final class RefCountDisposable: DisposalNode {
     if let underlying = disposePrimary() { DisposalWalk.disposeChild(underlying) }
   }
 
-  /// As `dispose`, called by a `walk` that disposes a container of this object: moves the underlying disposable into `walk`, which then disposes it.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: moves the underlying disposable into
+  /// `walk`, which then disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let underlying = disposePrimary() { walk.push(underlying) }
   }
 
   /// Marks the primary as disposed. Returns the underlying disposable if that makes the word final.
   private func disposePrimary() -> (any Disposable)? {
-    // RF1: only one call makes the word final. It acquires what the earlier disposals released, and gets the underlying disposable.
+    // RF1: only one call makes the word final. It acquires what the earlier disposals released, and gets the underlying
+    // disposable.
     let old = word.bitwiseOr(Self.primary, ordering: .acquiringAndReleasing).oldValue  // RF1: one call makes it final
     return old == 0 ? underlying.take() : nil  // 0: no dependents, and first disposal of the primary
   }
@@ -102,7 +112,8 @@ public final class RefCountDisposable: DisposalNode {
   }
 }
 
-/// The dependent that ``RefCountDisposable/retain()`` returns. Its disposal subtracts it from the parent's `word`, once.
+/// The dependent that ``RefCountDisposable/retain()`` returns. Its disposal subtracts it from the parent's `word`,
+/// once.
 private final class DependentDisposable: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)  // final once true
@@ -129,7 +140,8 @@ private final class DependentDisposable: DisposalNode {
   }
 
   package func detachChildren(into walk: inout DisposalWalk) {
-    // RF3: only the first disposal subtracts, so no dependent counts twice; RF4: release, to publish earlier writes to isDisposed
+    // RF3: only the first disposal subtracts, so no dependent counts twice; RF4: release, to publish earlier writes to
+    // isDisposed
     guard !disposed.exchange(true, ordering: .releasing), let parent = parent.take() else { return }
     if let underlying = parent.removeDependent() {
       walk.push(underlying)

@@ -1,6 +1,7 @@
 // Disposes its inner disposable at the first disposal, or when it is itself released.
-// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of the closure. A disposal does
-// not release the inner disposable. `deinit` has exclusive access: it disposes the inner disposable if no disposal did, and releases it.
+// States of `disposed`, invariants, orderings: as in AnonymousDisposable (A1, A3), with the inner disposable instead of
+// the closure. A disposal does not release the inner disposable. `deinit` has exclusive access: it disposes the inner
+// disposable if no disposal did, and releases it.
 // Models: swift/disposables/once.swift.
 
 public import Scheduler
@@ -15,12 +16,15 @@ internal import Synchronization
 /// }  // the release of the screen ends its search
 /// ```
 ///
-/// 1. The inner disposable is disposed once: by the first ``dispose()``, otherwise by the release of the last reference, on that thread.
-/// 2. This object retains the inner disposable until its own deinit. The contents of the inner disposable are released when it is disposed.
-/// 3. The compiler may release a `let` that nothing reads right after its last use. Store the object in a property, or keep it with
-///    `withExtendedLifetime`.
+/// 1. The inner disposable is disposed once: by the first ``dispose()``, otherwise by the release of the last
+///    reference, on that thread.
+/// 2. This object retains the inner disposable until its own deinit. The contents of the inner disposable are released
+///    when it is disposed.
+/// 3. The compiler may release a `let` that nothing reads right after its last use. Store the object in a property, or
+///    keep it with `withExtendedLifetime`.
 ///
-/// It is a class so that collections and other disposables can hold it. For several disposables see `DisposeBag`. The idea comes from ReactiveSwift.
+/// It is a class so that collections and other disposables can hold it. For several disposables see `DisposeBag`. The
+/// idea comes from ReactiveSwift.
 public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
   private let counted = CountedDisposable()  // for the diagnostic count of disposables
   private let disposed = Atomic(false)  // final once true
@@ -53,12 +57,14 @@ public final class ScopedDisposable<Inner: Disposable>: DisposalNode {
     if let inner = detach() { DisposalWalk.disposeChild(inner) }
   }
 
-  /// As `dispose`, called by a `walk` that disposes a container of this object: adds the inner disposable to `walk`, which then disposes it.
+  /// As `dispose`, called by a `walk` that disposes a container of this object: adds the inner disposable to `walk`,
+  /// which then disposes it.
   package func detachChildren(into walk: inout DisposalWalk) {
     if let inner = detach() { walk.push(inner) }
   }
 
-  /// Marks this as disposed. The first call returns the inner disposable, which the caller must dispose; later calls return nil.
+  /// Marks this as disposed. The first call returns the inner disposable, which the caller must dispose; later calls
+  /// return nil.
   private func detach() -> Inner? {
     disposed.exchange(true, ordering: .releasing) ? nil : inner  // A1: only one call gets false; A3: release
   }

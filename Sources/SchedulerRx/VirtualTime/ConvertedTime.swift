@@ -1,6 +1,7 @@
 public import Scheduler
 
-/// An instant of a ``VirtualTimeConverter`` as an `InstantProtocol`: the instant type of a `VirtualTimeScheduler` with a converter.
+/// An instant of a ``VirtualTimeConverter`` as an `InstantProtocol`: the instant type of a `VirtualTimeScheduler` with
+/// a converter.
 public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
   /// The instant in the converter's unit.
   public let time: Converter.VirtualTimeUnit
@@ -35,7 +36,8 @@ public struct ConvertedTime<Converter: VirtualTimeConverter>: InstantProtocol {
     left.converter.compareVirtualTime(left.time, right.time) == .equal
   }
 
-  /// Hashes nothing, so all instants have the same hash. A converter can compare times but cannot hash them, and equal instants need equal hashes.
+  /// Hashes nothing, so all instants have the same hash. A converter can compare times but cannot hash them, and equal
+  /// instants need equal hashes.
   public func hash(into hasher: inout Hasher) {}
 }
 
@@ -61,8 +63,8 @@ private struct ConvertedScale<Converter: VirtualTimeConverter>: VirtualTimeScale
   }
 }
 
-// Overloads with times in the converter's unit. If the unit is `Duration` or `MonotonicTime`, overload resolution prefers the methods of `Scheduler`,
-// which accept real time and convert it.
+// Overloads with times in the converter's unit. If the unit is `Duration` or `MonotonicTime`, overload resolution
+// prefers the methods of `Scheduler`, which accept real time and convert it.
 extension VirtualTimeScheduler {
   /// Creates a scheduler in the time of `converter`. `virtualTime.time` is its current time.
   ///
@@ -138,7 +140,8 @@ extension VirtualTimeScheduler {
   public func sleep<Converter>(by interval: Converter.VirtualTimeIntervalUnit)
   where Instant == ConvertedTime<Converter> { sleep(to: virtualTime.offset(by: interval)) }
 
-  /// Suspends the task until the clock reaches `time`; returns at once if it has. Throws `CancellationError` if the task is cancelled.
+  /// Suspends the task until the clock reaches `time`; returns at once if it has. Throws `CancellationError` if the
+  /// task is cancelled.
   public func sleep<Converter>(until time: Converter.VirtualTimeUnit, isolation: isolated (any Actor)? = #isolation)
     async throws where Instant == ConvertedTime<Converter>
   { try await sleep(until: instant(time)) }

@@ -1,6 +1,7 @@
 /// A date: a duration since the beginning of 1970, UTC, clamped to ±2⁶³ seconds. Its resolution is one attosecond.
 ///
-/// It avoids a dependency on Foundation. To convert from a `Date`: `HistoricalDate(sinceEpoch: .seconds(date.timeIntervalSince1970))`.
+/// It avoids a dependency on Foundation. To convert from a `Date`:
+/// `HistoricalDate(sinceEpoch: .seconds(date.timeIntervalSince1970))`.
 public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// The time since the beginning of 1970, UTC; negative before.
   public let sinceEpoch: Duration
@@ -19,8 +20,8 @@ public struct HistoricalDate: InstantProtocol, Hashable, Sendable {
   /// The latest date.
   public static let distantFuture = HistoricalDate(sinceEpoch: .seconds(Int64.max))
 
-  /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A duration of 2⁶³
-  /// seconds or more, which often means "never", always gives the earliest or the latest date.
+  /// Returns the date `duration` later, or earlier if it is negative, clamped to the earliest and latest dates. A
+  /// duration of 2⁶³ seconds or more, which often means "never", always gives the earliest or the latest date.
   public func advanced(by duration: Duration) -> HistoricalDate {
     if duration >= .seconds(Int64.max) { return .distantFuture }  // before the sum, which could overflow
     if duration <= .seconds(Int64.min) { return .distantPast }

@@ -4,18 +4,21 @@ public import Scheduler
 ///
 /// The scheduler relies on these guarantees of a converter:
 ///
-/// 1. *Order.* `compareVirtualTime` is a strict order that never changes, and a later time never has an earlier tick. Actions with
-///    the same tick run in the order of insertion.
+/// 1. *Order.* `compareVirtualTime` is a strict order that never changes, and a later time never has an earlier tick.
+///    Actions with the same tick run in the order of insertion.
 /// 2. *Never early.* Conversion to virtual time rounds up an instant or an interval between two units.
 /// 3. *No overflow.* `offsetVirtualTime` and the conversions clamp at the ends of their types; they never trap.
-/// 4. *Direction.* A positive offset gives a later time, or the same time if clamped at the end; a negative one the reverse.
-/// 5. *Any thread.* Several threads may call the methods at the same time. The scheduler holds no lock during these calls, so the
-///    methods may read the scheduler.
+/// 4. *Direction.* A positive offset gives a later time, or the same time if clamped at the end; a negative one the
+///    reverse.
+/// 5. *Any thread.* Several threads may call the methods at the same time. The scheduler holds no lock during these
+///    calls, so the methods may read the scheduler.
 ///
-/// A scheduler counts in 64-bit ticks. By default a tick is a nanosecond of converted time: see ``tick(of:from:)``. Then all times more than 292
-/// years before the start have the first tick, and all times more than 292 years after the start have the final tick before the end of time.
+/// A scheduler counts in 64-bit ticks. By default a tick is a nanosecond of converted time: see ``tick(of:from:)``.
+/// Then all times more than 292 years before the start have the first tick, and all times more than 292 years after the
+/// start have the final tick before the end of time.
 ///
-/// The names and the shape come from RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real time.
+/// The names and the shape come from RxSwift's `VirtualTimeConverterType`, with `MonotonicTime` and `Duration` for real
+/// time.
 public protocol VirtualTimeConverter: Sendable {
   /// An instant of virtual time.
   associatedtype VirtualTimeUnit: Sendable
@@ -47,10 +50,12 @@ public protocol VirtualTimeConverter: Sendable {
 
   /// The end of time, at which overflowing times are clamped; `nil`, the default, if there is none.
   ///
-  /// Work at this instant is beyond the end of time: `run` and `step` do not reach it, only an advance to this instant does.
+  /// Work at this instant is beyond the end of time: `run` and `step` do not reach it, only an advance to this instant
+  /// does.
   var endOfVirtualTime: VirtualTimeUnit? { get }
 
-  /// Returns the tick of `virtualTime` on the clock of a scheduler that started at `start`; `UInt64.max` for the end of time only.
+  /// Returns the tick of `virtualTime` on the clock of a scheduler that started at `start`; `UInt64.max` for the end of
+  /// time only.
   ///
   /// By default a tick is a nanosecond, rounded up, and the start is at 2⁶³.
   func tick(of virtualTime: VirtualTimeUnit, from start: VirtualTimeUnit) -> UInt64

@@ -1,4 +1,5 @@
-// Replaces Swift's own executors. Only this file of the module uses Swift 6.3's experimental interfaces; Portable.swift is for other compilers.
+// Replaces Swift's own executors. Only this file of the module uses Swift 6.3's experimental interfaces; Portable.swift
+// is for other compilers.
 #if compiler(>=6.3) && compiler(<6.4) && os(Linux) && !SCHEDULER_WITHOUT_SPI
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) internal import _Concurrency
 
@@ -8,13 +9,15 @@
     static let mainExecutor: any MainExecutor = RoutingMainExecutor(MainActor.executor)
     static let defaultExecutor: any TaskExecutor = RoutingExecutor(Task<Never, Never>.defaultExecutor)
 
-    /// Replaces the process's executors by routing executors, which forward to the replaced ones. Later calls do nothing.
+    /// Replaces the process's executors by routing executors, which forward to the replaced ones. Later calls do
+    /// nothing.
     static func install() {
       if Task<Never, Never>.defaultExecutor is RoutingExecutor { return }
       _createExecutors(factory: Self.self)  // the runtime reads `mainExecutor` and `defaultExecutor`
     }
 
-    /// Enqueues a job, at once or after `delay` of real time, on the executor that the job would have without virtual time.
+    /// Enqueues a job, at once or after `delay` of real time, on the executor that the job would have without virtual
+    /// time.
     static func enqueueOnSwiftExecutor(_ job: RoutedJob, after delay: Duration?) {
       switch job.place {  // as!: the two constants above have these types
       case .global: submit(job.job, to: (defaultExecutor as! RoutingExecutor).original, after: delay)
@@ -31,7 +34,8 @@
     }
   }
 
-  /// A routing executor: adds each job that a scope owns to that scope, and enqueues each other job on `original`, the executor that it replaces.
+  /// A routing executor: adds each job that a scope owns to that scope, and enqueues each other job on `original`, the
+  /// executor that it replaces.
   private class Router: SchedulingExecutor, @unchecked Sendable {
     // Unchecked, because a class with subclasses cannot be checked; its fields are constant and Sendable.
     final let original: any Executor

@@ -121,8 +121,8 @@ void items_begin(void) {
 
 // MARK: submitting
 
-// A batch takes the timers that waited when it began. An overdue timer, which may come during or after a batch of this nanosecond,
-// may have to wait for a later batch.
+// A batch takes the timers that waited when it began. An overdue timer, which may come during or after a batch of this
+// nanosecond, may have to wait for a later batch.
 static void set_deadline(item *item, csched_time deadline) {
   const loop *loop = loop_of(item);
   item->deadline = item->due_by = deadline;

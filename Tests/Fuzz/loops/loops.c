@@ -1,12 +1,14 @@
-// Target: three loops of one thread, queues on them and on one another, and jobs and timers that move between all of these: run, run
-// inside of runs, cancelled, moved, suspended, stopped, closed, destroyed and created again; from outside, from inside of jobs, and
-// partly from inside of drops and releases.
+// Target: three loops of one thread, queues on them and on one another, and jobs and timers that move between all of
+// these: run, run inside of runs, cancelled, moved, suspended, stopped, closed, destroyed and created again; from
+// outside, from inside of jobs, and partly from inside of drops and releases.
 //
 // The model checks:
 //   order      on each target, jobs run in the order of submission, and timers by deadline and order, never early
 //   once       each submission is run or dropped; one release follows, unless `run` submitted the job again
-//   one        a queue runs one job at a time, and so do all queues of a tree; none while it is suspended, none past a sync
-//   all        after a complete run no item waits that could run, nor before a sleep; a sleep ends in time for each timer
+//   one        a queue runs one job at a time, and so do all queues of a tree; none while it is suspended, none past a
+//              sync
+//   all        after a complete run no item waits that could run, nor before a sleep; a sleep ends in time for each
+//              timer
 //   ends       each run ends for the first reason in their order, and takes no stop of another run
 //   cancel     the answer; a timer that waits for its deadline is released at once
 //   owners     a queue keeps its owner while it has work, and not longer

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// By a link, because a path's last part is the package's name to SwiftPM, and a clone may be called anything: see Tools/counts.
+// By a link, because a path's last part is the package's name to SwiftPM, and a clone may be called anything: see
+// Tools/counts.
 let package = Package(
   name: "CountedPaths",
   platforms: [.macOS(.v15)],

@@ -1,4 +1,5 @@
-// What the flight recorder costs, in time: a submission and a run on a loop, again and again. Tests/Integration/Counts/observed builds it with and without.
+// What the flight recorder costs, in time: a submission and a run on a loop, again and again.
+// Tests/Integration/Counts/observed builds it with and without.
 #include <CScheduler/loop.h>
 
 #include <stdio.h>

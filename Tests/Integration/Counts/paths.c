@@ -1,4 +1,5 @@
-// The C core's single-threaded paths, to be counted by Tools/counts: paths NAME N runs one of them N times. Without arguments it names them.
+// The C core's single-threaded paths, to be counted by Tools/counts: paths NAME N runs one of them N times. Without
+// arguments it names them.
 // Nothing here depends on time or chance, so that two runs have the same instructions.
 #include "../../../Sources/CScheduler/job/mpsc.h"
 

@@ -1,5 +1,5 @@
-// A daemon that needs no library at run time. Its thread stays alive between the lines of standard input, and adds up the numbers in
-// them. SIGTERM ends it cleanly: it prints its counts. Run by Tools/cross.
+// A daemon that needs no library at run time. Its thread stays alive between the lines of standard input, and adds up
+// the numbers in them. SIGTERM ends it cleanly: it prints its counts. Run by Tools/cross.
 #define _POSIX_C_SOURCE 200809L
 #include <CScheduler/CScheduler.h>
 

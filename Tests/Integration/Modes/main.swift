@@ -1,5 +1,5 @@
-// The public surface as a program of 2026 uses it. It is compiled without a warning in each language mode that a program may have, and run.
-// `examples` has the list of modes.
+// The public surface as a program of 2026 uses it. It is compiled without a warning in each language mode that a
+// program may have, and run. `examples` has the list of modes.
 
 import Scheduler
 

@@ -1,4 +1,5 @@
-// What an async function must not call, each with what to use. The compiler's own verifier reads the comments (-verify).
+// What an async function must not call, each with what to use. The compiler's own verifier reads the comments
+// (-verify).
 import Scheduler
 
 func blocks(

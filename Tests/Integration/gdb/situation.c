@@ -1,5 +1,6 @@
-// A known situation for Tests/Integration/gdb/test: threads that run, wait and sleep, work that waits behind them, a lock with an owner and two sleepers. Then
-// a trap stops it for gdb. With an argument it makes so many queues, and jobs on the busy loop, besides.
+// A known situation for Tests/Integration/gdb/test: threads that run, wait and sleep, work that waits behind them, a
+// lock with an owner and two sleepers. Then a trap stops it for gdb. With an argument it makes so many queues, and jobs
+// on the busy loop, besides.
 #define _GNU_SOURCE
 #include <CScheduler/CScheduler.h>
 

@@ -1,4 +1,5 @@
-// apply.c: AP1 to AP5, with helpers on three bases: a base of two threads, a base that starts late, a base that refuses.
+// apply.c: AP1 to AP5, with helpers on three bases: a base of two threads, a base that starts late, a base that
+// refuses.
 
 #include "crew.h"
 

@@ -1,5 +1,6 @@
-// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_delivery.c. The targets run jobs on the thread that delivers them, or are a loop. A thread that waits for the end of a job ends
-// the clocks' thread, too; a missed wake is a deadlock, or comes an age too late.
+// clock.c: CL1, CL2, CL4 to CL6, CL8; delivery.c; clock_delivery.c. The targets run jobs on the thread that delivers
+// them, or are a loop. A thread that waits for the end of a job ends the clocks' thread, too; a missed wake is a
+// deadlock, or comes an age too late.
 
 #include "../engine/model.h"
 

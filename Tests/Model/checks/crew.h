@@ -1,4 +1,5 @@
-// A target with threads of its own, used as a base by checks. It can be made to refuse jobs. Its threads end on request.
+// A target with threads of its own, used as a base by checks. It can be made to refuse jobs. Its threads end on
+// request.
 #pragma once
 
 #include "../engine/model.h"

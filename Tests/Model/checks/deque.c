@@ -116,7 +116,8 @@ static void not_overwritten(void) {
   model_assert(deque.bottom - deque.top == (uint64_t)pushed - 2);
 }
 
-// The protocol of pool_idle.c: the pusher checks for sleepers, the sleeper checks for entries. Beside it, a thief takes an older entry.
+// The protocol of pool_idle.c: the pusher checks for sleepers, the sleeper checks for entries. Beside it, a thief takes
+// an older entry.
 static void push_and_look(void *unused) {
   (void)unused;
   push();
@@ -138,7 +139,8 @@ static void looks(void) {
 }
 static void not_missed(void) { model_assert(is_seen || !was_empty); }
 
-// The owner ends what the thief waits for, and pushes another entry, perhaps at the number of one that it has popped. The thief must not take that one.
+// The owner ends what the thief waits for, and pushes another entry, perhaps at the number of one that it has popped.
+// The thief must not take that one.
 static void push_end_push(void *pops) {
   push();
   if (pops != NULL) pop_all();

@@ -162,7 +162,8 @@ static void submit_against_cancel(void) {
 }
 static void dropped_once(void) { model_assert(dropped == 1 && ran == 0); }
 
-// A thread that finds the job idle may use it again: its run, its drop, or the release of its cancelled entry has ended.
+// A thread that finds the job idle may use it again: its run, its drop, or the release of its cancelled entry has
+// ended.
 static const csched_job_type unreleased = {run, drop, NULL};
 static void wait_until_idle(void *unused) {
   (void)unused;
@@ -181,7 +182,8 @@ static void start_unreleased(void (*hand)(void *), bool with_cancel) {
 static void run_until_idle(void) { start_unreleased(perform, true); }
 static void discarded_until_idle(void) { start_unreleased(discard, false); }
 
-// Without a `release` the memory is the caller's when a wait has ended, or when the job is found idle. One job, on the heap.
+// Without a `release` the memory is the caller's when a wait has ended, or when the job is found idle. One job, on the
+// heap.
 static csched_job *heap;
 static uint32_t users;
 static void perform_heap(void *unused) {
@@ -263,7 +265,8 @@ static void run_on_and_on(void) {
   model_spawn(wait_for_one, NULL);
 }
 
-// The job submits itself again beside a waiter. A second waiter, which comes during the second run, waits for the end of that run.
+// The job submits itself again beside a waiter. A second waiter, which comes during the second run, waits for the end
+// of that run.
 static uint32_t begun;
 static void run_twice(csched_job *unused) {
   (void)unused;
@@ -322,7 +325,8 @@ static void second_does_not_keep(void) {
   model_spawn(wait_for_first, NULL);
 }
 
-// A job that is initialised in its run stops the process when the run ends, or, if it was submitted again, when its turn comes.
+// A job that is initialised in its run stops the process when the run ends, or, if it was submitted again, when its
+// turn comes.
 static void run_and_reuse(csched_job *unused) {
   (void)unused;
   csched_job_init(&job, &unreleased, NULL);

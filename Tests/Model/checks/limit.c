@@ -72,7 +72,8 @@ static void all_in_order(void) {
   model_assert(ran == JOBS && owned.value == JOBS && place(0) < place(1) && place(2) < place(3));
 }
 
-// The handle is given up when all jobs have been released, as by the owner of timers: the threads that deliver them may not have returned.
+// The handle is given up when all jobs have been released, as by the owner of timers: the threads that deliver them may
+// not have returned.
 static void release_told(csched_job *unused) {
   (void)unused;
   if (csched_fetch_add_acq_rel(&open, UINT32_MAX) == 1) csched_futex_wake_(&open, 1);

@@ -1,4 +1,5 @@
-// Outcomes that the model's memory must allow, and outcomes that it must forbid. An allowed outcome has to be seen in some schedule.
+// Outcomes that the model's memory must allow, and outcomes that it must forbid. An allowed outcome has to be seen in
+// some schedule.
 
 #include "../engine/model.h"
 #include "../../../Sources/CScheduler/platform/platform.h"

@@ -337,7 +337,8 @@ static void hold_for_long(void *unused) {
   use();
   csched_lock_unlock(&lock);
 }
-// This thread has the number of the first, and so counts as the owner, as if the first had unlocked and this one had locked since.
+// This thread has the number of the first, and so counts as the owner, as if the first had unlocked and this one had
+// locked since.
 static void unlock_as_the_first(void *unused) {
   (void)unused;
   while (!model_has_number_of(1)) csched_nap_(LOOK);

@@ -343,8 +343,8 @@ static void passing_on_a_queue(void) {
   model_spawn(run_queue, NULL);
 }
 
-// Two of this thread, which come late, and two of another one, whose instant is earlier: the first of those may come in when its
-// instant has passed already. This thread's come at the end of a batch, or in the middle.
+// Two of this thread, which come late, and two of another one, whose instant is earlier: the first of those may come in
+// when its instant has passed already. This thread's come at the end of a batch, or in the middle.
 static csched_time earlier;
 static void submit_earlier(void *unused) {
   (void)unused;

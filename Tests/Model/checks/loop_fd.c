@@ -1,4 +1,5 @@
-// loop_fd.c: FD1 and FD2, and what loop.c owes a host. The host is a thread of the check that waits for the loop's descriptor.
+// loop_fd.c: FD1 and FD2, and what loop.c owes a host. The host is a thread of the check that waits for the loop's
+// descriptor.
 
 #include "../engine/model.h"
 
@@ -179,7 +180,8 @@ static void one_wake(void) {
   destroy();
 }
 
-// The host's thread checks whether it may run a job inline. Meanwhile other threads submit and cancel, and a timer comes due.
+// The host's thread checks whether it may run a job inline. Meanwhile other threads submit and cancel, and a timer
+// comes due.
 static void submit_and_cancel(void *unused) {
   (void)unused;
   csched_target_submit(csched_loop_target(loop), &jobs[0]);
@@ -219,8 +221,8 @@ static void host_looking_at_timer(void *unused) {
 }
 static void hosted_looking_at_timer(void) { begin(host_looking_at_timer, NULL); }
 
-// A host with a queue of its own, here another loop, which runs our jobs in the order of that queue: each submission asks for a run as
-// far as a mark behind it. Each submitter's own order holds across both.
+// A host with a queue of its own, here another loop, which runs our jobs in the order of that queue: each submission
+// asks for a run as far as a mark behind it. Each submitter's own order holds across both.
 enum { TURNS = 4 };
 static csched_loop *other;
 static csched_job marks[TURNS], runs[TURNS], theirs[2];

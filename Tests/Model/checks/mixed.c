@@ -1,5 +1,5 @@
-// Combined operations: a hand-off with a fresh competitor, nested suspensions with syncs, stops of different kinds, timers that share a
-// slot. They find faults that the checks of single operations did not find.
+// Combined operations: a hand-off with a fresh competitor, nested suspensions with syncs, stops of different kinds,
+// timers that share a slot. They find faults that the checks of single operations did not find.
 
 #include "../engine/model.h"
 

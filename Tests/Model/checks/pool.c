@@ -1,5 +1,5 @@
-// pool.c, pool_idle.c, pool_monitor.c, fork_join.c. Small pools: as many threads as workers, so that the monitor has nothing to do, unless
-// the check is about it.
+// pool.c, pool_idle.c, pool_monitor.c, fork_join.c. Small pools: as many threads as workers, so that the monitor has
+// nothing to do, unless the check is about it.
 
 #include "../engine/model.h"
 
@@ -114,7 +114,8 @@ static void two_submitters(void) {
   model_spawn(submit_two_then_wait, NULL);
 }
 
-// A thread that fails to start was counted as a searcher. Another submission may have relied on this searcher, and woken no worker.
+// A thread that fails to start was counted as a searcher. Another submission may have relied on this searcher, and
+// woken no worker.
 static void submit_without_threads(void *unused) {
   (void)unused;
   make(2, 2);
@@ -273,8 +274,8 @@ static void batch(void) {
   model_spawn(batch_that_meets, NULL);
 }
 
-// Both workers come from another job. One worker may dequeue both jobs of a batch, and run the first. The other worker, which may just
-// be going to sleep, has to run the second.
+// Both workers come from another job. One worker may dequeue both jobs of a batch, and run the first. The other worker,
+// which may just be going to sleep, has to run the second.
 enum { PAIRED = 8 };
 static csched_job in_pairs[PAIRED];
 static void meet_in_pairs(csched_job *job) {
@@ -326,7 +327,8 @@ static void passed_over(void) {
   reset();
   model_spawn(low_beside_high, NULL);
 }
-// As above, while a thread waits for the low-priority job. The first pick may miss the donation. After that the high one runs first at most once.
+// As above, while a thread waits for the low-priority job. The first pick may miss the donation. After that the high
+// one runs first at most once.
 static void come_once(csched_job *job) {
   model_assert(++begun <= 2 || count(&met) == 1);
   if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), job);
@@ -432,7 +434,8 @@ static void comes_back(void) {
   model_spawn(come_back, NULL);
 }
 
-// The only worker is blocked without a word, and waits for the job behind its own to run, or to be dropped. The pool is stopped meanwhile.
+// The only worker is blocked without a word, and waits for the job behind its own to run, or to be dropped. The pool is
+// stopped meanwhile.
 static void drop_and_tell(csched_job *job) {
   note_drop(job);
   count_and_wake(&met);
@@ -470,7 +473,8 @@ static void stopped_beside_blocked_and_submission(void) {
   model_spawn(submitted_beside_stop, NULL);
 }
 
-// A job that runs while the pool ends resumes a queue, and waits for the queue's job without a word. The other workers leave meanwhile.
+// A job that runs while the pool ends resumes a queue, and waits for the queue's job without a word. The other workers
+// leave meanwhile.
 static csched_serial *suspended;
 static void resume_and_wait(csched_job *job) {
   note(job);
@@ -499,7 +503,8 @@ static void two_beside_resumption(void) {
   model_spawn(stop_beside_resumption, (void *)2);
 }
 
-// A thread that resumes a queue after the pool's only worker has left runs the queue's job, which sees what the pool's jobs did.
+// A thread that resumes a queue after the pool's only worker has left runs the queue's job, which sees what the pool's
+// jobs did.
 static void write_words(csched_job *job) {
   note(job);
   model_write(&last_words, 1);
@@ -1215,7 +1220,8 @@ static void queued_and_spawned(void) {
   model_spawn(queue_beside_a_spawn, NULL);
 }
 
-// The spawner waits once its stolen spawn has spawned in turn, and both workers are busy: the spawner itself runs that inner spawn.
+// The spawner waits once its stolen spawn has spawned in turn, and both workers are busy: the spawner itself runs that
+// inner spawn.
 static void spawn_for_the_waiter(csched_job *job) {
   note(job);
   csched_fork spawn;
@@ -1249,7 +1255,8 @@ static void helped(void) {
   model_spawn(spawn_and_be_helped, NULL);
 }
 
-// A spawned job is stolen, and submits a job that spawns, too. The thief runs that one next. The waiter for the first spawn must not run the second.
+// A spawned job is stolen, and submits a job that spawns, too. The thief runs that one next. The waiter for the first
+// spawn must not run the second.
 static uintptr_t waiter; // the csched_pool_worker of the first spawner, during its wait
 static csched_job second_spawner, second_spawn;
 static void run_second_spawn(csched_job *job) {
@@ -1370,7 +1377,8 @@ static void kept_while_stopped(void) {
   model_spawn(keep_while_stopped, NULL);
 }
 
-// Two other workers run already: they search, or have gone to sleep. A searcher that is not the last takes the kept job without a fence.
+// Two other workers run already: they search, or have gone to sleep. A searcher that is not the last takes the kept job
+// without a fence.
 static void begin_all(csched_job *job) {
   note(job);
   count_and_wake(&begun);

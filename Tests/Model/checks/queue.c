@@ -105,8 +105,8 @@ static void closed(void) {
   model_spawn(consume_until_closed, NULL);
 }
 
-// Of producer 0 some jobs may be missing for good; those of producer 1 come through. The consumer does not sleep here: a
-// producer that stops between its push and the wake that it owes leaves a sleeping one asleep, see Q2.
+// Of producer 0 some jobs may be missing for good; those of producer 1 come through. The consumer does not sleep here:
+// a producer that stops between its push and the wake that it owes leaves a sleeping one asleep, see Q2.
 static void consume_the_other(void *unused) {
   (void)unused;
   for (;;) {

@@ -380,7 +380,8 @@ static void timed_out_at_once(void) {
   csched_loop_destroy(loop);
 }
 
-// Runs the task inside of the submission. Then, before the submission returns, another task in the same memory is dropped by its target.
+// Runs the task inside of the submission. Then, before the submission returns, another task in the same memory is
+// dropped by its target.
 static int deliver_at_once(csched_target *at_once, csched_job *job) {
   csched_target_perform(at_once, job);
   later = submit(MOST - 1);

@@ -169,7 +169,8 @@ static void gone(void) {
   model_assert(owners[0].pending == 0 && csched_timers_pop_(&owners[0], CSCHED_FOREVER) == NULL);
 }
 
-// A cancelled entry has made the wake earlier, and another timer is due between the new and the old wake. The sleeper is notified of one of the two.
+// A cancelled entry has made the wake earlier, and another timer is due between the new and the old wake. The sleeper
+// is notified of one of the two.
 static csched_timer early_one, far_one;
 static void cancel_early(void *unused) {
   (void)unused;
@@ -199,7 +200,8 @@ static void all_given_back(void) {
   model_assert(ran == 0 && dropped == 3 && released == 3);
 }
 
-// The first owner is freed. The timer is submitted anew, and cancelled meanwhile. An overdue timer becomes a plain submission.
+// The first owner is freed. The timer is submitted anew, and cancelled meanwhile. An overdue timer becomes a plain
+// submission.
 static csched_timers *make_owner(void) {
   csched_timers *owner = calloc(1, sizeof *owner);
   csched_timers_init_(owner);

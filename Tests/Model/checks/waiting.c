@@ -1,4 +1,5 @@
-// cond.c, semaphore.c, latch.c over waiting.c, and rlock.c: CV1 to CV7, SM1 to SM7, LT1 to LT6. More than 300 lines: they share their threads.
+// cond.c, semaphore.c, latch.c over waiting.c, and rlock.c: CV1 to CV7, SM1 to SM7, LT1 to LT6. More than 300 lines:
+// they share their threads.
 
 #include "../engine/model.h"
 
@@ -521,7 +522,8 @@ static void freed_by_passer(void) {
   model_spawn(open_own, heap);
 }
 
-// The thread that passes makes another latch in the same memory, which is not opened, while a second thread still sleeps for the first latch.
+// The thread that passes makes another latch in the same memory, which is not opened, while a second thread still
+// sleeps for the first latch.
 static void wait_only(void *unused) {
   (void)unused;
   csched_latch_wait(&latch);

@@ -1,4 +1,5 @@
-// platform_clocks.h on simulated time: two clocks that are ahead of the monotonic one, by as much as a check says, and their alarms.
+// platform_clocks.h on simulated time: two clocks that are ahead of the monotonic one, by as much as a check says, and
+// their alarms.
 
 #include "internal.h"
 

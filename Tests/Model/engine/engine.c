@@ -1,7 +1,7 @@
 // Threads that run one at a time.
 //
-// Each simulated thread is a thread of the system, so that the core's thread-locals are real. Each has a semaphore, which gives it the
-// turn. A thread announces its next step, and the strategy then chooses the thread that runs next.
+// Each simulated thread is a thread of the system, so that the core's thread-locals are real. Each has a semaphore,
+// which gives it the turn. A thread announces its next step, and the strategy then chooses the thread that runs next.
 
 #define _GNU_SOURCE
 #include "internal.h"

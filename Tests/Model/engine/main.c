@@ -1,8 +1,9 @@
-// model --list | [--check NAME] [--schedules N] [--exhaustive N] [--first SEED] | --check NAME (--seed N | --bound B --trail T)
+// model --list | [--check NAME] [--schedules N] [--exhaustive N] [--first SEED] | --check NAME (--seed N | --bound B
+// --trail T)
 // With --memory strong each load reads the newest value, else one that C11 allows.
 //
-// Runs each check, or one: N schedules drawn by lot, from the seeds FIRST, FIRST + 1 and so on, and at most N exhaustively. No clock is read,
-// so equal arguments give equal schedules. A failure prints how to replay it.
+// Runs each check, or one: N schedules drawn by lot, from the seeds FIRST, FIRST + 1 and so on, and at most N
+// exhaustively. No clock is read, so equal arguments give equal schedules. A failure prints how to replay it.
 
 #define _GNU_SOURCE
 #include "strategy.h"
@@ -22,7 +23,8 @@ static void run_by_lot(uint64_t first, long count) {
   }
 }
 
-// First without a bound, by sleep sets; if that does not come to its end with half of the schedules, with 0, 1, 2 ... departures.
+// First without a bound, by sleep sets; if that does not come to its end with half of the schedules, with 0, 1, 2 ...
+// departures.
 // Returns: how far it came, as text.
 static const char *run_exhaustively(long most) {
   static char text[80];
@@ -100,7 +102,8 @@ static void run_check(const options *o) {
   printf("  %s: this schedule holds\n", model_current->name);
 }
 
-// The hash tables of the core and of Swift depend on addresses: restarts the program without address randomisation. A sandbox may refuse that.
+// The hash tables of the core and of Swift depend on addresses: restarts the program without address randomisation. A
+// sandbox may refuse that.
 static void begin_with_fixed_addresses(char **argv) {
   int now = personality(0xffffffff);
   if (now == -1 || (now & ADDR_NO_RANDOMIZE) != 0 || personality((unsigned long)now | ADDR_NO_RANDOMIZE) == -1) return;

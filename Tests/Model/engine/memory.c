@@ -1,7 +1,7 @@
-// Memory as views: each location keeps all its stores in their modification order; a thread may read any store that is not
-// older than the newest one that it has seen there. Its own stores come after the stores that it has seen, though not always last. Acquire
-// joins the view of the release into the reader's. This is C11 without two things: a read-modify-write always takes the newest value, and no
-// load reads from the future (load buffering).
+// Memory as views: each location keeps all its stores in their modification order; a thread may read any store that is
+// not older than the newest one that it has seen there. Its own stores come after the stores that it has seen, though
+// not always last. Acquire joins the view of the release into the reader's. This is C11 without two things: a
+// read-modify-write always takes the newest value, and no load reads from the future (load buffering).
 
 #include "internal.h"
 

@@ -1,8 +1,10 @@
-// A checker for the C core, and for Swift over it: their own source runs on simulated threads, memory, futexes and clock.
+// A checker for the C core, and for Swift over it: their own source runs on simulated threads, memory, futexes and
+// clock.
 //
-// One thread runs at a time; which one is chosen anew at each atomic operation and each call of the platform. A load may
-// return any older value that the views of C11's acquire and release allow. A run in which no thread can go on, and not all
-// have ended, is a deadlock: a lost wake is found, not waited for. A run's choices come from a seed, or from a trail.
+// One thread runs at a time; which one is chosen anew at each atomic operation and each call of the platform. A load
+// may return any older value that the views of C11's acquire and release allow. A run in which no thread can go on, and
+// not all have ended, is a deadlock: a lost wake is found, not waited for. A run's choices come from a seed, or from a
+// trail.
 #ifndef MODEL_H
 #define MODEL_H
 
@@ -27,12 +29,14 @@ void model_set_clock(csched_clock clock, int64_t by);
 /// The most that this clock has read.
 csched_time model_most(csched_clock clock);
 
-/// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next check whether a
-/// thread has ended: as the system does with numbers. model_has_number_of: whether the calling thread has got it.
+/// Gives thread `to`, which has used no lock yet, the number of thread `of`, which has ended, right after the next
+/// check whether a thread has ended: as the system does with numbers. model_has_number_of: whether the calling thread
+/// has got it.
 void model_give_number_after_look(int to, int of);
 bool model_has_number_of(int of);
 
-/// Does: has the system give that many chunks of memory for tasks of one size each, 1 or 2, in this run; else there is one. Thread: the check's own.
+/// Does: has the system give that many chunks of memory for tasks of one size each, 1 or 2, in this run; else there is
+/// one. Thread: the check's own.
 void model_have_chunks(unsigned count);
 
 /// From now on the system has no thread for the core, or has them again.

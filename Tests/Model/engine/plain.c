@@ -1,5 +1,6 @@
-// The core's plain memory. The core is compiled as for ThreadSanitizer, and what the compiler then calls at each access that
-// is not atomic is here, in place of the sanitizer's run-time library: races by happens-before, and uses after free.
+// The core's plain memory. The core is compiled as for ThreadSanitizer, and what the compiler then calls at each access
+// that is not atomic is here, in place of the sanitizer's run-time library: races by happens-before, and uses after
+// free.
 
 #include "internal.h"
 
@@ -34,7 +35,8 @@ static unsigned short block_at[ARENA / GRANULE]; // 0: none; its number, from 1
 
 int model_unseen;
 
-// Neighbours in memory are neighbours here. Returns: where this address is, or, if it has not been met in this run, is to be.
+// Neighbours in memory are neighbours here. Returns: where this address is, or, if it has not been met in this run, is
+// to be.
 static word *place_of(uintptr_t address) {
   size_t i = ((size_t)(address / 64 * UINT64_C(0x9E3779B97F4A7C15) >> 49) & ~(size_t)15) + address / 4 % 16;
   while (words[i].run == current_run && words[i].address != address) i = (i + 17) % WORDS;

@@ -1,8 +1,9 @@
-// The functions that compiled Swift calls, as steps of the model: atomic operations, plain accesses, references and memory.
+// The functions that compiled Swift calls, as steps of the model: atomic operations, plain accesses, references and
+// memory.
 //
-// Swift's objects are compiled as for ThreadSanitizer, and the calls of that are renamed to the ones here; the run-time library is
-// linked statically, so that its memory and its counts of references can be wrapped. A count is one atomic word: each release
-// has release order, the last one also acquire order. The run-time's tables are no part of a run.
+// Swift's objects are compiled as for ThreadSanitizer, and the calls of that are renamed to the ones here; the run-time
+// library is linked statically, so that its memory and its counts of references can be wrapped. A count is one atomic
+// word: each release has release order, the last one also acquire order. The run-time's tables are no part of a run.
 
 #include "../engine/internal.h"
 
@@ -191,7 +192,8 @@ void *__wrap_swift_retain_n(void *object, uint32_t count) {
   return __real_swift_retain_n(object, count);
 }
 
-// A thread that finds itself the only owner acquires, as a last release does: it may change data that other owners have read.
+// A thread that finds itself the only owner acquires, as a last release does: it may change data that other owners have
+// read.
 bool __real_swift_isUniquelyReferenced_nonNull_native(const void *object);
 bool __wrap_swift_isUniquelyReferenced_nonNull_native(const void *object) {
   model_view *others = model_counted_view((void *)object);
@@ -212,7 +214,8 @@ void __wrap_swift_once(intptr_t *done, void (*make)(void *), void *context) {
   *done = -1;
 }
 
-// So are the types that the library makes at first use: their allocations would shift the memory of the one run that makes them.
+// So are the types that the library makes at first use: their allocations would shift the memory of the one run that
+// makes them.
 typedef struct type_response {
   const void *type;
   size_t state;

@@ -90,7 +90,8 @@ static int held_by(int n) {
   return least;
 }
 
-// Returns: whether a job on `n` that waits for the queue `queue` lends it its permit: both are on one limit, and the numbers of the queues decrease.
+// Returns: whether a job on `n` that waits for the queue `queue` lends it its permit: both are on one limit, and the
+// numbers of the queues decrease.
 static bool lends(int n, int queue) {
   int limit = nodes[queue].base;
   if (limit == NONE || nodes[limit].kind != LIMIT || is_exclusive(limit) || nodes[nodes[limit].base].kind != POOL)
@@ -156,8 +157,8 @@ static context body_of(int i, context here, int held) {
                    .may_run_inline = true};
 }
 
-// Does: makes the work of step `i` on node `n` fit for a target that runs it at once, on the stack of its submitter, or of another one of the same
-// queue, which may hold anything.
+// Does: makes the work of step `i` on node `n` fit for a target that runs it at once, on the stack of its submitter, or
+// of another one of the same queue, which may hold anything.
 static void fit_for_inline(context *body) {
   body->held = 0;
   body->may_block = false;
@@ -207,7 +208,8 @@ static bool can_cancel(program_step_kind kind, context here, int i) {
   return needed_by(steps[i].node) < here.held && held_by(steps[i].node) <= here.held;
 }
 
-// Returns: an earlier step, beside or, if nothing is held here, anywhere, that a step of the kind can cancel; NONE: there is none.
+// Returns: an earlier step, beside or, if nothing is held here, anywhere, that a step of the kind can cancel; NONE:
+// there is none.
 static int lot_cancelled(program_step_kind kind, context here) {
   int found = NONE;
   if ((kind == CANCEL || here.is_outside || here.is_async) && once_in(2)) {
@@ -260,7 +262,8 @@ static int lot_node_for(program_step_kind kind, context here) {
   return found;
 }
 
-// Returns: the kind of the next step. Not mostly SUBMIT, though that takes the place of what is not enabled, or not possible here.
+// Returns: the kind of the next step. Not mostly SUBMIT, though that takes the place of what is not enabled, or not
+// possible here.
 static program_step_kind lot_kind(context here) {
   for (int tries = 0;; tries++) {
     program_step_kind kind = (program_step_kind)below(is_swift ? SWIFT_STEP_KINDS : C_STEP_KINDS),
@@ -356,7 +359,8 @@ static void make_nodes(void) {
     made->most = 1 + below(3);
     made->is_hard = once_in(2);
   }
-  // The actor that runs a loop may wait for work of a pool, all of whose threads wait for the loop: then the pool must add one.
+  // The actor that runs a loop may wait for work of a pool, all of whose threads wait for the loop: then the pool must
+  // add one.
   for (int n = 0; n < whole.node_count; n++) has_loop = has_loop || nodes[n].kind == LOOP;
   for (int n = 0; n < whole.node_count; n++) nodes[n].is_hard = nodes[n].is_hard && !has_loop;
 }
@@ -467,8 +471,9 @@ bool program_is_exclusive(int number) { return is_exclusive(number); }
 
 enum { CHILD_LIMIT = 10 }; // seconds
 
-// Handler of SIGALRM, in a child that does not end. Does: ends it with its stack on stderr; without a failure if it waits for a lock of the Swift
-// runtime. The runtime does not know of forks (ForkSafely.md), so the lock of a thread that made a type at the fork stays locked in the child.
+// Handler of SIGALRM, in a child that does not end. Does: ends it with its stack on stderr; without a failure if it
+// waits for a lock of the Swift runtime. The runtime does not know of forks (ForkSafely.md), so the lock of a thread
+// that made a type at the fork stays locked in the child.
 static void end_late_child(int number) {
   void *frames[64];
   int count = backtrace(frames, 64);

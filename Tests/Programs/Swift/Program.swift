@@ -3,7 +3,8 @@ import Grammar
 import Scheduler
 import SchedulerVirtualTime
 
-// Runs one program by lot over the Swift API, and checks what the documentation promises to every program. Which programs there are: Grammar.h.
+// Runs one program by lot over the Swift API, and checks what the documentation promises to every program. Which
+// programs there are: Grammar.h.
 //
 //   SwiftPrograms SEED [--without STEP,STEP...] [--print] [--full | --virtual]
 //
@@ -29,7 +30,8 @@ import SchedulerVirtualTime
     mainBlockedSignals.write(blockedSignals())
     try Schedulers.dump(onSignal: SIGTERM)  // the runner sends it to a program that does not end
     if isVirtual { return runVirtually(program, seed % 2 == 0 ? seed : nil) }
-    // First in the parent: a child cannot make what the runtime of Swift makes of a generic type while another thread does so in the parent's fork.
+    // First in the parent: a child cannot make what the runtime of Swift makes of a generic type while another thread
+    // does so in the parent's fork.
     if (0..<program.step_count).contains(where: { step($0).kind == FORK }) { useNewObjects() }
     let world = try World(program), isOver = Protected(false)
     if isFull {

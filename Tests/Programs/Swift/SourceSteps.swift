@@ -4,7 +4,8 @@ import Scheduler
 
 // Steps with sources of a thread: descriptors, signals, processes.
 extension World {
-  /// Watches one end of a pair of sockets, and ends that. The other end must see this, whatever the thread does meanwhile.
+  /// Watches one end of a pair of sockets, and ends that. The other end must see this, whatever the thread does
+  /// meanwhile.
   func watchSocket(_ number: Int32) {
     let own = step(number), thread = place(own.node).thread!, calls = Counter()
     var ends: [Int32] = [-1, -1]
@@ -60,7 +61,8 @@ extension World {
     kill(getpid(), signal)
   }
 
-  /// Starts a process, which ends by a signal or by itself, and watches it twice: the second time when its end is known.
+  /// Starts a process, which ends by a signal or by itself, and watches it twice: the second time when its end is
+  /// known.
   func watchProcess(_ number: Int32) {
     let own = step(number), thread = place(own.node).thread!, isKilled = own.amount % 2 == 0,
       action = OtherAction(in: self)

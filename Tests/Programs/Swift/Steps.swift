@@ -55,7 +55,8 @@ func blockedSignals() -> [Int32] {
 /// Those that the main thread blocks.
 let mainBlockedSignals = Protected<[Int32]>([])
 
-/// Makes objects of all kinds, uses and ends them. A child of fork can do so, too, if the parent has done so before: it finds all types made.
+/// Makes objects of all kinds, uses and ends them. A child of fork can do so, too, if the parent has done so before: it
+/// finds all types made.
 func useNewObjects() {
   let runs = Counter(), group = ActionGroup()
   do {
@@ -95,7 +96,8 @@ private final class BurstAction: Sendable {
 }
 
 extension World {
-  /// Does the steps of an action or a thread. `here`: the node of the innermost action; `group`: the group of what is submitted.
+  /// Does the steps of an action or a thread. `here`: the node of the innermost action; `group`: the group of what is
+  /// submitted.
   func runBody(_ first: Int32, on here: Int32, in group: ActionGroup?, through context: ActionContext? = nil) {
     for number in list(first) { run(number, on: here, in: group, through: context) }
   }
@@ -337,7 +339,8 @@ extension World {
     return fate(number).token.read()
   }
 
-  /// Checks what holds of an action whose disposable has been disposed, and waited for, and of what was scheduled through its context.
+  /// Checks what holds of an action whose disposable has been disposed, and waited for, and of what was scheduled
+  /// through its context.
   func checkCancelled(_ number: Int32) {
     let fate = fate(number)
     if step(number).kind != PERIODIC {

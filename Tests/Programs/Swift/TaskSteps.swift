@@ -42,7 +42,8 @@ extension World {
         // in virtual time the duration of a sleep on Swift's clocks is estimated, rightly if it is long
         try await Task.sleep(for: time == nil ? .microseconds(Int(own.amount)) : .seconds(100 * (1 + own.amount % 9)))
       case ASYNC_LOCK:
-        // long and round, because in virtual time the duration of a wait until an instant of Swift's clocks is estimated
+        // long and round, because in virtual time the duration of a wait until an instant of Swift's clocks is
+        // estimated
         let span = own.amount % 2 == 0 ? Duration.seconds(100 * (1 + own.amount % 9)) : endless[2], due = now + span
         func body(_ value: inout Int) async throws {
           require(value == 0, "step \(number): another task has the lock")
@@ -65,7 +66,8 @@ extension World {
         try await group.waitForAll()
         checkMembers(of: number)
       case ASYNC_UNIT where own.amount % 2 == 0:
-        // The queue's action signals the unit, while the handler of the task that waits for the unit waits for the queue.
+        // The queue's action signals the unit, while the handler of the task that waits for the unit waits for the
+        // queue.
         guard let queue = place(own.node).scheduler as? SerialScheduler else { break }
         for round in 0..<8 {
           let semaphore = AsyncSemaphore(), action = OtherAction(in: self)

@@ -151,7 +151,8 @@ final class World: Sendable {
     }
   }
 
-  /// An action that waits for a queue on its limit lends it its permit: in the limits of the action, counts it no more, or again.
+  /// An action that waits for a queue on its limit lends it its permit: in the limits of the action, counts it no more,
+  /// or again.
   func countPermits(of number: Int32, by change: Int) {
     for each in nodes(of: number) where node(each).kind == LIMIT && !program_is_exclusive(each) {
       place(each).inside.change(by: change)

@@ -97,7 +97,8 @@ import Testing
       case .ticks: for try await _ in scheduler.ticks(every: .seconds(3_600)) {}
       }
     }
-    // A member is counted before its submission has returned, and cancelled after that only. No wait of a thread: all cases may run at a time.
+    // A member is counted before its submission has returned, and cancelled after that only. No wait of a thread: all
+    // cases may run at a time.
     while group.pendingCount != 1 { try await Task.sleep(for: .milliseconds(1)) }
     while group.pendingCount != 0 {
       group.cancelAll()

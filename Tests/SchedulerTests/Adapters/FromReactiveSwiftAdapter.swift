@@ -2,11 +2,12 @@ import Foundation
 import Scheduler
 import SchedulerRx
 
-/// One of ReactiveSwift's, for us. Where that returns no disposable it cannot be cancelled; the closure is then kept from being called. `now` counts on
-/// from the monotonic instant of the adapter's making, by as much as `currentDate` has moved since, in whole microseconds, because differences of
-/// dates are exact to a tenth of one.
+/// One of ReactiveSwift's, for us. Where that returns no disposable it cannot be cancelled; the closure is then kept
+/// from being called. `now` counts on from the monotonic instant of the adapter's making, by as much as `currentDate`
+/// has moved since, in whole microseconds, because differences of dates are exact to a tenth of one.
 final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
-  // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
+  // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their
+  // contract.
   private let base: any ReactiveSwift.DateScheduler
   private let start: (date: Date, time: MonotonicTime)
 
@@ -27,7 +28,8 @@ final class SchedulerOfReactive: SchedulerType, @unchecked Sendable {
   }
 }
 
-/// Has one of ReactiveSwift's schedule `action`, and keeps that from being called once what is returned has been disposed.
+/// Has one of ReactiveSwift's schedule `action`, and keeps that from being called once what is returned has been
+/// disposed.
 func cancelable(
   _ action: @escaping @Sendable () -> Void, _ submit: (@escaping () -> Void) -> (any ReactiveSwift.Disposable)?
 ) -> any Disposable {

@@ -3,10 +3,12 @@ import Scheduler
 import SchedulerFoundation
 import SchedulerRx
 
-/// One of RxSwift's, for us. Its `now` is a date there. Here it counts on from the monotonic instant of the adapter's making, by as much as that date
-/// has moved since, in whole microseconds, because differences of dates are exact to a tenth of one.
+/// One of RxSwift's, for us. Its `now` is a date there. Here it counts on from the monotonic instant of the adapter's
+/// making, by as much as that date has moved since, in whole microseconds, because differences of dates are exact to a
+/// tenth of one.
 final class SchedulerOfRx: SchedulerType, @unchecked Sendable {
-  // Unchecked, because RxSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
+  // Unchecked, because RxSwift's protocol is not Sendable; its schedulers may be used from any thread by their
+  // contract.
   private let base: any RxSwift.SchedulerType
   private let start: (date: Date, time: MonotonicTime)
 

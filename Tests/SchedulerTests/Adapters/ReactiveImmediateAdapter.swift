@@ -15,7 +15,8 @@ final class ReactiveImmediateScheduler: ReactiveSwift.Scheduler {
 
 /// One of ReactiveSwift's that knows no dates, such as its `UIScheduler`, for us.
 struct ImmediateSchedulerOfReactive: ImmediateSchedulerType, @unchecked Sendable {
-  // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
+  // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their
+  // contract.
   let base: any ReactiveSwift.Scheduler
 
   @discardableResult

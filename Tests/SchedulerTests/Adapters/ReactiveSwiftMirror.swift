@@ -1,6 +1,7 @@
 import Foundation
 
-/// What ReactiveSwift declares for its schedulers, as far as an adapter needs it: the package is not fetched for a test.
+/// What ReactiveSwift declares for its schedulers, as far as an adapter needs it: the package is not fetched for a
+/// test.
 enum ReactiveSwift {
   protocol Disposable: AnyObject {
     var isDisposed: Bool { get }

@@ -13,7 +13,8 @@ struct RxImmediateScheduler: RxSwift.ImmediateSchedulerType {
 
 /// One of RxSwift's that knows no delays, for us.
 struct ImmediateSchedulerOfRx: ImmediateSchedulerType, @unchecked Sendable {
-  // Unchecked, because RxSwift's protocol is not Sendable; its schedulers may be used from any thread by their contract.
+  // Unchecked, because RxSwift's protocol is not Sendable; its schedulers may be used from any thread by their
+  // contract.
   let base: any RxSwift.ImmediateSchedulerType
 
   @discardableResult

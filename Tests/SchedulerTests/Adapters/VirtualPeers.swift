@@ -2,7 +2,8 @@ import Foundation
 import Scheduler
 import SchedulerRx
 
-/// Virtual time as in RxTest: dates since 1970, in units of a resolution; work for the present is due a unit later. On one thread.
+/// Virtual time as in RxTest: dates since 1970, in units of a resolution; work for the present is due a unit later. On
+/// one thread.
 final class RxVirtualTime: RxSwift.SchedulerType {
   private var clock: Int, waiting: [(time: Int, run: () -> Void, isCancelled: BooleanDisposable)] = []
   private let resolution: Double

@@ -296,7 +296,8 @@ actor Pinned {
 
   /// The least number of a hundred calls of an actor, of twenty times.
   private static func allocationsOfCalls(on scheduler: any ExecutorUnderTest.Executor) async -> UInt64 {
-    // On the thread alone, so that its count is of these jobs: two for each call, there and back. (A yield is a block of the runtime's.)
+    // On the thread alone, so that its count is of these jobs: two for each call, there and back. (A yield is a block
+    // of the runtime's.)
     let pinned = Pinned(scheduler)
     return await Task(executorPreference: scheduler) {
       var least = UInt64.max

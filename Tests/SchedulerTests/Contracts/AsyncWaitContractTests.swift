@@ -206,7 +206,8 @@ import Testing
     await thread.stopAndJoin()
   }
 
-  /// Has `give` give an element while the task that waits for it is cancelled, and its handler waits for an action of `scheduler`.
+  /// Has `give` give an element while the task that waits for it is cancelled, and its handler waits for an action of
+  /// `scheduler`.
   private func cancelIterations(
     _ scheduler: some SchedulerType, give: @Sendable () -> Void, _ next: @escaping @Sendable () async throws -> Void
   ) async {

@@ -10,7 +10,8 @@ private enum Container: CaseIterable, Sendable {
     scopedAny, scheduled,
     counted, dependent, token, lifetime, nested
 
-  /// Whether `disposeAndWait` waits for what it disposes. A scheduled disposable does not, because its scheduler disposes.
+  /// Whether `disposeAndWait` waits for what it disposes. A scheduled disposable does not, because its scheduler
+  /// disposes.
   var waits: Bool { self != .scheduled }
 
   /// Returns a disposable whose disposal disposes `inner`, which it alone refers to.

@@ -22,7 +22,8 @@ private final class Held: Sendable {
     func touch() {}
   }
 
-  /// Calls `disposeAndWait` on another thread, and opens `leave` while that waits. Checks that it returns after the release of the captures.
+  /// Calls `disposeAndWait` on another thread, and opens `leave` while that waits. Checks that it returns after the
+  /// release of the captures.
   func expectWait(_ token: any Disposable) {
     let isWaiting = Gate(), isOver = Gate(), early = Counter()
     Thread.detachNewThread {

@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  /// Waits, until a wait was short, a hundred times at the most: other tests have the processors, too. Returns: whether one was: without
-  /// donation 16 actions of the flood begin during each.
+  /// Waits, until a wait was short, a hundred times at the most: other tests have the processors, too. Returns: whether
+  /// one was: without donation 16 actions of the flood begin during each.
   private func isShort(_ wait: (SerialScheduler, @escaping @Sendable () -> Void) async throws -> Void) async rethrows
     -> Bool
   {

@@ -181,7 +181,8 @@ import Testing
     #expect(reports.reasons == [.refused])
   }
 
-  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it ends inside them.
+  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
+  // ends inside them.
   @Test("a thread that ends inside of a trampolined action drops what waits there, and tells") func trampoline() async {
     await #expect(processExitsWith: .success) {
       let told = Log<SchedulerError>(), seen = Log<Bool>(), done = Gate()

@@ -4,7 +4,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// The contracts on the process's main thread, which belongs to the test runner here: so in a process whose runner leaves it to us.
+/// The contracts on the process's main thread, which belongs to the test runner here: so in a process whose runner
+/// leaves it to us.
 @Suite(.nothingIsLeft) struct MainProcessTests {
   @Test(
     "a scheduler of the main loop runs on one thread, in a process of its own the main one",

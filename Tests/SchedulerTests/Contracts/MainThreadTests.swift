@@ -5,7 +5,8 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// Calls `body` on a thread that has taken the main one's place, in a process of its own: the main thread belongs to the test runner.
+/// Calls `body` on a thread that has taken the main one's place, in a process of its own: the main thread belongs to
+/// the test runner.
 /// (On the real one: Tests/Integration/MainLoopOfOurs.)
 func onMainThread(_ body: @escaping @Sendable () -> Void) {
   onThreads(1) { _ in

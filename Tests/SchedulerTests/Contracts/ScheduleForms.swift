@@ -3,8 +3,8 @@ import SchedulerRx
 
 /// The forms of `schedule` that have to do with time, as the compiler finds them for one static type.
 ///
-/// Overloads are chosen by the static type, so the same lines are here for each: a type that has an overload of its own behaves by it. What is generic,
-/// or a wrapper of closures, would find those of the protocol only.
+/// Overloads are chosen by the static type, so the same lines are here for each: a type that has an overload of its own
+/// behaves by it. What is generic, or a wrapper of closures, would find those of the protocol only.
 struct ScheduleForms {
   typealias Form = (Duration, @escaping @Sendable () -> Void) -> any Disposable
 

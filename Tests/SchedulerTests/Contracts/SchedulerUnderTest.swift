@@ -7,10 +7,11 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// One scheduler for the contracts, and what may be asked of it. A contract runs over ``all`` of them, unless it says what it needs.
+/// One scheduler for the contracts, and what may be asked of it. A contract runs over ``all`` of them, unless it says
+/// what it needs.
 ///
-/// There are two lists: the test process has all kinds, and those of the main loop on a thread that takes the main one's place. The process
-/// that ``MainProcessTests`` starts has those that run on the main thread itself.
+/// There are two lists: the test process has all kinds, and those of the main loop on a thread that takes the main
+/// one's place. The process that ``MainProcessTests`` starts has those that run on the main thread itself.
 struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
   /// A scheduler, and which one is current in its actions.
   typealias Made = (scheduler: any SchedulerType, current: any AnyObject & Sendable)
@@ -24,7 +25,8 @@ struct SchedulerUnderTest: Sendable, CustomTestStringConvertible {
   var isQueuedInside = true
   /// A delayed action has its caller wait.
   var delaysItsCaller = false
-  /// It has a clock of its own, which a thread moves; and a period of zero has one tick, because such a tick moves no time.
+  /// It has a clock of its own, which a thread moves; and a period of zero has one tick, because such a tick moves no
+  /// time.
   var isVirtual = false
   /// Actions run on the main thread, or on the one that has its place.
   var isMain = false

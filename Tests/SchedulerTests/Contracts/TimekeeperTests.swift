@@ -4,7 +4,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they would be held up.
+/// The threads that keep the time, the pool's and that of the wall and boot clocks, call nothing of the user's: they
+/// would be held up.
 @Suite(.nothingIsLeft) struct TimekeeperTests {
   static var schedulers: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
 
@@ -70,7 +71,8 @@ import Testing
       { $0.schedule(.at(wall: WallTime.now.advanced(by: $1)), $2) },
       { $0.schedule(.at(continuous: ContinuousClock.now.advanced(by: $1)), $2) },
     ]
-    // An instant that has passed by now would be this thread's own action, and block it: a second is later than any pause on the way.
+    // An instant that has passed by now would be this thread's own action, and block it: a second is later than any
+    // pause on the way.
     for instant in instants {
       _ = instant(slow, .seconds(1)) {
         began.increment()

@@ -169,8 +169,8 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     }
   }
 
-  /// The runs that had begun have ended, each of which adds one at its beginning and one at its end; what they captured is gone, and none
-  /// begins later.
+  /// The runs that had begun have ended, each of which adds one at its beginning and one at its end; what they captured
+  /// is gone, and none begins later.
   private func expectNoneFollows(_ plain: Plain, atLeast least: Int, _ ends: Counter) {
     let last = plain.value
     #expect(last % 2 == 0 && last >= least)

@@ -5,8 +5,8 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// What a refusal prints: one line for each scheduler, of work of which no caller learns; nothing where the caller gets an error, or stopped the
-/// scheduler itself. In processes of their own, for the sake of their standard error.
+/// What a refusal prints: one line for each scheduler, of work of which no caller learns; nothing where the caller gets
+/// an error, or stopped the scheduler itself. In processes of their own, for the sake of their standard error.
 @Suite(.nothingIsLeft) struct RefusalLineTests {
   // In release builds no refusal is printed.
   #if DEBUG

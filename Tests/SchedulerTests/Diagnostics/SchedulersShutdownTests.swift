@@ -3,8 +3,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// In processes of their own, because they end what all share. What concerns the main thread, which is not a test's, is in
-/// Tests/Integration/EndsClean.
+/// In processes of their own, because they end what all share. What concerns the main thread, which is not a test's, is
+/// in Tests/Integration/EndsClean.
 @Suite(.nothingIsLeft) struct SchedulersShutdownTests {
   @Test(
     "what is outstanding runs, or is dropped, and then no thread and nothing else is left", arguments: [true, false])
@@ -92,7 +92,8 @@ import Testing
         let began = Gate(), wrong = Counter(), many = 4
         let look: @Sendable () -> Void = {
           began.open()
-          // Until the pool is ending, and accepts no more work: it is no other one, that nobody would end. All of them at a time.
+          // Until the pool is ending, and accepts no more work: it is no other one, that nobody would end. All of them
+          // at a time.
           let isRefused = ConcurrentScheduler.withReplacementThread {
             eventually {
               let current = Schedulers.current as? ConcurrentScheduler

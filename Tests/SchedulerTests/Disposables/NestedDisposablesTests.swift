@@ -128,7 +128,8 @@ struct NestedDisposablesTests {
     #expect(log.all == ["before", "inner 1", "inner 2", "after"])
   }
 
-  /// What runs code of the user's when it is released by a walk: by the end of a closure, of a disposable that has been disposed, of a scheduler.
+  /// What runs code of the user's when it is released by a walk: by the end of a closure, of a disposable that has been
+  /// disposed, of a scheduler.
   enum Leaf: CaseIterable { case closure, anyDisposable, scoped, scheduled }
 
   private struct Noticing: Disposable, ImmediateSchedulerType {

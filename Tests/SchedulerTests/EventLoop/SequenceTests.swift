@@ -3,7 +3,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Guarantees of the sequences for `for await`: cancellation, and what happens to elements that come faster than they are read.
+/// Guarantees of the sequences for `for await`: cancellation, and what happens to elements that come faster than they
+/// are read.
 @Suite(.nothingIsLeft, .serialized) struct SequenceTests {
   /// A sequence of an event loop.
   struct Kind: Sendable, CustomTestStringConvertible {

@@ -25,8 +25,8 @@ final class Ends: Sendable {
   }
 }
 
-/// A signal for each test that has a source for one: a signal has one source in the process, and tests run side by side. Most are real-time signals.
-/// Without a source those end the process; the others do nothing.
+/// A signal for each test that has a source for one: a signal has one source in the process, and tests run side by
+/// side. Most are real-time signals. Without a source those end the process; the others do nothing.
 enum OwnSignal {
   static let sequences: Int32 = 40, sums: Int32 = 41, taken: Int32 = 42, refusals: Int32 = 43, ends: Int32 = 44,
     disposals: Int32 = 45, early: Int32 = 46, mainActor: Int32 = 47, mainActorAsync: Int32 = 48
@@ -69,7 +69,8 @@ extension SchedulerUnderTest {
 }
 
 extension LoopScheduler {
-  /// Stops a thread of a test's own. Of the main scheduler, which goes on, it waits for what was scheduled before: removals of sources among it.
+  /// Stops a thread of a test's own. Of the main scheduler, which goes on, it waits for what was scheduled before:
+  /// removals of sources among it.
   func end() {
     guard let thread = self as? ThreadScheduler else { return drain() }
     thread.stop()

@@ -22,7 +22,8 @@ struct Stage {
 enum SourceKind: CaseIterable, Sendable {
   case readable, writable, signal, exit, change, merged
 
-  /// Has `scheduler` wait. Returns the source, and what brings its event about. `signal`: the one of the caller's suite, because it has one source.
+  /// Has `scheduler` wait. Returns the source, and what brings its event about. `signal`: the one of the caller's
+  /// suite, because it has one source.
   func begin(
     on scheduler: LoopScheduler, _ stage: Stage, signal: Int32 = SIGURG, _ handler: @escaping @Sendable () -> Void
   ) -> (source: any Disposable, provoke: () -> Void) {

@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Runs `body` with one seed after the other, `cases` of them (times `SCHEDULER_TEST_SCALE`), until it finds something wrong; then
-/// says what, and with which seed that comes again. `SCHEDULER_TEST_SEED` is the first one's.
+/// Runs `body` with one seed after the other, `cases` of them (times `SCHEDULER_TEST_SCALE`), until it finds something
+/// wrong; then says what, and with which seed that comes again. `SCHEDULER_TEST_SEED` is the first one's.
 func forAnySeed(
   _ name: String, cases: Int, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: (inout SeededGenerator) -> String?

@@ -108,7 +108,8 @@ import Testing
     #expect(log.entries == ["at once there", "queued here"])
   }
 
-  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it ends inside them.
+  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
+  // ends inside them.
   @Test("a thread that ends inside an action drops what waits, and its captures are gone")
   func threadEndsInside() async {
     await #expect(processExitsWith: .success) {
@@ -184,7 +185,8 @@ import Testing
   }
 }
 
-// Ten million in an optimised build, 300 000 in a debug build, 100 000 under a sanitizer; or as many as SCHEDULER_TEST_DEPTH says.
+// Ten million in an optimised build, 300 000 in a debug build, 100 000 under a sanitizer; or as many as
+// SCHEDULER_TEST_DEPTH says.
 private let hops = ProcessInfo.processInfo.environment["SCHEDULER_TEST_DEPTH"].flatMap(Int.init) ?? usualHops
 #if DEBUG
   private let usualHops = Scale.sanitizer == .none ? 300_000 : 100_000
@@ -226,8 +228,8 @@ private final class FirstValue: Sendable {
 }
 private let stackBase = FirstValue()
 
-/// Ends the calling thread from the middle of whatever it is doing. `pthread_exit` does not unwind Swift frames: what they own
-/// is given up first.
+/// Ends the calling thread from the middle of whatever it is doing. `pthread_exit` does not unwind Swift frames: what
+/// they own is given up first.
 private func endThread(_ owned: consuming some AnyObject) {
   _ = consume owned
   ctest_end_thread()

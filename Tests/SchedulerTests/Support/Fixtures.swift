@@ -5,8 +5,8 @@ import Synchronization
 /// An object whose end can be seen through a weak reference.
 final class Token: Sendable {}
 
-/// What happened, in order, from any thread. (Not behind a `Synchronization.Mutex`: who waits for that does so inside of a library, where
-/// ThreadSanitizer sees no acquire.)
+/// What happened, in order, from any thread. (Not behind a `Synchronization.Mutex`: who waits for that does so inside
+/// of a library, where ThreadSanitizer sees no acquire.)
 final class Log<Entry: Sendable>: Sendable {
   private let stored = Protected<[Entry]>([])
   func add(_ entry: Entry) { stored.withLock { $0.append(entry) } }
@@ -62,7 +62,8 @@ func residentKilobytes() -> Int {
   return Int(line.filter(\.isNumber)) ?? 0
 }
 
-/// The names of this process's threads, as the system shows them. Not read by Foundation, which loses memory when the thread ends meanwhile.
+/// The names of this process's threads, as the system shows them. Not read by Foundation, which loses memory when the
+/// thread ends meanwhile.
 func threadNames() -> [String] {
   let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
   return tasks.compactMap { task in

@@ -5,7 +5,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Looks into the guard when it ends, is compared, hashed, described or iterated: under the guard's lock that would stop the process.
+/// Looks into the guard when it ends, is compared, hashed, described or iterated: under the guard's lock that would
+/// stop the process.
 private final class Nosy: Hashable, Sendable, CustomStringConvertible {
   let look: @Sendable () -> Void
   init(_ look: @escaping @Sendable () -> Void) { self.look = look }

@@ -97,7 +97,8 @@ import Testing
     for holder in holders { try await holder.value }
   }
 
-  /// A wait that blocks a thread. `hold` and `release` are called on one other thread. `wait` returns whether it ended before its timeout.
+  /// A wait that blocks a thread. `hold` and `release` are called on one other thread. `wait` returns whether it ended
+  /// before its timeout.
   private struct BlockingWait {
     var hold: () -> Void = {}
     let release: () -> Void

@@ -4,7 +4,8 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// A serial executor. If a test and its tasks prefer it, the clock waits for the tasks that are ready, and guesses nothing.
+/// A serial executor. If a test and its tasks prefer it, the clock waits for the tasks that are ready, and guesses
+/// nothing.
 private final class Line: TaskExecutor {
   static let shared = Line()
   private let queue = DispatchQueue(label: "line")

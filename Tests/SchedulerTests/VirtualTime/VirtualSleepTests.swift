@@ -10,7 +10,8 @@ import Testing
   import Darwin
 #endif
 
-/// Runs what tasks do outside of actors one at a time, in the order in which it comes. Swift's own threads take it in any.
+/// Runs what tasks do outside of actors one at a time, in the order in which it comes. Swift's own threads take it in
+/// any.
 private final class Line: TaskExecutor {
   private let queue = DispatchQueue(label: "line")
 
@@ -67,7 +68,8 @@ private actor Sleepers {
       }
     }
     await scheduler.awaitSleepers(count: 5)
-    // A task counts as asleep a moment before its executor is free: one that is woken in that moment does not wait for its turn.
+    // A task counts as asleep a moment before its executor is free: one that is woken in that moment does not wait for
+    // its turn.
     await Task(executorPreference: line) {}.value
     scheduler.advance(by: .seconds(5))
     for task in tasks { try await task.value }

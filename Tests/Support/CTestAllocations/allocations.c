@@ -29,7 +29,8 @@ static _Thread_local uint64_t count;
 static _Thread_local int64_t balance;
 static _Thread_local int64_t until_failure; // 0: none fails
 
-// Counts one allocation. Returns: whether it must fail, with the errno that the C library checks when it starts a thread.
+// Counts one allocation. Returns: whether it must fail, with the errno that the C library checks when it starts a
+// thread.
 static int fails(void) {
   count++;
   bool is_last = until_failure > 0 && --until_failure == 0;

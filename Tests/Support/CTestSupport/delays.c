@@ -1,5 +1,5 @@
-// Random delays in the C core: a build with -fsanitize-coverage=trace-pc calls this at each of its branches. Without SCHEDULER_TEST_DELAYS,
-// a seed, nothing is delayed. See Tools/sanitize, "delays".
+// Random delays in the C core: a build with -fsanitize-coverage=trace-pc calls this at each of its branches. Without
+// SCHEDULER_TEST_DELAYS, a seed, nothing is delayed. See Tools/sanitize, "delays".
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -1,12 +1,15 @@
-// Checks for leaks at the end of a test process under AddressSanitizer, in place of the sanitizer's own check (leak_check_at_exit=0).
+// Checks for leaks at the end of a test process under AddressSanitizer, in place of the sanitizer's own check
+// (leak_check_at_exit=0).
 //
-// The sanitizer checks once. A thread of Dispatch or of Swift that is just ending is in none of its lists any more, but its
-// thread-local memory is not freed yet: the check sometimes reported memory that is freed a moment later (48 bytes of a trampoline;
+// The sanitizer checks once. A thread of Dispatch or of Swift that is just ending is in none of its lists any more, but
+// its thread-local memory is not freed yet: the check sometimes reported memory that is freed a moment later (48 bytes
+// of a trampoline;
 // 38 kB of the Swift runtime's). A real leak persists: so a leak is memory that each of several checks finds.
 //
-// The sanitizer finds a thread by the system's number, and takes the first thread that had it, which may have ended: the numbers wrap
-// round, after 32 768 of them on most machines. Then it does not scan the living thread's stack and thread-local memory (64 bytes of a
-// trampoline, in a tenth of the runs). So this file registers both as roots, for each thread.
+// The sanitizer finds a thread by the system's number, and takes the first thread that had it, which may have ended:
+// the numbers wrap round, after 32 768 of them on most machines. Then it does not scan the living thread's stack and
+// thread-local memory (64 bytes of a trampoline, in a tenth of the runs). So this file registers both as roots, for
+// each thread.
 #define _GNU_SOURCE
 #include <CTestSupport.h>
 
@@ -28,7 +31,8 @@ typedef struct region {
 } region;
 static region stacks[MOST_THREADS];
 
-// The last line of /proc/self/task/THREAD/syscall ends with the stack pointer and the program counter. Returns: 0 of a thread that runs.
+// The last line of /proc/self/task/THREAD/syscall ends with the stack pointer and the program counter. Returns: 0 of a
+// thread that runs.
 static uintptr_t stack_pointer(const char *thread) {
   char path[64], line[256] = "";
   snprintf(path, sizeof path, "/proc/self/task/%.16s/syscall", thread);
@@ -42,7 +46,8 @@ static uintptr_t stack_pointer(const char *thread) {
   return last != NULL ? strtoull(last, NULL, 16) : 0;
 }
 
-// Fills `stacks` with the memory above each thread's stack pointer, thread-local memory included. Returns: how many there are.
+// Fills `stacks` with the memory above each thread's stack pointer, thread-local memory included. Returns: how many
+// there are.
 static size_t find_stacks(void) {
   size_t count = 0;
   DIR *threads = opendir("/proc/self/task");
@@ -73,7 +78,8 @@ static bool finds_leaks(void) {
   return found;
 }
 
-// Prints the threads, and the system call of each: a thread whose exit hangs would explain memory that only it refers to.
+// Prints the threads, and the system call of each: a thread whose exit hangs would explain memory that only it refers
+// to.
 static void list_threads(void) {
   char command[256];
   snprintf(command, sizeof command,

@@ -1,5 +1,6 @@
-// The thread of the main loop in a test process: a thread in place of the main one, as in a host; or, in a process that is
-// started with SCHEDULER_TEST_MAIN set, the main thread, which would otherwise serve Dispatch while it waits for the test runner.
+// The thread of the main loop in a test process: a thread in place of the main one, as in a host; or, in a process that
+// is started with SCHEDULER_TEST_MAIN set, the main thread, which would otherwise serve Dispatch while it waits for the
+// test runner.
 #define _GNU_SOURCE
 #include "CTestSupport.h"
 
@@ -36,7 +37,8 @@ bool ctest_is_main_process(void) { return getenv("SCHEDULER_TEST_MAIN") != NULL;
 
 /// Swift's runtime calls it on the main thread, once that has nothing more to do in an asynchronous `main`.
 extern void (*swift_task_asyncMainDrainQueue_hook)(void *original, void *override) __attribute__((weak));
-/// Dispatch's doors for a main loop that is not its own: a descriptor that is readable when the main queue has something, and what runs it.
+/// Dispatch's doors for a main loop that is not its own: a descriptor that is readable when the main queue has
+/// something, and what runs it.
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *) __attribute__((weak));
 

@@ -102,7 +102,8 @@ static uint32_t next_thread(DIR *tasks) {
   return 0;
 }
 
-// Writes the name of a thread that has not begun to exit. A thread that was joined stays listed for a moment, with the flag PF_EXITING.
+// Writes the name of a thread that has not begun to exit. A thread that was joined stays listed for a moment, with the
+// flag PF_EXITING.
 // Returns: whether there is such a thread.
 static bool name_of_live(uint32_t thread, char name[32]) {
   enum { PF_EXITING = 4 };

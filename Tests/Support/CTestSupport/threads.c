@@ -1,6 +1,6 @@
 // Threads for tests that block: each call runs at once, on a thread that is idle or on a new one.
-// An idle thread has a semaphore of its own. With one condition for all, a signal was lost once in a whole run, and a test never ended: glibc before
-// 2.41 loses signals of pthread_cond_signal (bug 25847).
+// An idle thread has a semaphore of its own. With one condition for all, a signal was lost once in a whole run, and a
+// test never ended: glibc before 2.41 loses signals of pthread_cond_signal (bug 25847).
 #include <CTestSupport.h>
 
 #include <errno.h>

@@ -21,7 +21,8 @@ public func failure(of finding: ctest_finding?) -> String? {
   finding.map { String(cString: $0) }
 }
 
-/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some milliseconds.
+/// Waits while `condition` holds: yields at first; then it sleeps, because beside busy threads a yield takes some
+/// milliseconds.
 public func waitWhile(_ condition: () -> Bool) {
   let end = csched_time_after(csched_now(), 200_000)
   while condition() {

@@ -1,6 +1,7 @@
 import Foundation
 
-// A closure of an exit test captures nothing before Swift 6.3. So its process gets its argument in a file, which it removes:
+// A closure of an exit test captures nothing before Swift 6.3. So its process gets its argument in a file, which it
+// removes:
 //
 //     await withExitArgument(kind) {
 //       await #expect(processExitsWith: .success) {

@@ -1,7 +1,8 @@
 import Testing
 
-/// Fails a test that leaks objects of the library (see ``TestGroups``), and runs it on a thread that it may block (see ``TestThreads``). Once for a
-/// test: a suite inherits the trait from its outer suite, and a test that entered twice would wait for its own end.
+/// Fails a test that leaks objects of the library (see ``TestGroups``), and runs it on a thread that it may block (see
+/// ``TestThreads``). Once for a test: a suite inherits the trait from its outer suite, and a test that entered twice
+/// would wait for its own end.
 public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
   /// Its tests, and those of the suites inside.
   public let isRecursive = true

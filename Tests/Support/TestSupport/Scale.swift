@@ -6,7 +6,8 @@ import CTestSupport
   import Darwin
 #endif
 
-/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (0.4 is the default).
+/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (0.4 is the
+/// default).
 public enum Scale {
   public enum Sanitizer: Sendable { case none, address, thread }
 
@@ -29,8 +30,8 @@ public enum Scale {
     return max(asked, 0) * usual
   }()
 
-  /// Whether each signal to the process comes at once, and counts. ThreadSanitizer puts a handler off while the thread sleeps in a system call of its
-  /// own, and makes one of several signals that wait so.
+  /// Whether each signal to the process comes at once, and counts. ThreadSanitizer puts a handler off while the thread
+  /// sleeps in a system call of its own, and makes one of several signals that wait so.
   public static let signalsAreExact = sanitizer != .thread
 
   /// How many tests run at a time.

@@ -9,10 +9,11 @@ import Scheduler
   import Darwin
 #endif
 
-/// Limits how many tests run at a time. Checks for leaked objects of the library whenever no test runs. Ends the process, with the names of the tests
-/// that run, when it waits for what never comes.
+/// Limits how many tests run at a time. Checks for leaked objects of the library whenever no test runs. Ends the
+/// process, with the names of the tests that run, when it waits for what never comes.
 ///
-/// The counts are the process's: so a check is possible only when no test runs, and a finding names all tests since the last check.
+/// The counts are the process's: so a check is possible only when no test runs, and a finding names all tests since the
+/// last check.
 /// With `--no-parallel` that is one test.
 public final class TestGroups: Sendable {
   /// The one for all tests of the process.
@@ -44,8 +45,9 @@ public final class TestGroups: Sendable {
   private let idleSeconds: Int?
   private let state = Protected(State())
 
-  /// At most `width` tests run at a time. A check waits up to `patience` for objects to be released. After `idleSeconds` in which tests run, but neither
-  /// this process nor its children use a processor, the process ends; nil: it does not.
+  /// At most `width` tests run at a time. A check waits up to `patience` for objects to be released. After
+  /// `idleSeconds` in which tests run, but neither this process nor its children use a processor, the process ends;
+  /// nil: it does not.
   public init(width: Int, patience: Duration = .seconds(10), idleSeconds: Int? = nil) {
     self.width = width
     self.patience = patience
@@ -64,8 +66,8 @@ public final class TestGroups: Sendable {
     )
   }
 
-  /// Counts the seconds in a row in which this process and its children use less than a twentieth of a processor: so no load of the machine counts, and no
-  /// time in which this process is stopped. Never returns.
+  /// Counts the seconds in a row in which this process and its children use less than a twentieth of a processor: so no
+  /// load of the machine counts, and no time in which this process is stopped. Never returns.
   private func awaitHang() {
     var idle = 0, before: Int64 = 0
     while true {

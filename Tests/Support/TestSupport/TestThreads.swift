@@ -1,10 +1,11 @@
 import CTestSupport
 import Synchronization
 
-/// Runs the jobs of tests on threads that are made as they are needed, so that a test that blocks its thread holds up no other test.
+/// Runs the jobs of tests on threads that are made as they are needed, so that a test that blocks its thread holds up
+/// no other test.
 ///
-/// Swift Testing runs tests on Swift's cooperative threads, of which there are as many as processors: two tests that block there would hold up
-/// all others.
+/// Swift Testing runs tests on Swift's cooperative threads, of which there are as many as processors: two tests that
+/// block there would hold up all others.
 public final class TestThreads: TaskExecutor, Sendable {
   public static let shared = TestThreads()
 

@@ -1,5 +1,5 @@
-// The client requests. Each acquire of a spinning load would make DRD begin a new segment, which is very slow: so an acquire is
-// announced only if the word was released since this thread last acquired it.
+// The client requests. Each acquire of a spinning load would make DRD begin a new segment, which is very slow: so an
+// acquire is announced only if the word was released since this thread last acquired it.
 #include "annotate.h"
 
 #include <stdint.h>
@@ -29,7 +29,8 @@ static __thread acquired last[LAST];
 
 static size_t place_of(const volatile void *word) { return ((uintptr_t)word >> 2 ^ (uintptr_t)word >> 14) % WORDS; }
 
-// Odd: a name lives longer than a word on a stack, and the next object there may be a mutex, which DRD would mistake it for.
+// Odd: a name lives longer than a word on a stack, and the next object there may be a mutex, which DRD would mistake it
+// for.
 static void *name_of(const volatile void *word) { return (void *)((uintptr_t)word + 1); }
 
 void shadow_before(const volatile void *word, size_t size, int order) {

@@ -9,8 +9,9 @@
 #define SHADOW_RELEASE 2
 #define SHADOW_BOTH    3
 
-/// Before the operation. The word itself cannot race; after a release it may be freed memory, so all that needs it comes
-/// before. Releases of several threads add up: what C says of read-modify-writes, and more than it says of stores.
+/// Before the operation. The word itself cannot race; after a release it may be freed memory, so all that needs it
+/// comes before. Releases of several threads add up: what C says of read-modify-writes, and more than it says of
+/// stores.
 void shadow_before(const volatile void *word, size_t size, int order);
 
 /// After it. The address is only a name.

@@ -11,10 +11,12 @@ package struct Change: Equatable {
   /// Each side of the interval leaves out one half of a hundredth.
   static let confidence = 0.99
 
-  /// `old` and `new` are the rounds' medians, process by process. `nil` when one has fewer than three rounds or a factor means nothing.
+  /// `old` and `new` are the rounds' medians, process by process. `nil` when one has fewer than three rounds or a
+  /// factor means nothing.
   ///
-  /// The interval is a percentile bootstrap in two stages: processes are drawn with replacement, then rounds from each. A process is what the
-  /// system places anew, so where there are several their differences are in the interval; where there is one, only the rounds' are.
+  /// The interval is a percentile bootstrap in two stages: processes are drawn with replacement, then rounds from each.
+  /// A process is what the system places anew, so where there are several their differences are in the interval; where
+  /// there is one, only the rounds' are.
   package init?(from old: [[Double]], to new: [[Double]]) {
     let oldRounds = old.flatMap { $0 }, newRounds = new.flatMap { $0 }
     guard let oldLeast = oldRounds.min(), let newLeast = newRounds.min(), oldLeast > 0, newLeast > 0,

@@ -21,8 +21,9 @@ package struct Calibration {
   }
 }
 
-/// How many operations a contender's next round has: as many as the calibration found, and fewer while rounds take more than 20 times as long
-/// as they were to. One such round changes nothing: up to 19 samples' time of it can be another process's.
+/// How many operations a contender's next round has: as many as the calibration found, and fewer while rounds take more
+/// than 20 times as long as they were to. One such round changes nothing: up to 19 samples' time of it can be another
+/// process's.
 package struct Pace {
   package private(set) var count: Int
   private let calibrated: Int, least: Int

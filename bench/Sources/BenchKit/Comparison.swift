@@ -1,8 +1,10 @@
 /// What changed between two reports beyond noise.
 ///
-/// There are two kinds of noise. Within a run the rounds differ: a bootstrap interval says by how much. Between two runs the machine differs:
-/// what is not ours, the limits and the peers, shows by how much, because its code is the same: a machine that is a tenth slower makes all
-/// of them slower, by more than their own rounds explain. So something has changed when its whole interval lies outside of that.
+/// There are two kinds of noise. Within a run the rounds differ: a bootstrap interval says by how much. Between two
+/// runs the machine differs:
+/// what is not ours, the limits and the peers, shows by how much, because its code is the same: a machine that is a
+/// tenth slower makes all of them slower, by more than their own rounds explain. So something has changed when its
+/// whole interval lies outside of that.
 public struct Comparison {
   package struct Line {
     package let id, work, name, unit: String
@@ -55,8 +57,8 @@ public struct Comparison {
     report.rows.flatMap { row in row.contenders.map { ("\(row.id) \($0.name)", (row, $0)) } }
   }
 
-  /// By how much the machine itself moved, as far as one may judge `line` by it: nine tenths of what is not ours moved less, not counting
-  /// what their own intervals explain.
+  /// By how much the machine itself moved, as far as one may judge `line` by it: nine tenths of what is not ours moved
+  /// less, not counting what their own intervals explain.
   func drift(for line: Line) -> Double {
     let moved = lines.filter { $0.role != .ours && !($0.id == line.id && $0.name == line.name) }
     let parts = moved.map(\.change.leastPart)

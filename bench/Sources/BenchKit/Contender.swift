@@ -1,14 +1,14 @@
 /// How a contender is measured. What is measured gives the values of one round.
 public enum Measure: Sendable {
-  /// The nanoseconds that so many operations took; their number is calibrated to a sample's length, and is at least `least`. A round
-  /// is cut into `slices` samples.
+  /// The nanoseconds that so many operations took; their number is calibrated to a sample's length, and is at least
+  /// `least`. A round is cut into `slices` samples.
   case operations(slices: Int, least: Int, @Sendable (Int) -> Double)
   /// The nanoseconds of each of so many operations.
   case latencies(count: Int, @Sendable (Int) -> [UInt64])
   /// Figures that are no times for an operation, or that take their own time; taken in the first rounds only.
   case figures(rounds: Int, @Sendable () -> [Double])
-  /// The same, in a process of its own: for what a process's other threads, or a heap that it filled, would change. `counted`: with
-  /// the counters of calls preloaded, so nothing there may be a time.
+  /// The same, in a process of its own: for what a process's other threads, or a heap that it filled, would change.
+  /// `counted`: with the counters of calls preloaded, so nothing there may be a time.
   case aside(rounds: Int, counted: Bool, @Sendable () -> [Double])
   /// What a program in another language answers, in nanoseconds; divided by `operations`.
   case asked(rounds: Int, Helper, request: String, operations: Double)

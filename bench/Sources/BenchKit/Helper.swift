@@ -1,7 +1,8 @@
 import Foundation
 
-/// A program in another language. It is started at the first request, and stays alive between its turns, so that its threads are warm and its
-/// code is compiled. It first says what it is, {"name": …}, and then answers each line with one: {"values": [nanoseconds]}.
+/// A program in another language. It is started at the first request, and stays alive between its turns, so that its
+/// threads are warm and its code is compiled. It first says what it is, {"name": …}, and then answers each line with
+/// one: {"values": [nanoseconds]}.
 public final class Helper: @unchecked Sendable {  // one thread asks
   public let name: String
 

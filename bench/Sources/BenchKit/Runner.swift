@@ -1,5 +1,5 @@
-/// Takes the samples: in each round every contender of every row has its turn, so that a machine whose speed drifts is the same for all. Who begins
-/// in a row changes from round to round, so that nobody always comes after the same one.
+/// Takes the samples: in each round every contender of every row has its turn, so that a machine whose speed drifts is
+/// the same for all. Who begins in a row changes from round to round, so that nobody always comes after the same one.
 public struct Runner {
   let rounds: Int
   let calibration: Calibration

@@ -22,8 +22,8 @@ public struct Table {
     }
   }
 
-  /// Median and least to most; where there are several processes, from the least to the greatest of their medians; and the number of rounds where
-  /// it is not that of the whole run.
+  /// Median and least to most; where there are several processes, from the least to the greatest of their medians; and
+  /// the number of rounds where it is not that of the whole run.
   private func figures(_ contender: Report.Contender) -> String {
     var spread = "\(contender.min.short)–\(contender.max.short)"
     if contender.processes.count > 1 {

@@ -1,5 +1,6 @@
-/// Arguments that come as one text, as in make's BENCH_ARGS: words between spaces; '…' and "…", at the beginning of a word or behind its =,
-/// keep spaces together. Nothing else means anything, so that a regular expression arrives as it was written.
+/// Arguments that come as one text, as in make's BENCH_ARGS: words between spaces; '…' and "…", at the beginning of a
+/// word or behind its =, keep spaces together. Nothing else means anything, so that a regular expression arrives as it
+/// was written.
 public enum Words {
   public struct OpenQuote: Error, CustomStringConvertible {
     let quote: Character

@@ -1,5 +1,5 @@
-// Dispatch's C functions. Its headers are not on the path of a C target where Swift is not installed in /usr; its library is linked by
-// the Swift targets.
+// Dispatch's C functions. Its headers are not on the path of a C target where Swift is not installed in /usr; its
+// library is linked by the Swift targets.
 #ifndef CBENCH_DISPATCH_H
 #define CBENCH_DISPATCH_H
 

@@ -1,4 +1,5 @@
-// libevent's timers and bases; found when the program runs. Its timers run without its locks, its bases for two threads with them.
+// libevent's timers and bases; found when the program runs. Its timers run without its locks, its bases for two threads
+// with them.
 #include "kit.h"
 
 #include <pthread.h>

@@ -24,7 +24,8 @@ const peer_library *uv_library(void);
 const peer_library *event_library(void);
 const peer_library *glib_library(void);
 
-/// Does: writes the functions called `names` of the first of `libraries` that opens to `places`; all lists end with NULL.
+/// Does: writes the functions called `names` of the first of `libraries` that opens to `places`; all lists end with
+/// NULL.
 /// Returns: whether all are there.
 bool find_functions(const char *const libraries[], const char *const names[], void **const places[]);
 

@@ -1,10 +1,12 @@
-// The loop of every lock that is measured here. It is inlined with the lock's functions, so each has a loop of its own in machine code.
+// The loop of every lock that is measured here. It is inlined with the lock's functions, so each has a loop of its own
+// in machine code.
 #ifndef CBENCH_LOCK_LOOP_H
 #define CBENCH_LOCK_LOOP_H
 
 #include <CBenchPeer.h>
 
-/// Sections without work, whose waits nobody looks at: a loop of its own, because what the other one holds in registers would be spilled here.
+/// Sections without work, whose waits nobody looks at: a loop of its own, because what the other one holds in registers
+/// would be spilled here.
 __attribute__((always_inline)) static inline long empty_sections(peer_task *task, void (*lock)(void *),
                                                                  void (*unlock)(void *), void *object) {
   const int *over = task->over;

@@ -35,7 +35,8 @@ static void lock_spin(void *lock) {
 static void unlock_spin(void *lock) { atomic_store_explicit((atomic_bool *)lock, false, memory_order_release); }
 static void use_spin(peer_task *task) { lock_loop(task, lock_spin, unlock_spin, &shared.spin); }
 
-// A lock in order of arrival: each thread takes a number, and sleeps on a word of its own until the lock is handed to that number.
+// A lock in order of arrival: each thread takes a number, and sleeps on a word of its own until the lock is handed to
+// that number.
 enum { PLACES = 256, LOOKS = 100 }; // at most so many threads
 
 static struct {
@@ -102,7 +103,8 @@ typedef struct contest {
   csched_time began, ended;
 } contest;
 
-// The last one keeps the time: all others go on until it says stop, so that no thread is alone at the end because the others have finished.
+// The last one keeps the time: all others go on until it says stop, so that no thread is alone at the end because the
+// others have finished.
 static void take_part(void *context, cbench_crew *crew, int index) {
   contest *contest = context;
   csched_time began = cbench_crew_start(crew, index);

@@ -1,7 +1,7 @@
 // Steady state: the producer never has more than a given number of calls outstanding, and the consumers run beside it.
 //
-// The backlog is a window of four parts. The producer fills a part, and goes on to the next when the calls of the round before have run there. So
-// it waits, and is woken, at most once for a quarter of the backlog.
+// The backlog is a window of four parts. The producer fills a part, and goes on to the next when the calls of the round
+// before have run there. So it waits, and is woken, at most once for a quarter of the backlog.
 #include "dispatch.h"
 #include "kit.h"
 

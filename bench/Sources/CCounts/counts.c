@@ -33,7 +33,8 @@ long syscall(long number, ...) {
   return call(number, word[0], word[1], word[2], word[3], word[4], word[5]);
 }
 
-// The C library's own, under the names by which it has them too: nothing has to be looked up before the first allocation.
+// The C library's own, under the names by which it has them too: nothing has to be looked up before the first
+// allocation.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);

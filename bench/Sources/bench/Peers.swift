@@ -56,7 +56,8 @@ enum Peers {
   }
 }
 
-/// The contenders of a kind, each measured by its number. What is no library is a limit: it would not be used, or has nothing on top of it.
+/// The contenders of a kind, each measured by its number. What is no library is a limit: it would not be used, or has
+/// nothing on top of it.
 func contenders(_ kind: cbench_kind, where isAble: (Int32) -> Bool = { _ in true }, _ measure: (Int32) -> Measure)
   -> [Contender]
 {
@@ -104,7 +105,8 @@ struct Member {
   func end() { cbench_crew_end(crew, Int32(index)) }
 }
 
-/// Nanoseconds from when all of so many threads have called `start` until the last has called `end`, or returned. The harness of C's rows.
+/// Nanoseconds from when all of so many threads have called `start` until the last has called `end`, or returned. The
+/// harness of C's rows.
 func crew(_ threads: Int, _ placement: cbench_placement = CBENCH_FREE, _ body: @escaping @Sendable (Member) -> Void)
   -> Double
 {
@@ -123,7 +125,8 @@ func crew(_ threads: Int, _ placement: cbench_placement = CBENCH_FREE, _ body: @
 
 // MARK: counts
 
-/// How many allocations one operation of `body` makes, of all threads; the second time, when everything is there that stays.
+/// How many allocations one operation of `body` makes, of all threads; the second time, when everything is there that
+/// stays.
 func allocations(_ count: Int, _ body: @escaping @Sendable (Int) -> Double) -> Measure {
   .aside(rounds: 3, counted: true) {
     _ = body(count)

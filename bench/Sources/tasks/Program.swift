@@ -1,5 +1,6 @@
-// What tasks cost, on Swift's own executors or, told "ours", on this library's: the same program in a process of its own for each, which answers
-// requests in lines (see Helper in BenchKit): "yield 100000" is answered by the nanoseconds of all.
+// What tasks cost, on Swift's own executors or, told "ours", on this library's: the same program in a process of its
+// own for each, which answers requests in lines (see Helper in BenchKit): "yield 100000" is answered by the nanoseconds
+// of all.
 import Dispatch
 import Foundation
 import Scheduler

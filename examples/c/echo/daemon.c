@@ -1,5 +1,5 @@
-// A daemon: serves until SIGTERM or SIGINT, then gives back everything, and ends with status 0. It stays in the foreground, as systemd
-// wants it.
+// A daemon: serves until SIGTERM or SIGINT, then gives back everything, and ends with status 0. It stays in the
+// foreground, as systemd wants it.
 #define _GNU_SOURCE // sigprocmask
 #include "echo.h"
 
@@ -20,7 +20,8 @@ int main(int count, char **arguments) {
   csched_time idle;
   if (echo_arguments(count, arguments, &path, &idle) != 0) return EXIT_FAILURE;
 
-  // Signals are read from a descriptor, like anything else. Blocked before there is any other thread, which would inherit the mask.
+  // Signals are read from a descriptor, like anything else. Blocked before there is any other thread, which would
+  // inherit the mask.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);

@@ -1,5 +1,5 @@
-// The same in GLib's loop, beside whatever else lives there (D-Bus, GTK): GLib waits for our loop's descriptor, and has it run what is
-// ready.
+// The same in GLib's loop, beside whatever else lives there (D-Bus, GTK): GLib waits for our loop's descriptor, and has
+// it run what is ready.
 #include "echo.h"
 
 #include <glib-unix.h>

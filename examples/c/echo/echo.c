@@ -1,5 +1,7 @@
-// All runs on the loop's thread, so nothing is locked. A client is a timer and a descriptor; it lives exactly as long as its timer:
-//  - it says something:    only the time is noted. One timer each, however much they say: it looks at the time when it is due
+// All runs on the loop's thread, so nothing is locked. A client is a timer and a descriptor; it lives exactly as long
+// as its timer:
+//  - it says something:    only the time is noted. One timer each, however much they say: it looks at the time when it
+//    is due
 //  - it is idle:           the timer runs, and does not submit itself again
 //  - it hangs up:          the timer is cancelled
 //  - the loop is destroyed: the timer is dropped
@@ -129,7 +131,8 @@ static void accept_one(csched_fd_source *source, unsigned events) {
     return;
   }
   if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
-  // No descriptor or memory. The listener stays readable, so the loop would call again and again: let clients leave meanwhile.
+  // No descriptor or memory. The listener stays readable, so the loop would call again and again: let clients leave
+  // meanwhile.
   csched_loop_remove_fd(server->loop, source);
   csched_target_submit_at(csched_loop_target(server->loop), &server->retry,
                           csched_time_after(csched_now(), (int64_t)(RETRY_MS * MS)), 0);

@@ -1,4 +1,5 @@
-// A server on a UNIX socket that sends back what it is sent, on a loop of yours: daemon.c runs that, daemon_glib.c has GLib run it.
+// A server on a UNIX socket that sends back what it is sent, on a loop of yours: daemon.c runs that, daemon_glib.c has
+// GLib run it.
 #pragma once
 
 #include <CScheduler/CScheduler.h>
@@ -12,12 +13,12 @@ typedef struct echo_server {
   size_t clients;     // so far
 } echo_server;
 
-/// Does: listens at `path`. A socket that a killed server has left there is replaced; one that is served is not. Returns: 0, or -1 after
-/// a message. Thread: the loop's.
+/// Does: listens at `path`. A socket that a killed server has left there is replaced; one that is served is not.
+/// Returns: 0, or -1 after a message. Thread: the loop's.
 int echo_server_start(echo_server *server, csched_loop *loop, const char *path, csched_time idle);
 
-/// Does: listens no more, and unlinks the socket. The clients end with the loop: csched_loop_destroy, which comes next. Thread: the
-/// loop's.
+/// Does: listens no more, and unlinks the socket. The clients end with the loop: csched_loop_destroy, which comes next.
+/// Thread: the loop's.
 void echo_server_end(echo_server *server);
 
 /// Does: reads `path [idle milliseconds]` of the command line. Returns: 0, or -1 after a message.

@@ -1,10 +1,12 @@
 // Atomic operations, each named by its memory order.
 // Depends on: base.h.
 //
-// This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public for lock.h's inline code.
+// This is the only file that uses the compiler's atomic built-ins; a model checker replaces this file. It is public for
+// lock.h's inline code.
 //
-// There is no sequentially consistent operation. One pattern needs more than acquire and release: two threads each publish their own state, then read
-// the other's (Dekker). It uses a pair of fences: csched_fence_light on the frequent side, csched_fence_heavy (membarrier) on the rare side.
+// There is no sequentially consistent operation. One pattern needs more than acquire and release: two threads each
+// publish their own state, then read the other's (Dekker). It uses a pair of fences: csched_fence_light on the frequent
+// side, csched_fence_heavy (membarrier) on the rare side.
 #ifndef CSCHED_ATOMIC_H
 #define CSCHED_ATOMIC_H
 
@@ -28,7 +30,8 @@
 #define csched_fetch_or_relaxed(p, v)  __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define csched_fetch_and_relaxed(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELAXED)
 
-// Compare-and-exchange. `expected` is a pointer; on failure the value found is stored there. A failure is a relaxed load. No spurious failures.
+// Compare-and-exchange. `expected` is a pointer; on failure the value found is stored there. A failure is a relaxed
+// load. No spurious failures.
 #define csched_cas_relaxed(p, expected, v)                                                                             \
   __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)
 #define csched_cas_acquire(p, expected, v)                                                                             \

@@ -13,27 +13,33 @@ typedef struct csched_job csched_job;
 ///
 /// Each submission ends in exactly one of `run` and `drop`, and then in exactly one `release`:
 ///  - `run` does the work, on a thread of the target that the job was submitted to.
-///  - `drop` (may be NULL) frees the job's resources, because the work will not be done. csched_job_cancel calls `drop` on the cancelling thread; a
-///    stopped scheduler calls it, too.
-///  - `release` (may be NULL) frees the job's memory, on any thread. After a cancel it follows later than `drop`: when the queue removes the job.
+///  - `drop` (may be NULL) frees the job's resources, because the work will not be done. csched_job_cancel calls `drop`
+///    on the cancelling thread; a stopped scheduler calls it, too.
+///  - `release` (may be NULL) frees the job's memory, on any thread. After a cancel it follows later than `drop`: when
+///    the queue removes the job.
 /// A `run` that submits its own job again keeps the memory in use: `release` then follows only the final submission.
 ///
 /// When the caller owns the memory again, to free, initialise or submit it:
-///  - If the type has a `release`: from the call of `release` on, and not before, even if csched_job_is_idle is true earlier.
-///  - If the type has no `release`: as soon as csched_job_is_idle is true. The library does not access the job after that.
+///  - If the type has a `release`: from the call of `release` on, and not before, even if csched_job_is_idle is true
+///    earlier.
+///  - If the type has no `release`: as soon as csched_job_is_idle is true. The library does not access the job after
+///    that.
 /// The job becomes idle, or its `release` is called,
-///  - after a run: soon after `run` has returned. A notification that `run` itself sends, even in its final statement, is too early. Wait for
-///    csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
-///  - after a cancel: when the target's queue removes the cancelled job; until then the queue links it. A timer that still waits for its deadline is
-///    removed before csched_timer_cancel returns.
-///  - after a refused submission: before the submitting call returns; if that call is inside a `drop` or `release`: after that function has returned.
+///  - after a run: soon after `run` has returned. A notification that `run` itself sends, even in its final statement,
+///    is too early. Wait for csched_job_is_idle, call csched_job_cancel_and_wait, or post in `release`.
+///  - after a cancel: when the target's queue removes the cancelled job; until then the queue links it. A timer that
+///    still waits for its deadline is removed before csched_timer_cancel returns.
+///  - after a refused submission: before the submitting call returns; if that call is inside a `drop` or `release`:
+///    after that function has returned.
 ///  - after a run that has submitted its own job again: when that new submission has ended.
-/// A C++ exception or a longjmp may unwind a `run`, if you catch it around the loop run, sync or trampoline that called the `run`. The library's own
-/// threads catch nothing: there the process ends (std::terminate). The library ends an unwound job: it calls `release`, and the target continues.
+/// A C++ exception or a longjmp may unwind a `run`, if you catch it around the loop run, sync or trampoline that called
+/// the `run`. The library's own threads catch nothing: there the process ends (std::terminate). The library ends an
+/// unwound job: it calls `release`, and the target continues.
 ///  - An exception that unwinds C++ frames: at once.
-///  - A longjmp, or an exception that unwinds only C frames: in the thread's next call of a function of the library that begins with csched_target_,
-///    csched_serial_, csched_trampoline_ or csched_loop_run, or of csched_loop_current, csched_loop_destroy, csched_job_cancel_and_wait,
-///    csched_timer_cancel_and_wait or csched_job_is_idle. Make that call in the function that caught the exception or called setjmp, or in one of its
+///  - A longjmp, or an exception that unwinds only C frames: in the thread's next call of a function of the library
+///    that begins with csched_target_, csched_serial_, csched_trampoline_ or csched_loop_run, or of
+///    csched_loop_current, csched_loop_destroy, csched_job_cancel_and_wait, csched_timer_cancel_and_wait or
+///    csched_job_is_idle. Make that call in the function that caught the exception or called setjmp, or in one of its
 ///    callers, on the thread's own stack (not a fiber's).
 /// `drop` and `release` must not be unwound. A signal handler must not unwind a function of the library.
 typedef struct csched_job_type {
@@ -42,7 +48,8 @@ typedef struct csched_job_type {
   void (*release)(csched_job *job);
 } csched_job_type;
 
-/// A job. The caller owns the memory, valid while the job is in use: see above. Initialise it with csched_job_init. Private: all but `context`.
+/// A job. The caller owns the memory, valid while the job is in use: see above. Initialise it with csched_job_init.
+/// Private: all but `context`.
 struct csched_job {
   csched_job *next; // the next job in the queue that this job waits in
   const csched_job_type *type;
@@ -67,8 +74,8 @@ typedef enum csched_drop_reason {
   CSCHED_DROP_NO_MEMORY, ///< no memory to submit it
 } csched_drop_reason;
 
-/// Does: prepares `job` for any number of submissions. Requires: the job is not in use; `type` outlives it. If you initialise a job inside its `run`,
-/// or while it is queued, the library stops the process when it detects that.
+/// Does: prepares `job` for any number of submissions. Requires: the job is not in use; `type` outlives it. If you
+/// initialise a job inside its `run`, or while it is queued, the library stops the process when it detects that.
 CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type, void *context) {
   CSCHED_NEEDS_ABI();
   job->next = NULL;
@@ -77,23 +84,27 @@ CSCHED_INLINE void csched_job_init(csched_job *job, const csched_job_type *type,
   job->word = 0;
 }
 
-/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before it returns. Requires: the memory stays valid during the call.
-/// Returns: the state in which it found the job. Of several concurrent cancels, one calls `drop`; the others may return FINISHED before `drop` has
-/// returned. Thread: any, any number of times.
+/// Does: cancels `job` if it has not started: calls its `drop` on this thread, before it returns. Requires: the memory
+/// stays valid during the call.
+/// Returns: the state in which it found the job. Of several concurrent cancels, one calls `drop`; the others may return
+/// FINISHED before `drop` has returned. Thread: any, any number of times.
 csched_cancel_result csched_job_cancel(csched_job *job);
 
-/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job itself it does not wait. If the
-/// run submits its own job again, the wait ends there, and the new submission remains pending. Requires: the memory stays valid until all concurrent
-/// calls have returned, each independently. Returns: the state in which it found the job. After RUNNING the job is idle, unless this was called
-/// inside the job or the job was submitted again. After other results, the target's queue may still link the cancelled job: see csched_job_is_idle.
+/// Does: as csched_job_cancel; if the job runs on another thread, also waits until that run has ended. Inside the job
+/// itself it does not wait. If the run submits its own job again, the wait ends there, and the new submission remains
+/// pending. Requires: the memory stays valid until all concurrent calls have returned, each independently. Returns: the
+/// state in which it found the job. After RUNNING the job is idle, unless this was called inside the job or the job was
+/// submitted again. After other results, the target's queue may still link the cancelled job: see csched_job_is_idle.
 /// Thread: any; it may block.
 csched_cancel_result csched_job_cancel_and_wait(csched_job *job);
 
-/// Returns: whether `job` is not in use: it was never submitted, or its most recent submission has ended, and the writes of its run are visible. An
-/// idle job can be submitted. If its type has no `release`, the caller owns the memory. Thread: any.
+/// Returns: whether `job` is not in use: it was never submitted, or its most recent submission has ended, and the
+/// writes of its run are visible. An idle job can be submitted. If its type has no `release`, the caller owns the
+/// memory. Thread: any.
 bool csched_job_is_idle(const csched_job *job);
 
-// A thread has a list of context frames (`csched_frame`), one for each loop run, job and sync that is on its stack. All of this is private.
+// A thread has a list of context frames (`csched_frame`), one for each loop run, job and sync that is on its stack. All
+// of this is private.
 
 /// One context frame: a job, a run of a loop, a sync … Private.
 typedef struct csched_frame {
@@ -109,7 +120,8 @@ typedef struct csched_scope {
   csched_frame spare;  // `frame` points to it when allocation fails
 } csched_scope;
 
-/// Does: cleans up an inline call that an exception unwinds: ends `scope->frame`, and all context frames inside it. `frame` NULL: does nothing.
+/// Does: cleans up an inline call that an exception unwinds: ends `scope->frame`, and all context frames inside it.
+/// `frame` NULL: does nothing.
 void csched_scope_end_(csched_scope *scope);
 
 CSCHED_END_DECLS

@@ -1,15 +1,17 @@
 // An unfair lock in 4 bytes.
 // Depends on: base.h, atomic.h.
 //
-// All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is used. The lock is not recursive.
-// A thread that finds the lock taken spins for a moment, then sleeps. Any thread may acquire a free lock, even if other threads wait. Once the first
-// waiter has slept for 2 ms, other threads may overtake it 128 times at most. Then an unlock transfers the lock to that waiter; there is at most one
-// such transfer in 0.4 ms. Each thread counts its 128 times over all contended locks that it uses.
+// All zero is unlocked: static and zeroed memory needs no initialiser, nothing needs to be destroyed, and no heap is
+// used. The lock is not recursive. A thread that finds the lock taken spins for a moment, then sleeps. Any thread may
+// acquire a free lock, even if other threads wait. Once the first waiter has slept for 2 ms, other threads may overtake
+// it 128 times at most. Then an unlock transfers the lock to that waiter; there is at most one such transfer in 0.4 ms.
+// Each thread counts its 128 times over all contended locks that it uses.
 //
-// The lock stores the owner's thread number. So a second lock by the owner, or an unlock by another thread, stops the process with a message. In a
-// child of fork, the thread that forked still owns its locks; waiting for a lock of another thread of the parent stops the process. A thread must
-// unlock before it ends. A waiter checks after a second, and repeatedly later, whether the owner's thread exists, and stops the process if that
-// thread has ended. Use the lock in one process only, and not in signal handlers.
+// The lock stores the owner's thread number. So a second lock by the owner, or an unlock by another thread, stops the
+// process with a message. In a child of fork, the thread that forked still owns its locks; waiting for a lock of
+// another thread of the parent stops the process. A thread must unlock before it ends. A waiter checks after a second,
+// and repeatedly later, whether the owner's thread exists, and stops the process if that thread has ended. Use the lock
+// in one process only, and not in signal handlers.
 #ifndef CSCHED_LOCK_H
 #define CSCHED_LOCK_H
 
@@ -17,8 +19,9 @@
 
 CSCHED_BEGIN_DECLS
 
-/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread is going to use it. After an
-/// unlock has released the lock, it accesses the lock only while a thread waits for it. So the next owner may free a lock that no thread waits for.
+/// The lock. Do not move it while any thread uses it: its address identifies it. It may be freed as soon as no thread
+/// is going to use it. After an unlock has released the lock, it accesses the lock only while a thread waits for it. So
+/// the next owner may free a lock that no thread waits for.
 typedef struct csched_lock {
   uint32_t owner; ///< the owner's system thread number; 0: unlocked
 } csched_lock;
@@ -28,13 +31,13 @@ CSCHED_STATIC_ASSERT(sizeof(csched_lock) == 4, "a lock is 4 bytes");
 #define CSCHED_LOCK_INIT                                                                                               \
   { 0 }
 
-/// This thread's number, for the inline functions below. If it is 0, they call the slow functions. It is 0 until the thread's first lock operation,
-/// and always on a kernel without membarrier and under ThreadSanitizer. Private.
+/// This thread's number, for the inline functions below. If it is 0, they call the slow functions. It is 0 until the
+/// thread's first lock operation, and always on a kernel without membarrier and under ThreadSanitizer. Private.
 extern CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_;
 
-/// A waiter flag, for all locks whose address has the same hash. An unlock reads it; 0: no thread sleeps for such a lock. Bit 0 of `word`: a thread
-/// sleeps. Bit 1: a waiter is starved: its lock's next unlock makes it the owner. Other bits: the address of a lock that an awake waiter will try to
-/// lock (States in lock.c). Private.
+/// A waiter flag, for all locks whose address has the same hash. An unlock reads it; 0: no thread sleeps for such a
+/// lock. Bit 0 of `word`: a thread sleeps. Bit 1: a waiter is starved: its lock's next unlock makes it the owner. Other
+/// bits: the address of a lock that an awake waiter will try to lock (States in lock.c). Private.
 typedef struct csched_lock_waiter_flag_ {
   CSCHED_CACHE_ALIGNED uintptr_t word;
 } csched_lock_waiter_flag_;
@@ -47,8 +50,9 @@ CSCHED_INLINE size_t csched_lock_hash_(const csched_lock *lock) {
   return (address >> 4 ^ address >> 12) % CSCHED_LOCK_WAITER_FLAGS_;
 }
 
-// Private. The first three do the whole operation, when the inline function cannot. csched_lock_wake_slow_ is the end of an unlock that has released
-// the lock: it wakes the first sleeper. It reads the lock only if a sleeper is queued for it. LK1 and so on: the invariants in lock.c.
+// Private. The first three do the whole operation, when the inline function cannot. csched_lock_wake_slow_ is the end
+// of an unlock that has released the lock: it wakes the first sleeper. It reads the lock only if a sleeper is queued
+// for it. LK1 and so on: the invariants in lock.c.
 void csched_lock_lock_slow_(csched_lock *lock);
 bool csched_lock_trylock_slow_(csched_lock *lock);
 void csched_lock_unlock_slow_(csched_lock *lock);
@@ -62,7 +66,8 @@ CSCHED_INLINE void csched_lock_lock(csched_lock *lock) {
   csched_lock_lock_slow_(lock);
 }
 
-/// Does: acquires the lock if it is free. Returns: whether it did; false also if the caller already owns the lock. Thread: any; it never waits.
+/// Does: acquires the lock if it is free. Returns: whether it did; false also if the caller already owns the lock.
+/// Thread: any; it never waits.
 CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   CSCHED_NEEDS_ABI();
   uint32_t free = 0, self = csched_self_;
@@ -70,8 +75,9 @@ CSCHED_INLINE bool csched_lock_trylock(csched_lock *lock) {
   return csched_lock_trylock_slow_(lock);
 }
 
-/// Does: acquires the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the past is a trylock. Returns:
-/// whether the caller now owns the lock. Requires: the caller does not own it before the call. Thread: any.
+/// Does: acquires the lock, and waits until `deadline` (of csched_now, nanoseconds) at the latest. A deadline in the
+/// past is a trylock. Returns: whether the caller now owns the lock. Requires: the caller does not own it before the
+/// call. Thread: any.
 bool csched_lock_lock_until(csched_lock *lock, csched_time deadline);
 
 /// Does: releases the lock. Requires: the caller owns it. Thread: the owner.

@@ -7,7 +7,8 @@
 
 CSCHED_BEGIN_DECLS
 
-/// Durations, in nanoseconds: the median, the 99th percentile and the maximum. `p50` and `p99` are too large by an eighth at most.
+/// Durations, in nanoseconds: the median, the 99th percentile and the maximum. `p50` and `p99` are too large by an
+/// eighth at most.
 typedef struct csched_span_statistics {
   csched_time p50, p99, max;
 } csched_span_statistics;
@@ -25,14 +26,16 @@ typedef struct csched_statistics {
   csched_span_statistics run_time; ///< from a job's start to its end
 } csched_statistics;
 
-/// Does: csched_statistics_begin turns counting on for all targets, at about 200 ns per job; csched_statistics_end turns it off. Jobs that were
-/// submitted while counting was on are counted to their end. Turning it on again continues the earlier figures. At most 4096 targets, and 57344
-/// waiting jobs at a time, are counted. Returns: 0, or ENOMEM. Thread: any.
+/// Does: csched_statistics_begin turns counting on for all targets, at about 200 ns per job; csched_statistics_end
+/// turns it off. Jobs that were submitted while counting was on are counted to their end. Turning it on again continues
+/// the earlier figures. At most 4096 targets, and 57344 waiting jobs at a time, are counted. Returns: 0, or ENOMEM.
+/// Thread: any.
 int csched_statistics_begin(void);
 void csched_statistics_end(void);
 
-/// Does: writes to `statistics` the figures of jobs submitted directly to `target`, not to queues on it. All are zero if no job was counted. The
-/// figures are read one after the other while work continues. In virtual time the latency is not measured. Returns: whether any job was counted.
+/// Does: writes to `statistics` the figures of jobs submitted directly to `target`, not to queues on it. All are zero
+/// if no job was counted. The figures are read one after the other while work continues. In virtual time the latency is
+/// not measured. Returns: whether any job was counted.
 /// Requires: `target` is valid. Thread: any.
 bool csched_target_statistics(const csched_target *target, csched_statistics *statistics);
 

@@ -3,9 +3,10 @@
 //
 // Use it for state that is confined to one thread: a database handle, a GL context, an interpreter.
 //
-// A job may end its thread (pthread_exit, cancellation). The library then ends the job, and drops outstanding work, as by CSCHED_STOP_DROP. Catch C++
-// exceptions inside the job: an exception that escapes a job ends the process (std::terminate). In a child of fork the thread is orphaned, unless one
-// of its jobs called fork. Submitting, rearming or joining then stops the process with a message; stopping or destroying does nothing.
+// A job may end its thread (pthread_exit, cancellation). The library then ends the job, and drops outstanding work, as
+// by CSCHED_STOP_DROP. Catch C++ exceptions inside the job: an exception that escapes a job ends the process
+// (std::terminate). In a child of fork the thread is orphaned, unless one of its jobs called fork. Submitting, rearming
+// or joining then stops the process with a message; stopping or destroying does nothing.
 #ifndef CSCHED_THREAD_H
 #define CSCHED_THREAD_H
 
@@ -28,8 +29,9 @@ typedef struct csched_thread_options {
   const char *name; ///< shown by system tools; cut at 15 bytes, not inside a UTF-8 character; NULL: the default
   void (*at_end)(void *context); ///< called on the thread after all its work; may be NULL
   void *context;                 ///< the argument of at_end
-  /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus a signal's frame and handler, and the program's
-  /// thread-locals, which are stored on the stack: enough for small jobs and all that the library calls on the thread.
+  /// Bytes; 0: the system's default. A smaller size is raised to the system's minimum (16 KB) plus a signal's frame and
+  /// handler, and the program's thread-locals, which are stored on the stack: enough for small jobs and all that the
+  /// library calls on the thread.
   size_t stack_size;
   const unsigned *processors;  ///< where the thread may run: numbers from 0, as in system tools; read during the start
   size_t processor_count;      ///< how many numbers; 0: the processors of the thread that starts it
@@ -37,13 +39,15 @@ typedef struct csched_thread_options {
   int priority;                ///< its meaning depends on `policy`
 } csched_thread_options;
 
-/// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value, with nothing allocated and
-/// `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL: no such processor, policy or priority, or one that this
-/// process may not use. EPERM or EACCES: this process may not use the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP:
-/// the system does not support the option for a thread (Darwin). Thread: any.
+/// Does: starts a thread, and returns once it is ready for work. `options` may be NULL. Returns: 0, or an errno value,
+/// with nothing allocated and `at_end` not called. EAGAIN or ENOMEM: the system has no thread or memory left. EINVAL:
+/// no such processor, policy or priority, or one that this process may not use. EPERM or EACCES: this process may not
+/// use the policy or priority (Linux: RLIMIT_RTPRIO, RLIMIT_NICE, CAP_SYS_NICE). ENOTSUP: the system does not support
+/// the option for a thread (Darwin). Thread: any.
 int csched_thread_start(csched_thread **thread, const csched_thread_options *options);
 
-/// Returns: the thread's loop, for functions that need a loop (csched_loop_rearm, an activation). Do not destroy it. Thread: any.
+/// Returns: the thread's loop, for functions that need a loop (csched_loop_rearm, an activation). Do not destroy it.
+/// Thread: any.
 csched_loop *csched_thread_loop(const csched_thread *thread);
 
 /// Returns: the target of the thread's loop, to submit to (target.h). Valid as long as the handle. Thread: any.
@@ -57,16 +61,17 @@ bool csched_thread_is_current(const csched_thread *thread);
 /// Returns: whether the thread was started in the parent process, before fork. Thread: any.
 bool csched_thread_is_orphaned(const csched_thread *thread);
 
-/// Does: stops the thread, without waiting: the thread refuses later work, runs or drops outstanding work (`policy`: loop.h), and ends. Thread: any,
-/// itself included.
+/// Does: stops the thread, without waiting: the thread refuses later work, runs or drops outstanding work (`policy`:
+/// loop.h), and ends. Thread: any, itself included.
 void csched_thread_stop(csched_thread *thread, csched_stop_policy policy);
 
-/// Does: waits until the thread has ended. Several threads may join, also after the thread has ended. Returns: 0; EDEADLK at once when the caller is
-/// that thread. Thread: any; it blocks.
+/// Does: waits until the thread has ended. Several threads may join, also after the thread has ended. Returns: 0;
+/// EDEADLK at once when the caller is that thread. Thread: any; it blocks.
 int csched_thread_join(csched_thread *thread);
 
-/// Does: stops the thread with CSCHED_STOP_RUN unless it was stopped before, and releases the handle. It does not wait: the thread frees its memory
-/// when it ends. To wait, join first. Requires: no thread is in a call on the handle, and none makes one later. Thread: any, itself included.
+/// Does: stops the thread with CSCHED_STOP_RUN unless it was stopped before, and releases the handle. It does not wait:
+/// the thread frees its memory when it ends. To wait, join first. Requires: no thread is in a call on the handle, and
+/// none makes one later. Thread: any, itself included.
 void csched_thread_destroy(csched_thread *thread);
 
 CSCHED_END_DECLS

@@ -1,8 +1,8 @@
 // A timer: a job with a deadline.
 // Depends on: job.h.
 //
-// Submit a timer to a target (target.h), and cancel it here. A timer runs once per submission. For periodic work use csched_target_async_every
-// (task.h), or let the timer's `run` submit the timer again.
+// Submit a timer to a target (target.h), and cancel it here. A timer runs once per submission. For periodic work use
+// csched_target_async_every (task.h), or let the timer's `run` submit the timer again.
 #ifndef CSCHED_TIMER_H
 #define CSCHED_TIMER_H
 
@@ -13,8 +13,9 @@ CSCHED_BEGIN_DECLS
 /// The timers that wait in one scheduler. Private.
 typedef struct csched_timers csched_timers;
 
-/// A job with a deadline. The caller owns the memory, as for any job; initialise it with csched_timer_init. All fields but `job.context` are private.
-/// (`node` has the layout of libbsd's RB_ENTRY, LIST_ENTRY and TAILQ_ENTRY, for its macros; a timer is in one of these three at a time.)
+/// A job with a deadline. The caller owns the memory, as for any job; initialise it with csched_timer_init. All fields
+/// but `job.context` are private. (`node` has the layout of libbsd's RB_ENTRY, LIST_ENTRY and TAILQ_ENTRY, for its
+/// macros; a timer is in one of these three at a time.)
 typedef struct csched_timer {
   csched_job job;
   csched_time deadline;
@@ -45,14 +46,15 @@ CSCHED_INLINE void csched_timer_init(csched_timer *timer, const csched_job_type 
   timer->node.place = 0;
 }
 
-/// Does: as csched_job_cancel on the timer's job, and unlinks the timer at once. So when this returns, `release` was called; without a `release`, the
-/// timer is idle. Exception: while a thread delivers the timer (to the waiting timers or, when due, to its target), it is like any queued job
-/// (job.h). Requires: the timer stays valid during the call; if it is pending, so does the target that it was submitted to. Earlier targets may be
-/// freed. Returns: as csched_job_cancel. Thread: any.
+/// Does: as csched_job_cancel on the timer's job, and unlinks the timer at once. So when this returns, `release` was
+/// called; without a `release`, the timer is idle. Exception: while a thread delivers the timer (to the waiting timers
+/// or, when due, to its target), it is like any queued job (job.h). Requires: the timer stays valid during the call; if
+/// it is pending, so does the target that it was submitted to. Earlier targets may be freed. Returns: as
+/// csched_job_cancel. Thread: any.
 csched_cancel_result csched_timer_cancel(csched_timer *timer);
 
-/// Does: as csched_timer_cancel. If the timer's job is running on another thread, waits until that run has ended. Returns, requires, thread: as
-/// csched_timer_cancel and csched_job_cancel_and_wait.
+/// Does: as csched_timer_cancel. If the timer's job is running on another thread, waits until that run has ended.
+/// Returns, requires, thread: as csched_timer_cancel and csched_job_cancel_and_wait.
 csched_cancel_result csched_timer_cancel_and_wait(csched_timer *timer);
 
 CSCHED_END_DECLS

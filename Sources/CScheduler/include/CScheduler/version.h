@@ -1,9 +1,10 @@
 // The library's version. The SONAME, cscheduler.pc, CMake's package and CHANGELOG.md follow this file.
 // Depends on: no other header.
 //
-// Semantic versioning. A program runs with each later library of the same CSCHED_VERSION_ABI. That number is also in the SONAME (libcscheduler.so.1).
-// The inline functions of these headers depend on the layout of the library's structs and state words. So they refer to the symbol csched_abi_1,
-// which only a library of that layout has. A program compiled with the headers of one ABI does not link with the library of another.
+// Semantic versioning. A program runs with each later library of the same CSCHED_VERSION_ABI. That number is also in
+// the SONAME (libcscheduler.so.1). The inline functions of these headers depend on the layout of the library's structs
+// and state words. So they refer to the symbol csched_abi_1, which only a library of that layout has. A program
+// compiled with the headers of one ABI does not link with the library of another.
 #ifndef CSCHED_VERSION_H
 #define CSCHED_VERSION_H
 
@@ -11,7 +12,8 @@
 #define CSCHED_VERSION_MINOR 1
 #define CSCHED_VERSION_PATCH 0
 
-/// The number of the ABI. A version that changes a struct, a state word or the meaning of a function increases this number.
+/// The number of the ABI. A version that changes a struct, a state word or the meaning of a function increases this
+/// number.
 #define CSCHED_VERSION_ABI 1
 
 /// The headers' version as a number that can be compared, also by #if: 1002003 is 1.2.3.

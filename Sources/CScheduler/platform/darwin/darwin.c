@@ -155,7 +155,8 @@ bool csched_os_thread_is_raised_(int *base) { return (void)base, false; }
 // Not needed: Darwin's leak tools search all memory.
 void csched_os_leaks_register_(void *memory, size_t size) { (void)memory, (void)size; }
 
-// Maps new zeroed pages in place of the old ones. Rejected: madvise, after which the pages may keep their content for a while.
+// Maps new zeroed pages in place of the old ones. Rejected: madvise, after which the pages may keep their content for a
+// while.
 void csched_os_pages_discard_(void *pages, size_t size) {
   mmap(pages, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1, 0);
 }

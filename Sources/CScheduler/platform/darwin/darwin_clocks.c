@@ -26,7 +26,8 @@ static int change_filter(int queue, uintptr_t ident, int filter, int flags, unsi
   return kevent64(queue, &event, 1, NULL, 0, 0, NULL) >= 0 ? 0 : errno;
 }
 
-// Darwin does not adjust a timer when its clock is set. So an alarm of WALL also becomes readable when the clock is set; its user then sets it again.
+// Darwin does not adjust a timer when its clock is set. So an alarm of WALL also becomes readable when the clock is
+// set; its user then sets it again.
 int csched_alarm_open_(csched_alarm *alarm, int clock) { // Returns: 0, or an errno value and no open descriptor
   int saved = errno, error = 0, token;
   *alarm = (csched_alarm){kqueue(), -1, clock};

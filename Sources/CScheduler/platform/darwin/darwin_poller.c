@@ -48,7 +48,8 @@ int csched_poller_renew_(csched_poller *poller) { // a child of fork does not in
   return error;
 }
 
-// Not needed on Darwin: a kqueue drops a descriptor when it is closed, even if a copy of it is open. So each event has a source.
+// Not needed on Darwin: a kqueue drops a descriptor when it is closed, even if a copy of it is open. So each event has
+// a source.
 int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   (void)poller, (void)next;
   return ENOTSUP;
@@ -77,7 +78,8 @@ void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) { // 
   poller->armed = deadline;
 }
 
-// Does: sets one of a descriptor's two filters, for reading or writing. `mask`: the filter's event, READ or WRITE. Returns: 0 or an errno value.
+// Does: sets one of a descriptor's two filters, for reading or writing. `mask`: the filter's event, READ or WRITE.
+// Returns: 0 or an errno value.
 static int set_filter(csched_poller *poller, int fd, int filter, unsigned mask, unsigned before, unsigned events,
                       uint64_t tag) {
   if (events & mask)
@@ -86,7 +88,8 @@ static int set_filter(csched_poller *poller, int fd, int filter, unsigned mask, 
   return before & mask ? change_filter(poller->fd, (uintptr_t)fd, filter, EV_DELETE, 0, 0, tag) : 0;
 }
 
-// Does: changes the events for which the kqueue watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value.
+// Does: changes the events for which the kqueue watches `fd`, from `before` to `events`; 0: does not watch it. Returns:
+// 0 or an errno value.
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   int saved = errno;
   if ((before ^ events) & CSCHED_POLLER_EDGE && before != 0 && events != 0)
@@ -99,7 +102,8 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   return other;
 }
 
-// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it has written.
+// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it
+// has written.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
   struct kevent64_s found[BATCH];

@@ -63,8 +63,9 @@ void csched_futex_wake_(uint32_t *word, int count) { // wakes up to `count` thre
   static uint32_t unused;                            // a futex on which no thread sleeps
   csched_os_note_call_();
   int saved = errno;
-  // A wake may fail harmlessly: the sleeper has returned, and its memory is unmapped or another kind of futex. A wake on `unused`, where no thread
-  // sleeps, fails only if the system refuses the call. Then a thread could sleep for ever, so the process stops.
+  // A wake may fail harmlessly: the sleeper has returned, and its memory is unmapped or another kind of futex. A wake
+  // on `unused`, where no thread sleeps, fails only if the system refuses the call. Then a thread could sleep for ever,
+  // so the process stops.
   if (CSCHED_UNLIKELY(!wake_sleepers_on(word, count)) && !wake_sleepers_on(&unused, 1))
     csched_os_abort_refused_("csched_futex_wake_", "futex", errno, PERMIT);
   errno = saved;
@@ -80,8 +81,9 @@ enum { UNDECIDED = 0, FULL = 1, PRIVATE = 2 }; // kinds of the heavy fence: see 
 
 static long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); } // -1: error in errno
 
-// Returns: the kind of the heavy fence. FULL: a full fence. PRIVATE: a membarrier, which interrupts the processors that run this process. The first
-// call decides for all threads, because both fences must agree. Light fences become compiler fences only after `kind` is PRIVATE, never before.
+// Returns: the kind of the heavy fence. FULL: a full fence. PRIVATE: a membarrier, which interrupts the processors that
+// run this process. The first call decides for all threads, because both fences must agree. Light fences become
+// compiler fences only after `kind` is PRIVATE, never before.
 static uint32_t decide_fences(void) {
   static uint32_t kind;
   uint32_t found = csched_load_acquire(&kind);
@@ -96,8 +98,9 @@ static uint32_t decide_fences(void) {
 
 bool csched_fences_decide_(void) { return decide_fences() == PRIVATE; }
 
-// Stops the process if membarrier fails repeatedly: it has no substitute, because other threads' light fences are compiler fences. Rejected: a change
-// of a page's protection, which interrupts all processors on some machines only; a change of affinity, which needs the use of all processors.
+// Stops the process if membarrier fails repeatedly: it has no substitute, because other threads' light fences are
+// compiler fences. Rejected: a change of a page's protection, which interrupts all processors on some machines only; a
+// change of affinity, which needs the use of all processors.
 void csched_fence_heavy_(void) {
   if (decide_fences() != PRIVATE) {
     csched_fence_full();
@@ -130,7 +133,8 @@ void csched_nap_(csched_time span) { // an absolute time, so that a signal (EINT
 
 // MARK: threads
 
-// Called for the program and each library. Does: adds the size of its thread-local storage to `*sum`. Returns: 0: go on.
+// Called for the program and each library. Does: adds the size of its thread-local storage to `*sum`. Returns: 0: go
+// on.
 static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   (void)size;
   for (int i = 0; i < info->dlpi_phnum; i++)
@@ -138,7 +142,8 @@ static int add_locals(struct dl_phdr_info *info, size_t size, void *sum) {
   return 0;
 }
 
-// The system's minimum lacks thread-local storage, which is on the stack, and a signal's frame and handler, such as that which samples stacks.
+// The system's minimum lacks thread-local storage, which is on the stack, and a signal's frame and handler, such as
+// that which samples stacks.
 size_t csched_os_thread_least_stack_(void) {
   enum { HANDLER = 6144, AT_MINIMUM = 51 }; // bytes for a backtrace; AT_MINSIGSTKSZ, which older headers lack
   unsigned long frame = getauxval(AT_MINIMUM);
@@ -148,8 +153,8 @@ size_t csched_os_thread_least_stack_(void) {
   return sum;
 }
 
-// Does: writes the range of the main thread's stack, if known: it begins below the program's name (AT_EXECFN), and may grow down to its limit.
-// Rejected: pthread_getattr_np, which reads a file.
+// Does: writes the range of the main thread's stack, if known: it begins below the program's name (AT_EXECFN), and may
+// grow down to its limit. Rejected: pthread_getattr_np, which reads a file.
 static void find_main_stack(uintptr_t *low, uintptr_t *high) {
   static const uintptr_t GAP = (uintptr_t)128 << 20; // 128 MB: the kernel keeps at least so much free for the stack
   struct rlimit limit;
@@ -175,7 +180,8 @@ void csched_os_thread_get_stack_(uintptr_t *low, uintptr_t *high) { // the calli
   errno = saved;
 }
 
-// Sets the timer slack to 1 ns. The kernel's default of 50 µs would delay each deadline; the library's timers have their own leeway.
+// Sets the timer slack to 1 ns. The kernel's default of 50 µs would delay each deadline; the library's timers have
+// their own leeway.
 void csched_os_thread_drop_slack_(void) { prctl(PR_SET_TIMERSLACK, 1UL); }
 void csched_os_thread_set_name_(const char *name) { pthread_setname_np(pthread_self(), name); }
 
@@ -210,9 +216,10 @@ __attribute__((constructor)) static void note_filter_at_load(void) {
   errno = saved;
 }
 
-// Returns: whether system calls may have been filtered (seccomp) since the library was loaded. A call that is not strictly needed could then end the
-// process. An earlier filter, as in a container, permits to open files: the program was started under it. A second filter is seen by NO_NEW_PRIVS,
-// which a program without more rights must set first; it is not seen if that was set at the load.
+// Returns: whether system calls may have been filtered (seccomp) since the library was loaded. A call that is not
+// strictly needed could then end the process. An earlier filter, as in a container, permits to open files: the program
+// was started under it. A second filter is seen by NO_NEW_PRIVS, which a program without more rights must set first; it
+// is not seen if that was set at the load.
 static bool is_filtered(void) {
   int now = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
   return now != 0 && (now != filter_at_load || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != privileges_at_load);
@@ -248,7 +255,8 @@ csched_time csched_os_thread_processor_time_(uint32_t id) { // ns; 0: the thread
   return (csched_time)used.tv_sec * NANOSECONDS + (csched_time)used.tv_nsec;
 }
 
-// Does: reads `file` of thread `id` in /proc to `text`, which is empty if the file cannot be read, or if system calls are filtered.
+// Does: reads `file` of thread `id` in /proc to `text`, which is empty if the file cannot be read, or if system calls
+// are filtered.
 static void read_of_thread(uint32_t id, const char *file, char *text, size_t size) {
   char path[64];
   int saved = errno, before = csched_os_disable_cancellation_();
@@ -261,7 +269,8 @@ static void read_of_thread(uint32_t id, const char *file, char *text, size_t siz
   text[length > 0 ? length : 0] = 0;
 }
 
-// Returns: the state letter of thread `id` in /proc. R: runs or is ready; Z: has ended; other: sleeps; 0: unknown, or system calls are filtered.
+// Returns: the state letter of thread `id` in /proc. R: runs or is ready; Z: has ended; other: sleeps; 0: unknown, or
+// system calls are filtered.
 static char state_of(uint32_t id) {
   char text[128];
   read_of_thread(id, "stat", text, sizeof text);
@@ -269,7 +278,8 @@ static char state_of(uint32_t id) {
   return name_end != NULL && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
-// The signals that the main thread waits for in sigwait, which it does not block meanwhile. `*is_own`: false if it waits with another mask (ppoll).
+// The signals that the main thread waits for in sigwait, which it does not block meanwhile. `*is_own`: false if it
+// waits with another mask (ppoll).
 static uint64_t signals_waited_for(bool *is_own) {
   char call[192], *first;
   uint64_t waited = 0;
@@ -282,12 +292,13 @@ static uint64_t signals_waited_for(bool *is_own) {
   return waited;
 }
 
-// Returns: whether the C library or a sanitizer may have set `mask` for a moment, as in pthread_create: 0: no; else how long to wait, in units of
-// await_main. `own`: the mask of the calling thread.
+// Returns: whether the C library or a sanitizer may have set `mask` for a moment, as in pthread_create: 0: no; else how
+// long to wait, in units of await_main. `own`: the mask of the calling thread.
 static int doubt_of(uint64_t mask, uint64_t own) {
   uint64_t all =
       csched_os_all_signals_() & ~((uint64_t)1 << (SIGKILL - 1) | (uint64_t)1 << (SIGSTOP - 1)); // that can be blocked
-  // A signal that only glibc blocks, unless the process has inherited that. musl blocks no more than a program's sigfillset.
+  // A signal that only glibc blocks, unless the process has inherited that. musl blocks no more than a program's
+  // sigfillset.
   if ((mask & ~own & (uint64_t)1 << 31) != 0) return 100;
   if ((mask & all) == all) return 1;
   // A sanitizer leaves open the signals of faults, SIGPIPE, SIGSYS, and those of the C library.
@@ -296,9 +307,9 @@ static int doubt_of(uint64_t mask, uint64_t own) {
   return (mask & ~own & all) == all ? 10 : 0;
 }
 
-// Does: waits a moment for the main thread to leave the C library. It may enter it again meanwhile, if it starts one thread after the other. Returns:
-// false: it has had the time, so the mask is the program's. `*used`: the main thread's processor time at the first call; `*sleeps`: how often it did
-// not run.
+// Does: waits a moment for the main thread to leave the C library. It may enter it again meanwhile, if it starts one
+// thread after the other. Returns: false: it has had the time, so the mask is the program's. `*used`: the main thread's
+// processor time at the first call; `*sleeps`: how often it did not run.
 static bool await_main(int doubt, csched_time *used, int *sleeps) {
   // ns of the processor, ns of a nap, and naps while the thread sleeps
   enum { TIME = 10000000, NAP = 200000, SLEEPS = 50 };

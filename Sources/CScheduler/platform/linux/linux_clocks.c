@@ -32,7 +32,8 @@ void csched_alarm_close_(const csched_alarm *alarm) {
   errno = saved;
 }
 
-// When a clock is set, the kernel itself re-evaluates absolute timers of this clock. So `changes` (-1) is not needed here.
+// When a clock is set, the kernel itself re-evaluates absolute timers of this clock. So `changes` (-1) is not needed
+// here.
 void csched_alarm_set_(const csched_alarm *alarm, csched_time deadline) {
   struct itimerspec at = {{0, 0}, {0, 0}}; // no deadline
   if (deadline == 0) deadline = 1;         // 0 would disarm the timer

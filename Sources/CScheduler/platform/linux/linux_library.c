@@ -4,8 +4,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
-// This library must stay loaded after dlclose, because threads, destructors of thread data and fork handlers run its code. RTLD_NODELETE pins it;
-// RTLD_NOLOAD finds it by its name, without opening the file. `dlopen` is weak, because a statically linked program may lack it.
+// This library must stay loaded after dlclose, because threads, destructors of thread data and fork handlers run its
+// code. RTLD_NODELETE pins it; RTLD_NOLOAD finds it by its name, without opening the file. `dlopen` is weak, because a
+// statically linked program may lack it.
 extern __typeof__(dlopen) dlopen __attribute__((weak));
 
 typedef struct library { // context of find_own_library
@@ -13,7 +14,8 @@ typedef struct library { // context of find_own_library
   bool is_library;       // false for the first object of the walk: the program, which is never unloaded
 } library;
 
-// Called for the program and each loaded library. If it contains this function: sets `name`, and returns 1, which ends the walk; else returns 0.
+// Called for the program and each loaded library. If it contains this function: sets `name`, and returns 1, which ends
+// the walk; else returns 0.
 static int find_own_library(struct dl_phdr_info *info, size_t size, void *context) {
   library *this = context;
   uintptr_t here = (uintptr_t)&find_own_library - info->dlpi_addr;

@@ -6,7 +6,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// A function of LeakSanitizer; NULL if the program lacks it. Without this call, LeakSanitizer does not search memory from mmap.
+// A function of LeakSanitizer; NULL if the program lacks it. Without this call, LeakSanitizer does not search memory
+// from mmap.
 __attribute__((weak)) void __lsan_register_root_region(const void *memory, size_t size);
 
 void csched_os_leaks_register_(void *memory, size_t size) {

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-// `raised_here`: whether this thread's nice value is above its base: NOT_RAISED, or RAISED_ABOVE + the base (-20 to 19). One byte: see task_memory.c.
+// `raised_here`: whether this thread's nice value is above its base: NOT_RAISED, or RAISED_ABOVE + the base (-20 to
+// 19). One byte: see task_memory.c.
 enum { NOT_RAISED = 0, RAISED_ABOVE = 21 };
 static CSCHED_THREAD_LOCAL uint8_t raised_here;
 
-// A table of threads whose nice value is above their base. A thread's number selects a slot, which another thread's entry may overwrite: that costs
-// speed only. LIFTING: a thread resets the nice value now (csched_os_thread_lift_). LIFTED: it has reset the nice value to the base.
+// A table of threads whose nice value is above their base. A thread's number selects a slot, which another thread's
+// entry may overwrite: that costs speed only. LIFTING: a thread resets the nice value now (csched_os_thread_lift_).
+// LIFTED: it has reset the nice value to the base.
 enum { SLOTS = 64 };
 static const uint32_t LIFTING = UINT32_C(1) << 30, LIFTED = UINT32_C(1) << 31; // bits in `thread`
 static struct { uint32_t thread, base; } raised[SLOTS];                        // `thread` 0: an empty slot
@@ -50,7 +52,8 @@ static bool limit_permits(int nice) {
   return getrlimit(RLIMIT_NICE, &limit) == 0 && (rlim_t)(20 - nice) <= limit.rlim_cur;
 }
 
-// Returns: whether the thread may lower its nice value to `base`: by the limit, or by a capability, which only a trial shows. It changes the value.
+// Returns: whether the thread may lower its nice value to `base`: by the limit, or by a capability, which only a trial
+// shows. It changes the value.
 static bool may_return_to(int base) {
   return limit_permits(base) || (base > -20 ? set_nice(base - 1) : set_nice(base + 1) && set_nice(base));
 }

@@ -17,8 +17,8 @@ enum {
   BATCH = 64                // the most events of one csched_poller_wait_
 };
 
-// The tags with which epoll reports the wake and the alarm. The low 32 bits of a source's tag are its descriptor, which is never negative. The low 32
-// bits of these two are -1 and -2, so no source has the same tag.
+// The tags with which epoll reports the wake and the alarm. The low 32 bits of a source's tag are its descriptor, which
+// is never negative. The low 32 bits of these two are -1 and -2, so no source has the same tag.
 static const uint64_t WAKE = UINT64_MAX, ALARM = UINT64_MAX - 1;
 
 // Does: stops the process with a message that the system refused `call`.
@@ -44,9 +44,10 @@ static bool change_watch(const csched_poller *poller, int how, int fd, uint32_t 
   return epoll_ctl(poller->fd, how, fd, &event) == 0;             // false: error in errno
 }
 
-// Does: opens the wake and the alarm, and adds them to the epoll set. Returns: 0 or an errno value. The wake is an eventfd that is always readable,
-// and one-shot: each EPOLL_CTL_MOD by csched_poller_wake_ makes epoll report it once. That EPOLL_CTL_MOD fails if other code has replaced the epoll
-// set or the eventfd. The alarm is an edge-triggered timerfd: epoll reports each expiry once, even without a read. So neither descriptor is read.
+// Does: opens the wake and the alarm, and adds them to the epoll set. Returns: 0 or an errno value. The wake is an
+// eventfd that is always readable, and one-shot: each EPOLL_CTL_MOD by csched_poller_wake_ makes epoll report it once.
+// That EPOLL_CTL_MOD fails if other code has replaced the epoll set or the eventfd. The alarm is an edge-triggered
+// timerfd: epoll reports each expiry once, even without a read. So neither descriptor is read.
 static int open_wake_and_alarm(csched_poller *poller) {
   poller->armed = CSCHED_FOREVER;
   poller->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); // 1: readable; not reported before a wake adds EPOLLIN
@@ -77,8 +78,8 @@ void csched_poller_close_(const csched_poller *poller) {
   errno = saved;
 }
 
-// Does: in a child of fork, makes a new poller with the same `fd`, which callers know. Returns: 0 or an errno value. First closes the old wake and
-// alarm, so that the process needs few free descriptors.
+// Does: in a child of fork, makes a new poller with the same `fd`, which callers know. Returns: 0 or an errno value.
+// First closes the old wake and alarm, so that the process needs few free descriptors.
 int csched_poller_renew_(csched_poller *poller) {
   int saved = errno, error = 0;
   close_if_open(&poller->alarm);
@@ -91,7 +92,8 @@ int csched_poller_renew_(csched_poller *poller) {
   return error;
 }
 
-// Does: makes `next` an epoll set that shares the wake and the alarm of `poller`. Returns: 0, or an errno value and no open `next->fd`.
+// Does: makes `next` an epoll set that shares the wake and the alarm of `poller`. Returns: 0, or an errno value and no
+// open `next->fd`.
 int csched_poller_open_replacement_(const csched_poller *poller, csched_poller *next) {
   int saved = errno, error = 0;
   *next = *poller;
@@ -120,8 +122,9 @@ int csched_poller_wake_(const csched_poller *poller) { // makes epoll report the
   return error;
 }
 
-// Stops the process if EPOLL_CTL_MOD of the alarm fails: other code has replaced the epoll set or the timerfd. EPOLL_CTL_MOD makes epoll report a
-// readable alarm again. So an expired alarm, which was reported already, gets no EPOLLIN.
+// Stops the process if EPOLL_CTL_MOD of the alarm fails: other code has replaced the epoll set or the timerfd.
+// EPOLL_CTL_MOD makes epoll report a readable alarm again. So an expired alarm, which was reported already, gets no
+// EPOLLIN.
 void csched_poller_require_intact_(const csched_poller *poller) {
   int saved = errno;
   uint32_t events = poller->armed != CSCHED_FOREVER ? EPOLLIN | EPOLLET : EPOLLET; // FOREVER: no alarm, or expired
@@ -143,9 +146,10 @@ void csched_poller_set_alarm_(csched_poller *poller, csched_time deadline) { // 
   errno = saved;
 }
 
-// Does: changes the events for which epoll watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or an errno value. A change of a
-// watched descriptor has one error, EBADF: its number is free, or another file's, for which epoll may have any error (/dev/null: EPERM). If a copy of
-// the watched descriptor is open, epoll goes on to report it (loop_fd.c, FD7).
+// Does: changes the events for which epoll watches `fd`, from `before` to `events`; 0: does not watch it. Returns: 0 or
+// an errno value. A change of a watched descriptor has one error, EBADF: its number is free, or another file's, for
+// which epoll may have any error (/dev/null: EPERM). If a copy of the watched descriptor is open, epoll goes on to
+// report it (loop_fd.c, FD7).
 int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned events, uint64_t tag) {
   uint32_t bits = 0;
   if (events & CSCHED_POLLER_READ) bits |= EPOLLIN;
@@ -154,7 +158,8 @@ int csched_poller_set_(csched_poller *poller, int fd, unsigned before, unsigned 
   int saved = errno;
   int error = EBADF, how = events == 0 ? EPOLL_CTL_DEL : before == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
   if (fd != poller->wake && fd != poller->alarm) error = change_watch(poller, how, fd, bits, tag) ? 0 : errno;
-  // EEXIST: the number belonged to this file before, was reused, and belongs to it again. epoll has watched the file since then.
+  // EEXIST: the number belonged to this file before, was reused, and belongs to it again. epoll has watched the file
+  // since then.
   if (error == EEXIST) error = change_watch(poller, EPOLL_CTL_MOD, fd, bits, tag) ? 0 : errno;
   if (error != 0 && before != 0) error = EBADF;
   errno = saved;
@@ -168,7 +173,8 @@ static unsigned poller_events(uint32_t bits) { // from the bits of epoll; an err
   return events;
 }
 
-// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it has written.
+// Does: if `blocks`, waits for an event, a wake, the alarm or a signal. Returns: how many `events` of descriptors it
+// has written.
 int csched_poller_wait_(csched_poller *poller, csched_poller_event *events, int most, bool blocks) {
   int saved = errno, count = 0;
   struct epoll_event found[BATCH] = {0}; // set, because MemorySanitizer does not see the raw system call's writes

@@ -1,8 +1,9 @@
 #if defined(__linux__) && __has_include(<sys/sdt.h>) // Platform layer for Linux: static probes. See platform.h.
 #include "../platform.h"
 
-// Each probe's ELF note names a semaphore: a 16-bit word in which the kernel counts attached programs. Here all probes share the low half of
-// csched_observed_. The kernel finds the word by its offset in the file, so the word is in a section that the file contains, not in .bss.
+// Each probe's ELF note names a semaphore: a 16-bit word in which the kernel counts attached programs. Here all probes
+// share the low half of csched_observed_. The kernel finds the word by its offset in the file, so the word is in a
+// section that the file contains, not in .bss.
 #define cscheduler_submit_semaphore csched_observed_
 #define cscheduler_run_semaphore    csched_observed_
 #define cscheduler_ran_semaphore    csched_observed_

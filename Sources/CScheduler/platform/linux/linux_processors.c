@@ -16,7 +16,8 @@
 
 uint32_t csched_processors_seen_; // 0: unknown; 1 + the number of the only one so far; MANY: several, for ever
 
-// Returns: 1 + the number of the thread's only processor; MANY: it may use several, or this is unknown (a cpu_set_t may be too small).
+// Returns: 1 + the number of the thread's only processor; MANY: it may use several, or this is unknown (a cpu_set_t may
+// be too small).
 static uint32_t own_processors(void) {
   cpu_set_t usable;
   if (sched_getaffinity(0, sizeof usable, &usable) != 0 || CPU_COUNT(&usable) != 1) return CSCHED_PROCESSORS_MANY_;
@@ -46,8 +47,9 @@ bool csched_processors_recheck_(void) { // adds them once in CALLS_PER_CHECK cal
 
 // MARK: affinity and policy
 
-// Does: restricts the calling thread to `processors`. Returns: 0; EINVAL: one is not available. The kernel omits such processors without an error, so
-// this compares the new affinity with `wanted`. After EINVAL the thread may already be restricted to the available ones: the caller ends the thread.
+// Does: restricts the calling thread to `processors`. Returns: 0; EINVAL: one is not available. The kernel omits such
+// processors without an error, so this compares the new affinity with `wanted`. After EINVAL the thread may already be
+// restricted to the available ones: the caller ends the thread.
 int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   cpu_set_t wanted, found;
   CPU_ZERO(&wanted);
@@ -62,7 +64,8 @@ int csched_os_thread_set_affinity_(const unsigned *processors, size_t count) {
   return is_kept ? 0 : EINVAL;
 }
 
-// Does: gives the calling thread a policy. `priority`: with NICE a nice value, else a real-time priority. Returns: 0 or an errno value.
+// Does: gives the calling thread a policy. `priority`: with NICE a nice value, else a real-time priority. Returns: 0 or
+// an errno value.
 int csched_os_thread_set_policy_(unsigned policy, int priority) {
   int saved = errno, error = EINVAL; // EINVAL: an unknown policy, or a nice value outside -20 to 19
   struct sched_param real_time = {.sched_priority = priority}; // RESET_ON_FORK: not for threads that this one starts
@@ -77,11 +80,14 @@ int csched_os_thread_set_policy_(unsigned policy, int priority) {
   return error;
 }
 
-// MARK: quotas of control groups. The buffers are small, because the thread that makes a pool may have the smallest permitted stack.
+// MARK: quotas of control groups
+
+// The buffers are small, because the thread that makes a pool may have the smallest permitted stack.
 
 enum { PATH_SIZE = 640, NUMBERS_SIZE = 64 }; // bytes
 
-// Does: reads the start of a file of one or two numbers into `text`. Returns: whether the file is readable and not empty.
+// Does: reads the start of a file of one or two numbers into `text`. Returns: whether the file is readable and not
+// empty.
 static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -91,7 +97,8 @@ static bool read_numbers(const char *path, char text[NUMBERS_SIZE]) {
   return length > 0;
 }
 
-// Returns: quota / period, which is the number of processors, rounded up, at most `most`. A number that is not positive means no quota: `most`.
+// Returns: quota / period, which is the number of processors, rounded up, at most `most`. A number that is not positive
+// means no quota: `most`.
 static unsigned quota_in_processors(long long quota, long long period, unsigned most) {
   if (quota <= 0 || period <= 0 || quota / period >= most) return most;
   return (unsigned)((quota + period - 1) / period);
@@ -117,8 +124,9 @@ static unsigned quota_of_v1(const char *folder, unsigned most) { // two files; a
   return read_numbers(path, period) ? quota_in_processors(atoll(quota), atoll(period), most) : most;
 }
 
-// Returns: the least of `most` and the quotas of the group and of all its parents, in processors. In a container the path may be one of the system
-// outside, which is not there; the container's own group is then the root. Each file costs 15 us of a pool's start.
+// Returns: the least of `most` and the quotas of the group and of all its parents, in processors. In a container the
+// path may be one of the system outside, which is not there; the container's own group is then the root. Each file
+// costs 15 us of a pool's start.
 // Shortens the path `group` to each parent's path in turn.
 static unsigned quota_of_parents(const char *mount, char *group, quota_reader *read_quota, unsigned most) {
   for (char *last = group;; *last = 0) { // *last = 0: cuts off the last component
@@ -136,7 +144,8 @@ static bool includes_cpu(const char *controllers) {
   return false;
 }
 
-// Returns: the least of `most` and the quota, in processors, of the control group in `line`: "number:controllers:path". v2 has no controllers.
+// Returns: the least of `most` and the quota, in processors, of the control group in `line`: "number:controllers:path".
+// v2 has no controllers.
 static unsigned quota_of_line(char *line, const char *mounts, unsigned most) {
   char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
   if (group == NULL) return most;

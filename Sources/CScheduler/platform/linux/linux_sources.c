@@ -64,7 +64,8 @@ static bool has_no_handler(const struct sigaction *action) {
   return (action->sa_flags & SA_SIGINFO) == 0 && (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN);
 }
 
-// Does: installs `handler`, if the signal has no other handler. Returns: 0; EBUSY: it has one; EINVAL: no signal, or a fault's; another errno value.
+// Does: installs `handler`, if the signal has no other handler. Returns: 0; EBUSY: it has one; EINVAL: no signal, or a
+// fault's; another errno value.
 int csched_os_signal_take_(int signal, void (*handler)(int signal)) {
   if (signal <= 0 || signal >= SIGNALS || reports_fault(signal)) return EINVAL;
   int saved = errno, error = 0;
@@ -96,7 +97,8 @@ int csched_os_child_open_(int pid, int *fd) { // `*fd`: a pidfd, readable once t
   return error;
 }
 
-// Does: reads the child's end, and reaps the child if `reaps`. Returns: whether it has ended. If waitid fails, it was reaped: its status is unknown.
+// Does: reads the child's end, and reaps the child if `reaps`. Returns: whether it has ended. If waitid fails, it was
+// reaped: its status is unknown.
 bool csched_os_child_end_(int fd, bool reaps, int *end, int *status) {
   enum { PIDFD = 3 }; // P_PIDFD, which older headers lack
   int saved = errno;
@@ -149,8 +151,9 @@ int csched_os_file_renew_(const char *path, unsigned changes, int fd) { // a new
   return error;
 }
 
-// Does: reads exactly one event, by reads of growing size: a read that is too small fails with EINVAL, and the kernel pads names to multiples of an
-// event's size. So the first read that succeeds returns one event. `fd` stays readable while it has more. Returns: the event's changes; 0: none.
+// Does: reads exactly one event, by reads of growing size: a read that is too small fails with EINVAL, and the kernel
+// pads names to multiples of an event's size. So the first read that succeeds returns one event. `fd` stays readable
+// while it has more. Returns: the event's changes; 0: none.
 unsigned csched_os_file_read_(int fd, char room[CSCHED_OS_FILE_ROOM], const char **name) {
   int saved = errno;
   long length = -1;

@@ -29,7 +29,8 @@ static file map_file(const char *path) { // the caller unmaps it; not a regular 
   return mapped;
 }
 
-// Returns: whether the file contains `size` bytes at `offset`. Both come from the file, so a damaged file may have any value.
+// Returns: whether the file contains `size` bytes at `offset`. Both come from the file, so a damaged file may have any
+// value.
 static bool has_range(const file *file, uint64_t offset, uint64_t size) {
   return offset <= file->size && size <= file->size - offset;
 }
@@ -44,7 +45,8 @@ static const ElfW(Shdr) * find_section(const file *file, size_t number) {
   return has_range(file, found->sh_offset, found->sh_size) ? found : NULL; // also for SHT_NOBITS: unused here
 }
 
-// Returns: the name of the function at `address`, relative to the file's load address; NULL: no ELF file, no symbol table, or no such function.
+// Returns: the name of the function at `address`, relative to the file's load address; NULL: no ELF file, no symbol
+// table, or no such function.
 static const char *name_in(const file *file, uint64_t address) {
   const ElfW(Ehdr) *head = (const void *)file->start;
   if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;

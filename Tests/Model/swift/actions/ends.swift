@@ -1,4 +1,5 @@
-// Waits for an action: ClosureTask.swift (task.c, TK4), ReturningAction.swift (Y5), RepeatingTask.swift (task.c, TK4 and TK6).
+// Waits for an action: ClosureTask.swift (task.c, TK4), ReturningAction.swift (Y5), RepeatingTask.swift (task.c, TK4
+// and TK6).
 
 internal import CScheduler
 internal import Synchronization

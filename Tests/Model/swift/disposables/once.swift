@@ -1,5 +1,5 @@
-// Disposables that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (ND1, ND2), and
-// similar ones.
+// Disposables that dispose or run something once: AnonymousDisposable.swift (A1 to A3), BinaryDisposable.swift (ND1,
+// ND2), and similar ones.
 
 internal import CScheduler
 

@@ -52,7 +52,8 @@ private func giveDelayed(_ number: Int, to scheduler: SchedulerTarget, _ kind: T
 
 private func digits(of number: Int) -> [Int] { number == 0 ? [] : digits(of: number / 10) + [number % 10] }
 
-/// Performs the remaining jobs. Expects that each of 1 to `count` has run once, and that the numbers of each of `orders` ran in that order.
+/// Performs the remaining jobs. Expects that each of 1 to `count` has run once, and that the numbers of each of
+/// `orders` ran in that order.
 private func allRan(_ count: Int, inOrder orders: [Int]...) {
   for _ in 0..<4 {
     state.first.perform()

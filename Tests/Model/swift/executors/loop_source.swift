@@ -4,7 +4,8 @@ internal import CScheduler
 
 /// A source whose events are brought by actions on the loop's thread, in place of the core.
 private final class HandSource: LoopSource<Int>, @unchecked Sendable {
-  // Unchecked: it belongs to the loop's thread, as the core's own sources do. The check finds an access by another thread.
+  // Unchecked: it belongs to the loop's thread, as the core's own sources do. The check finds an access by another
+  // thread.
   private(set) var isIn = false
 
   override func add(to loop: OpaquePointer) -> Int32 {

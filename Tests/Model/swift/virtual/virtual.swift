@@ -1,5 +1,5 @@
-// Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, AE2, Z1, Z5), and
-// periodic actions that are made of delayed ones (OC1, RC1 to RC3), or that are suspended (PA1 to PA4).
+// Virtual time from Swift to the core (virtual.c, VT1 to VT5), with actions as every scheduler has them (Y1 to Y5, AE2,
+// Z1, Z5), and periodic actions that are made of delayed ones (OC1, RC1 to RC3), or that are suspended (PA1 to PA4).
 
 private final class State: @unchecked Sendable {
   var scheduler: TestScheduler! = TestScheduler()

@@ -1,10 +1,12 @@
-// The grammar of programs by lot: which programs there are. programs.c runs them over the C API, Swift/ over the Swift API.
+// The grammar of programs by lot: which programs there are. programs.c runs them over the C API, Swift/ over the Swift
+// API.
 //
-// A program is a world of targets (nodes) and actors. Actors are threads with steps; a step that submits work has steps of its own, which the work
-// does. Each step happens once at most. Steps can be left out, with all that they contain: Tools/programs reduces a failure so.
+// A program is a world of targets (nodes) and actors. Actors are threads with steps; a step that submits work has steps
+// of its own, which the work does. Each step happens once at most. Steps can be left out, with all that they contain:
+// Tools/programs reduces a failure so.
 //
-// A wait never closes a cycle: each wait is for nodes with lower numbers than all exclusive nodes that the waiting work holds, and the base of a node
-// has a lower number than the node. So a program that does not end is a defect.
+// A wait never closes a cycle: each wait is for nodes with lower numbers than all exclusive nodes that the waiting work
+// holds, and the base of a node has a lower number than the node. So a program that does not end is a defect.
 #ifndef PROGRAMS_GRAMMAR_H
 #define PROGRAMS_GRAMMAR_H
 
@@ -93,8 +95,8 @@ typedef struct program {
   bool is_sampled;  // in C: long jobs are reported, with their stacks, and some threads have the least stack
 } program;
 
-/// What the program is for. UNSHARED: the Swift API, without the shared pool. VIRTUAL: the Swift API in virtual time; the actors are tasks, and node 0 is
-/// the scheduler of that time, which all others are on.
+/// What the program is for. UNSHARED: the Swift API, without the shared pool. VIRTUAL: the Swift API in virtual time;
+/// the actors are tasks, and node 0 is the scheduler of that time, which all others are on.
 typedef enum program_api {
   PROGRAM_OF_C,
   PROGRAM_OF_SWIFT,
@@ -102,8 +104,8 @@ typedef enum program_api {
   PROGRAM_OF_SWIFT_VIRTUAL
 } program_api;
 
-/// Does: makes the program of a seed, without the steps of `without` ("3,17"; NULL: with all). Returns: the program, which stays as it is. Requires: it
-/// is called once.
+/// Does: makes the program of a seed, without the steps of `without` ("3,17"; NULL: with all). Returns: the program,
+/// which stays as it is. Requires: it is called once.
 const program *make_program(uint64_t seed, program_api api, const char *without);
 void print_program(void);
 

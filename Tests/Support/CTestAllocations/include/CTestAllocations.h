@@ -16,8 +16,8 @@ int64_t ctest_allocations_left(void);
 uint64_t ctest_bytes_in_use(void);
 /// Has Swift Testing keep nothing of the errors that are thrown from now on: it keeps a backtrace of each.
 void ctest_keep_no_thrown_errors(void);
-/// Makes the calling thread's allocation of that number, counted from the next one on, fail; 0: none. Returns whether an earlier
-/// request is still pending.
+/// Makes the calling thread's allocation of that number, counted from the next one on, fail; 0: none. Returns whether
+/// an earlier request is still pending.
 bool ctest_fail_allocation(int64_t number);
 
 #endif

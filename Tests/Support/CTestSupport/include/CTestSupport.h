@@ -16,8 +16,9 @@ void ctest_fail(const char *text);
 ctest_finding ctest_found(void);
 void ctest_forget(void);
 
-/// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Returns: NULL when the child found nothing and ended
-/// with `status`, or, where `says` is not NULL, was stopped with a message that contains it; else a description, valid until the next call.
+/// Does: forks; the child calls `body(context)`, with an alarm against hangs, and ends. Returns: NULL when the child
+/// found nothing and ended with `status`, or, where `says` is not NULL, was stopped with a message that contains it;
+/// else a description, valid until the next call.
 ctest_finding ctest_in_child(void (*body)(void *), void *context, int status, const char *says);
 /// Ends the calling process, a child, and reports its finding to the parent.
 void ctest_end_child(void) CSCHED_NORETURN;
@@ -40,7 +41,8 @@ void ctest_run_on_thread(void (*body)(void *), void *context);
 /// The calling thread's number.
 uint32_t ctest_thread_id(void);
 
-// Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to the test runner.
+// Has a thread of its own run the main loop from now on, as a host would; the main thread of a test process belongs to
+// the test runner.
 void ctest_host_main_loop(void);
 // Makes the calling thread the main loop's, in a process in which no other thread is.
 void ctest_take_main_loop(void);
@@ -65,7 +67,8 @@ bool ctest_thread_sleeps(uint32_t thread);
 bool ctest_other_threads_sleep(void);
 /// An address on the caller's stack. That of a variable may be elsewhere with AddressSanitizer.
 uintptr_t ctest_stack_address(void);
-/// Processor time that this process, its children and theirs have used so far, in nanoseconds. Less than before when one has ended.
+/// Processor time that this process, its children and theirs have used so far, in nanoseconds. Less than before when
+/// one has ended.
 int64_t ctest_family_processor_time(void);
 /// Processor time that a thread has used, in nanoseconds; -1 when it is gone.
 int64_t ctest_thread_processor_time(uint32_t thread);
@@ -73,15 +76,17 @@ int64_t ctest_thread_processor_time(uint32_t thread);
 int64_t ctest_thread_run_delay(uint32_t thread);
 /// Resident memory of the process, in bytes.
 int64_t ctest_resident_bytes(void);
-/// Ends the calling thread in the middle of its work. In C, whose compiler notifies AddressSanitizer that the marked parts of the
-/// stack are unwound.
+/// Ends the calling thread in the middle of its work. In C, whose compiler notifies AddressSanitizer that the marked
+/// parts of the stack are unwound.
 void ctest_end_thread(void) CSCHED_NORETURN;
 
-/// Does: has the system refuse new threads to this process, or allow them again. The first call gives up root's rights, which no limit holds for.
+/// Does: has the system refuse new threads to this process, or allow them again. The first call gives up root's rights,
+/// which no limit holds for.
 /// Returns: whether that could be done.
 bool ctest_forbid_threads(bool forbids);
 
-/// Calls `body` with the calling thread (and those that it starts) on one processor, and restores the earlier set of processors.
+/// Calls `body` with the calling thread (and those that it starts) on one processor, and restores the earlier set of
+/// processors.
 void ctest_on_one_processor(void (*body)(void *), void *context);
 
 CSCHED_END_DECLS

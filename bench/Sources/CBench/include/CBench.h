@@ -14,7 +14,8 @@ typedef enum cbench_placement { CBENCH_FREE, CBENCH_APART, CBENCH_TOGETHER } cbe
 
 typedef struct cbench_crew cbench_crew;
 
-/// Does: runs `body(context, crew, index)` on so many threads, index 0 up. Each calls cbench_crew_start once, when it is ready.
+/// Does: runs `body(context, crew, index)` on so many threads, index 0 up. Each calls cbench_crew_start once, when it
+/// is ready.
 /// Returns: the nanoseconds from when all had until the last one's cbench_crew_end, or its return.
 double cbench_crew_run(int threads, cbench_placement placement, void (*body)(void *, cbench_crew *, int),
                        void *context);
@@ -22,11 +23,13 @@ csched_time cbench_crew_start(cbench_crew *crew, int index);
 void cbench_crew_end(cbench_crew *crew, int index);
 void cbench_crew_meet(cbench_crew *crew); // waits until all are there
 
-/// Keeps the calling thread on the processor number `index` of those that the process has, where that is allowed; -1: on any again.
+/// Keeps the calling thread on the processor number `index` of those that the process has, where that is allowed; -1:
+/// on any again.
 void cbench_pin(int index);
 
-/// Has the library waited once on a thread with all processors: what it finds out about the machine then is the process's, not a pinned
-/// thread's. To be called before the first cbench_pin; not in a process that is to have one thread.
+/// Has the library waited once on a thread with all processors: what it finds out about the machine then is the
+/// process's, not a pinned thread's. To be called before the first cbench_pin; not in a process that is to have one
+/// thread.
 void cbench_warm(void);
 
 int cbench_processors(void);
@@ -34,7 +37,8 @@ int cbench_processors(void);
 /// Works for about that many nanoseconds.
 void cbench_work(int nanoseconds);
 
-/// Has the C library keep freed memory: or a sample would pay for page faults because the one before it gave memory back.
+/// Has the C library keep freed memory: or a sample would pay for page faults because the one before it gave memory
+/// back.
 void cbench_keep_memory(void);
 
 /// The next of a sequence that looks random (xorshift64*).
@@ -75,7 +79,8 @@ typedef enum cbench_kind {
   CBENCH_KINDS,
 } cbench_kind;
 
-/// Does: adds what the system's libraries have, where they are installed. Returns: NULL, or the name of what is missing, number `index`.
+/// Does: adds what the system's libraries have, where they are installed. Returns: NULL, or the name of what is
+/// missing, number `index`.
 void cbench_load_system(void);
 const char *cbench_missing(int index);
 
@@ -143,7 +148,8 @@ double cbench_pool_run(int pool, long count);
 double cbench_pool_fib(int pool, int n, int leaf); // with warm workers
 double cbench_pool_batch(long batch, long count);  // ours
 
-/// `count` calls, of which at most `backlog` are outstanding, until all have run. To a thread, ours or a serial queue of Dispatch's; to a pool.
+/// `count` calls, of which at most `backlog` are outstanding, until all have run. To a thread, ours or a serial queue
+/// of Dispatch's; to a pool.
 double cbench_thread_steady(bool ours, long backlog, long count);
 bool cbench_pool_can_spawn(int pool);
 double cbench_pool_steady(int pool, long backlog, long count);

@@ -1,5 +1,6 @@
-// What a contender is measured by: tables of functions, so that all contenders of a row go through one harness, which makes the threads,
-// places them and takes the time. Those of this package are in CBench; a library in Peers/ gives its own by peer_open.
+// What a contender is measured by: tables of functions, so that all contenders of a row go through one harness, which
+// makes the threads, places them and takes the time. Those of this package are in CBench; a library in Peers/ gives its
+// own by peer_open.
 #ifndef CBENCH_PEER_H
 #define CBENCH_PEER_H
 
@@ -7,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// One thread's part in contention for a lock. The loop is the contender's, so that its lock is inlined as in a user's program.
+/// One thread's part in contention for a lock. The loop is the contender's, so that its lock is inlined as in a user's
+/// program.
 typedef struct peer_task {
   long count;          ///< sections to do, when `over` is NULL
   const int *over;     ///< not NULL: until this is set
@@ -26,7 +28,8 @@ typedef struct peer_lock {
   void (*loop)(peer_task *task);
 } peer_lock;
 
-/// A queue with one consumer. make, consume and destroy are called on the consumer's thread, produce once on that of each producer.
+/// A queue with one consumer. make, consume and destroy are called on the consumer's thread, produce once on that of
+/// each producer.
 typedef struct peer_queue {
   const char *name;
   void *(*make)(int producers, long each);    ///< makes and touches all memory that the items need

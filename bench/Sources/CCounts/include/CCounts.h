@@ -1,4 +1,5 @@
-// Stands before the C library's functions and counts their calls. Only for processes that take no time: the benchmark preloads it there.
+// Stands before the C library's functions and counts their calls. Only for processes that take no time: the benchmark
+// preloads it there.
 #ifndef CCOUNTS_H
 #define CCOUNTS_H
 

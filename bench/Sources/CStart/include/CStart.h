@@ -6,7 +6,8 @@
 void start_begin(void);
 /// The first action: notes the time, and wakes `start_end`.
 void start_action(void);
-/// Waits for the first action. Prints the nanoseconds from `start_begin` to it, and the peak of the resident memory in kB.
+/// Waits for the first action. Prints the nanoseconds from `start_begin` to it, and the peak of the resident memory in
+/// kB.
 void start_end(void);
 
 #endif

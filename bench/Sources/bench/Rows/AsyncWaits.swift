@@ -3,7 +3,8 @@ import Dispatch
 import Scheduler
 import Synchronization
 
-// The peers are what programs make by hand, in the usual forms. Without cancellation: the actor, the chain of tasks, the stream.
+// The peers are what programs make by hand, in the usual forms. Without cancellation: the actor, the chain of tasks,
+// the stream.
 
 /// A semaphore as an actor.
 private actor ActorSemaphore {

@@ -10,7 +10,8 @@ private func each(_ body: @escaping @Sendable () -> Void) -> @Sendable (Int) -> 
 
 private let shared = CompositeDisposable()
 
-/// What a disposable cannot do without: an object that holds a closure, made and let go. Nothing of it is inlined, or it would be no object.
+/// What a disposable cannot do without: an object that holds a closure, made and let go. Nothing of it is inlined, or
+/// it would be no object.
 private final class Bare {
   private let body: () -> Void
   @inline(never) init(_ body: @escaping () -> Void) { self.body = body }

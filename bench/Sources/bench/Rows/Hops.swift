@@ -7,7 +7,8 @@ import NIOPosix
 import Scheduler
 import Synchronization
 
-/// Times single round trips to a thread that sleeps: after a pause, submit something that answers, and sleep until it does.
+/// Times single round trips to a thread that sleeps: after a pause, submit something that answers, and sleep until it
+/// does.
 /// The answer is the same for all: a semaphore.
 private func parked(_ count: Int, _ submit: Submit) -> [UInt64] {
   let answer = DispatchSemaphore(value: 0)
@@ -80,7 +81,8 @@ private func pinned(_ count: Int, _ trips: @escaping Trips) -> [Contender] {
   }
 }
 
-/// Round trips in C. Whoever only looks would have a processor to itself during a pause, so that is no round trip to a thread that sleeps.
+/// Round trips in C. Whoever only looks would have a processor to itself during a pause, so that is no round trip to a
+/// thread that sleeps.
 private func trips(_ kind: cbench_kind, _ placement: cbench_placement, gap: Int32, count: Int) -> [Contender] {
   contenders(kind, where: { gap == 0 || String(cString: cbench_name(kind, $0)) != "bare spinning" }) { trip in
     .latencies(count: count) { count in

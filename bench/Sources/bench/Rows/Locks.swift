@@ -66,7 +66,8 @@ private final class Contest: Sendable {
   let isOver = Atomic(false), sections = Atomic(0), length = Atomic<UInt64>(0)
 }
 
-/// The loops; all alike, and each with its own lock inlined as far as it can be. So many sections, or until the end; how many there were.
+/// The loops; all alike, and each with its own lock inlined as far as it can be. So many sections, or until the end;
+/// how many there were.
 private let loops: [(name: String, role: Contender.Role, loop: @Sendable (Int, Contest) -> Int)] = [
   ("Protected", .ours, { repeated($0, $1) { protected.withLock { $0 += 1 } } }),
   ("serial sync", .dispatch, { repeated($0, $1) { queue.sync { guarded.pointee += 1 } } }),

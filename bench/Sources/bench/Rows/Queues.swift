@@ -14,7 +14,8 @@ let serial = DispatchQueue(label: "bench")
 typealias Work = @Sendable () -> Void
 typealias Submit = @Sendable (@escaping Work) -> Void
 
-/// Who takes a closure. A structure: in a tuple of an array the function would be one over generic types, and wrap each closure in an object.
+/// Who takes a closure. A structure: in a tuple of an array the function would be one over generic types, and wrap each
+/// closure in an object.
 private struct Taker {
   let name: String, role: Contender.Role, submit: Submit
 }
@@ -71,7 +72,8 @@ private func untilRun(_ count: Int, _ submit: Submit) -> Double {
 
 // MARK: some producers
 
-/// Times so many threads, which are there and begin together, until what they have submitted has run. Index 0 waits for that.
+/// Times so many threads, which are there and begin together, until what they have submitted has run. Index 0 waits for
+/// that.
 private func many(_ producers: Int) -> @Sendable (Int, @escaping Submit) -> Double {
   { count, submit in
     let done = DispatchSemaphore(value: 0), each = count / producers + 1
@@ -101,7 +103,8 @@ private func futexes(_ submit: @escaping Submit) -> Measure {
   }
 }
 
-/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a time slice.
+/// At least so many jobs for each sample; in C twice as many, so that each of four producers lasts longer than a time
+/// slice.
 private let aMillion = 1_000_000
 
 private func bareQueue(_ producers: Int32, _ placement: cbench_placement = CBENCH_FREE) -> [Contender] {
@@ -118,7 +121,8 @@ private func sleepingQueue(_ producers: Int32, _ placement: cbench_placement = C
   }
 }
 
-/// A sample of a million jobs from a caller on one processor to a consumer on another, in a process of their own; each job.
+/// A sample of a million jobs from a caller on one processor to a consumer on another, in a process of their own; each
+/// job.
 private func pinned(_ body: @escaping @Sendable (Int) -> Double) -> Measure {
   apart({ _ = body(1_000) }) {
     _ = body(aMillion)  // its memory is there

@@ -11,8 +11,8 @@ private func start(_ name: String, _ role: Contender.Role, _ body: @escaping @Se
   Contender(name, role, .operations(slices: 1, least: 100) { count in time { for _ in 0..<count { body() } } })
 }
 
-/// The programs of the rows U3 to U5, as bench/run has built them, without symbols. Each prints the nanoseconds from main to its first action, and
-/// its peak of resident memory in kB.
+/// The programs of the rows U3 to U5, as bench/run has built them, without symbols. Each prints the nanoseconds from
+/// main to its first action, and its peak of resident memory in kB.
 private struct StartProgram: Sendable {
   let name: String, role: Contender.Role, file: URL
 

@@ -6,7 +6,8 @@ import NIOPosix
 import Scheduler
 import Synchronization
 
-// Steady state: the producer never has more than a given number of closures outstanding, and the consumers run beside it. In C: CBench/steady.c.
+// Steady state: the producer never has more than a given number of closures outstanding, and the consumers run beside
+// it. In C: CBench/steady.c.
 
 /// A quarter of the backlog.
 private final class Part: Sendable {

@@ -1,7 +1,8 @@
 import BenchKit
 import Foundation
 
-/// The program `tasks` (Sources/tasks), beside this one, with each kind of executors: the same code in two processes, which have their turns.
+/// The program `tasks` (Sources/tasks), beside this one, with each kind of executors: the same code in two processes,
+/// which have their turns.
 private func program(_ arguments: String...) -> Helper {
   let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   return Helper(

@@ -14,8 +14,8 @@ nonisolated(unsafe) private let spans: UnsafeMutablePointer<Int> = {
 
 private func farAway(_ i: Int) -> Int { spans[i & 0xFFFF] }
 
-/// The time of an insert and its cancel, as the caller sees it; samples of a process of its own, the first one left out. Each has numbers of
-/// its own, and so spans.
+/// The time of an insert and its cancel, as the caller sees it; samples of a process of its own, the first one left
+/// out. Each has numbers of its own, and so spans.
 private func samples(_ count: Int = 2_000, _ each: (Range<Int>) -> Double, between: () -> Void = {}) -> [Double] {
   (0..<16).map { sample in
     defer { between() }
@@ -79,7 +79,8 @@ private func nioTasks(_ pending: Int) -> [Double] {
     }, between: flush)
 }
 
-/// The rows for `pending` timers that wait. The larger the number, the fewer the rounds: most of the time is its preparation.
+/// The rows for `pending` timers that wait. The larger the number, the fewer the rounds: most of the time is its
+/// preparation.
 private func rows(_ name: String, _ pending: Int, rounds: Int, peerRounds: Int, also: [Target] = []) -> [Row] {
   func inC(_ body: @escaping @Sendable (Int32, Int, Int) -> Double) -> (Int32) -> Measure {
     { timers in .aside(rounds: rounds, counted: false) { samples { body(timers, pending, $0.count) } } }

@@ -5,7 +5,8 @@ import Foundation
 import Scheduler
 import Synchronization
 
-// Groups, limits, barriers, results, merged values and descriptors: ours beside what Dispatch, Foundation or Swift has for the same.
+// Groups, limits, barriers, results, merged values and descriptors: ours beside what Dispatch, Foundation or Swift has
+// for the same.
 
 private let workers = ConcurrentScheduler()
 private let global = DispatchQueue.global()

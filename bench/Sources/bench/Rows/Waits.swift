@@ -4,7 +4,8 @@ import Synchronization
 
 private let seconds = Scale.isQuick ? 0.3 : 5
 
-/// The three figures of one measurement, for as many rows: it is taken when the first is asked for, and the others are kept until then.
+/// The three figures of one measurement, for as many rows: it is taken when the first is asked for, and the others are
+/// kept until then.
 private final class Contest: Sendable {
   enum Figure: Int { case longest, section, passed }
 
@@ -34,7 +35,8 @@ private final class Contest: Sendable {
   }
 }
 
-/// The longest wait under lasting contention; the throughput meanwhile; and how many sections of others there were during one wait.
+/// The longest wait under lasting contention; the throughput meanwhile; and how many sections of others there were
+/// during one wait.
 private func rows(_ threads: Int32) -> [Row] {
   let contests = (0..<cbench_count(CBENCH_LOCKS)).map { Contest($0, threads) }
   func all(_ figure: Contest.Figure) -> [Contender] {

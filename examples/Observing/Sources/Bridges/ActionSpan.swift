@@ -2,7 +2,8 @@ import Scheduler
 import ServiceContextModule
 import Tracing
 
-/// The span of one action: from its submission to the end of its run, its disposal or its drop, whichever comes first. It has one end.
+/// The span of one action: from its submission to the end of its run, its disposal or its drop, whichever comes first.
+/// It has one end.
 ///
 /// | attribute | |
 /// |---|---|
@@ -53,7 +54,8 @@ final class ActionSpan: Sendable {
   }
 }
 
-/// Only the closure that a scheduler is given retains this. So its `deinit` without a run means that the action was dropped: the span ends.
+/// Only the closure that a scheduler is given retains this. So its `deinit` without a run means that the action was
+/// dropped: the span ends.
 final class SpannedAction: Sendable {
   private let span: ActionSpan
   init(_ span: ActionSpan) { self.span = span }

@@ -1,7 +1,8 @@
 import Scheduler
 
 extension Schedulers {
-  /// What `scheduler` was called; its kind, such as `MainScheduler`, where it has no name. What metrics, log entries and spans call it.
+  /// What `scheduler` was called; its kind, such as `MainScheduler`, where it has no name. What metrics, log entries
+  /// and spans call it.
   public static func name(of scheduler: any ImmediateSchedulerType) -> String {
     let name =
       switch scheduler {
@@ -16,6 +17,7 @@ extension Schedulers {
 
   /// The name of the scheduler whose action the caller runs in; `nil` outside of any.
   ///
-  /// ``CurrentThreadScheduler`` and ``ImmediateScheduler`` run their actions wherever the caller is, so the scheduler around them is named, if there is one.
+  /// ``CurrentThreadScheduler`` and ``ImmediateScheduler`` run their actions wherever the caller is, so the scheduler
+  /// around them is named, if there is one.
   public static var nameOfCurrent: String? { current.map { name(of: enclosing ?? $0) } }
 }

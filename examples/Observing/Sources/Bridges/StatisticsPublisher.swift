@@ -18,16 +18,18 @@ extension Schedulers {
   /// | gauge | `scheduler.depth`: how many wait now |
   /// | timers | `scheduler.latency.p50` `.p99` `.max`, `scheduler.run_time.p50` `.p99` `.max`, when something has run since the last time |
   ///
-  /// 1. It begins to count (`Schedulers.startCounting()`), and publishes what comes from now on. Counting goes on after the disposal, because others
-  ///    may look at it: `Schedulers.stopCounting()` ends it.
+  /// 1. It begins to count (`Schedulers.startCounting()`), and publishes what comes from now on. Counting goes on after
+  ///    the disposal, because others may look at it: `Schedulers.stopCounting()` ends it.
   /// 2. Quantiles and maxima are those of all that was counted so far, not those of one period.
-  /// 3. Concurrent schedulers without a limit have their figures together where they share pool and priority: publish one of them.
+  /// 3. Concurrent schedulers without a limit have their figures together where they share pool and priority: publish
+  ///    one of them.
   /// 4. What publishes is an action as any: counted, too, where its scheduler is one of `schedulers`.
   /// 5. The schedulers are kept until the disposal.
   ///
   /// - Parameters:
   ///   - schedulers: by the names to publish them under.
-  ///   - period: from one publication to the next; each may come a tenth of it late, so that fewer wakeups serve more timers.
+  ///   - period: from one publication to the next; each may come a tenth of it late, so that fewer wakeups serve more
+  ///     timers.
   ///   - scheduler: where the metrics are made and set.
   ///   - factory: the metrics' backend; by default the one that the program was set up with.
   /// - Throws: `SchedulerError` where there is no memory to count with.
@@ -83,7 +85,8 @@ private final class PublishedScheduler: Sendable {
     }
   }
 
-  /// What has come since `before`. Figures that are less than before began anew: the core had needed their room for another scheduler.
+  /// What has come since `before`. Figures that are less than before began anew: the core had needed their room for
+  /// another scheduler.
   private static func difference(_ now: UInt64, _ before: UInt64) -> UInt64 { now < before ? now : now - before }
 }
 

@@ -3,7 +3,8 @@ import ServiceContextModule
 import Tracing
 
 extension SchedulerType {
-  /// A scheduler whose every action runs on this one, in the service context of the code that scheduled it, and inside of a span of its own.
+  /// A scheduler whose every action runs on this one, in the service context of the code that scheduled it, and inside
+  /// of a span of its own.
   ///
   /// ```swift
   /// withSpan("request") { _ in
@@ -15,26 +16,32 @@ extension SchedulerType {
   ///
   /// - Parameters:
   ///   - operation: what the spans are called; by default the scheduler's name.
-  ///   - tracer: makes the spans; by default the one that the program was set up with. Without one the context is carried all the same.
+  ///   - tracer: makes the spans; by default the one that the program was set up with. Without one the context is
+  ///     carried all the same.
   public func traced(
     _ operation: String? = nil, by tracer: any Tracer = InstrumentationSystem.tracer
   ) -> TracingScheduler { TracingScheduler(self, operation: operation, tracer: tracer) }
 }
 
-/// Runs each action of another scheduler in the service context of the code that scheduled it, and inside of a span: see ``SchedulerType/traced(_:by:)``.
+/// Runs each action of another scheduler in the service context of the code that scheduled it, and inside of a span:
+/// see ``SchedulerType/traced(_:by:)``.
 ///
-/// `ServiceContext.current` is a task local. That is looked up in the current task, or where there is none in a list of the current thread, and holds during
-/// the call of `withValue` alone. A task inherits it from the code that makes it; an action is no task, but a plain closure that some thread calls later, and
-/// by then `withValue` has returned, or was called on another thread. So it is not carried by itself: this takes the context in `schedule`, and sets it around
-/// the action. It is set even where there was none, because an action may run in the middle of other code, which has set its own: virtual time that is
-/// advanced, or a wait that runs actions.
+/// `ServiceContext.current` is a task local. That is looked up in the current task, or where there is none in a list of
+/// the current thread, and holds during the call of `withValue` alone. A task inherits it from the code that makes it;
+/// an action is no task, but a plain closure that some thread calls later, and by then `withValue` has returned, or was
+/// called on another thread. So it is not carried by itself: this takes the context in `schedule`, and sets it around
+/// the action. It is set even where there was none, because an action may run in the middle of other code, which has
+/// set its own: virtual time that is advanced, or a wait that runs actions.
 ///
-/// 1. A plain or delayed action's span begins at its submission, and ends with its run, its disposal or its drop: ``ActionSpan`` lists its attributes.
-/// 2. Each tick of a periodic action has a span, which begins with it. All have the context of the code that scheduled the action.
+/// 1. A plain or delayed action's span begins at its submission, and ends with its run, its disposal or its drop:
+///    ``ActionSpan`` lists its attributes.
+/// 2. Each tick of a periodic action has a span, which begins with it. All have the context of the code that scheduled
+///    the action.
 /// 3. Each step of `scheduleRecursive` is an action: a child of the step that asked for it.
 /// 4. What was disposed before it began never begins.
 /// 5. `Schedulers.current` inside is the scheduler below.
-/// 6. Queue time is the monotonic clock's, from when the action was due by its clock at the submission; it says nothing of virtual time.
+/// 6. Queue time is the monotonic clock's, from when the action was due by its clock at the submission; it says nothing
+///    of virtual time.
 public final class TracingScheduler: SchedulerType {
   /// What begins a span: all that an action may keep, which must not keep the scheduler that it waits in.
   private struct Spans: Sendable {

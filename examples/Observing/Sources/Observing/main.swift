@@ -1,4 +1,5 @@
-// A program whose schedulers are seen by swift-metrics, swift-log and swift-distributed-tracing: it looks up pictures in a database and decodes them.
+// A program whose schedulers are seen by swift-metrics, swift-log and swift-distributed-tracing: it looks up pictures
+// in a database and decodes them.
 
 import Bridges
 import InMemoryTracing
@@ -8,7 +9,8 @@ import MetricsTestKit
 import Scheduler
 import Tracing
 
-// What a program says once, at its start. These backends print, and keep in memory; yours send to Prometheus, to OpenTelemetry, or to a file.
+// What a program says once, at its start. These backends print, and keep in memory; yours send to Prometheus, to
+// OpenTelemetry, or to a file.
 let tracer = InMemoryTracer()
 LoggingSystem.bootstrap(StreamLogHandler.standardOutput, metadataProvider: .currentScheduler)
 MetricsSystem.bootstrap(StreamMetricsFactory.standardOutput())

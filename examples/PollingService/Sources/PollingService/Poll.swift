@@ -1,8 +1,10 @@
 import Scheduler
 
-/// Asks a server many things, some at a time, each with a timeout; and again, after a pause that doubles each time, what had no answer.
+/// Asks a server many things, some at a time, each with a timeout; and again, after a pause that doubles each time,
+/// what had no answer.
 ///
-/// What `subscribe` returns ends all of it: what waits for its turn, what pauses, and what is under way, whose threads come back.
+/// What `subscribe` returns ends all of it: what waits for its turn, what pauses, and what is under way, whose threads
+/// come back.
 struct Poll: Sendable {
   let port: UInt16
   var count = 1_000

@@ -15,8 +15,8 @@ enum RequestError: Error, Hashable {
   case system(Int32)
 }
 
-/// A TCP socket on the loopback interface. Its calls block until another thread hangs up. The release of the last reference closes it, so a
-/// thread that hangs up never uses a descriptor that was reused.
+/// A TCP socket on the loopback interface. Its calls block until another thread hangs up. The release of the last
+/// reference closes it, so a thread that hangs up never uses a descriptor that was reused.
 final class Socket: Sendable {
   private let descriptor: Int32
   private let hungUp = Protected(false)

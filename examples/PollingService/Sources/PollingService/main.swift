@@ -1,6 +1,7 @@
 import Scheduler
 
-// A polling service: a thousand requests to a local server, sixteen at a time, each with a timeout and retries; one dispose ends it all.
+// A polling service: a thousand requests to a local server, sixteen at a time, each with a timeout and retries; one
+// dispose ends it all.
 //
 //   swift run PollingService            the server answers
 //   swift run PollingService dispose    it is ended in the middle

@@ -1,5 +1,5 @@
-// Search as you type: the database is asked when the typing has paused, and each keystroke cancels the query before it. One thread owns the
-// database, and nothing else touches it.
+// Search as you type: the database is asked when the typing has paused, and each keystroke cancels the query before it.
+// One thread owns the database, and nothing else touches it.
 import Dispatch
 import Scheduler
 import SearchField

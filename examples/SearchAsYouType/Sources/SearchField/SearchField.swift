@@ -1,8 +1,8 @@
 public import Scheduler
 internal import SchedulerRx  // an action that returns what to dispose
 
-/// Asks what is typed, once the typing has paused. Each keystroke begins the pause anew, and ends the question before: one that still waits
-/// is not asked, and one that has been asked is disposed.
+/// Asks what is typed, once the typing has paused. Each keystroke begins the pause anew, and ends the question before:
+/// one that still waits is not asked, and one that has been asked is disposed.
 public struct SearchField<Text: Sendable>: Sendable {
   private let latest = SerialDisposable()
   private let pause: Duration

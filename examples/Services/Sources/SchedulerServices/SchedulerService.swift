@@ -3,7 +3,8 @@ import ServiceLifecycle
 
 /// Threads of schedulers as a service: a `ThreadScheduler`, a group of them, or a `WorkerPool`.
 ///
-/// A `ServiceGroup` shuts its services down in reverse order. So list this service before the services that submit work to it:
+/// A `ServiceGroup` shuts its services down in reverse order. So list this service before the services that submit work
+/// to it:
 ///
 /// ```swift
 /// let group = ServiceGroup(
@@ -17,8 +18,8 @@ import ServiceLifecycle
 /// | the group is cancelled | dropped, except those that run | refused | returns when the threads have ended |
 /// | the grace period has passed | dropped, except those that run | refused | throws `SchedulerError.timeout` |
 ///
-/// Actions of queues and limits on the scheduler are its actions in batches: give the `ActionGroup` of what you accept as `accepted`, so that the
-/// service waits for all of it before it stops the threads.
+/// Actions of queues and limits on the scheduler are its actions in batches: give the `ActionGroup` of what you accept
+/// as `accepted`, so that the service waits for all of it before it stops the threads.
 public struct SchedulerService: Service, CustomStringConvertible {
   private typealias Stop = @Sendable (Schedulers.StopPolicy, ContinuousClock.Instant) async throws -> Void
 

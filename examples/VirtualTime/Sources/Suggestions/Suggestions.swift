@@ -1,6 +1,7 @@
 import AsyncAlgorithms
 
-/// Asks a server for suggestions while the user types: once for each pause, and never before the server has answered the previous request.
+/// Asks a server for suggestions while the user types: once for each pause, and never before the server has answered
+/// the previous request.
 ///
 /// It takes its clock from outside, so that its tests need not wait.
 public struct Suggestions<Time: Clock> where Time: Sendable, Time.Duration == Duration {

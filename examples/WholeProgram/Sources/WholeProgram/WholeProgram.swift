@@ -1,5 +1,6 @@
-// Counts the lines of the files under a folder: a program of tasks, an actor and the main actor. Nothing in it says where they run; they
-// run on the library's pool and main loop because SchedulerExecutorsLinked is linked (Package.swift).
+// Counts the lines of the files under a folder: a program of tasks, an actor and the main actor. Nothing in it says
+// where they run; they run on the library's pool and main loop because SchedulerExecutorsLinked is linked
+// (Package.swift).
 import Foundation
 import Scheduler
 

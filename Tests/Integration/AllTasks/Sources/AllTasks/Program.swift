@@ -1,5 +1,6 @@
 // All tasks of a program run on the pool and the main loop, only because SchedulerExecutorsLinked is linked.
-// AllTasks CASE runs the case here and in AllTasksOnDefault, and compares the two. Jobs that reach the executors are counted.
+// AllTasks CASE runs the case here and in AllTasksOnDefault, and compares the two. Jobs that reach the executors are
+// counted.
 import CScheduler
 import Cases
 import Foundation
@@ -99,7 +100,8 @@ func oneOrder() async throws -> String {
   return "\(count) jobs and actions on the main loop, in one order"
 }
 
-/// Where tasks run is a scheduler of ours. (The runtime itself runs an async main as far as its first suspension, before there is a main loop.)
+/// Where tasks run is a scheduler of ours. (The runtime itself runs an async main as far as its first suspension,
+/// before there is a main loop.)
 @MainActor func current() async -> String {
   await Task.yield()
   let onPool = await Task.detached(priority: .background) { Schedulers.current is ConcurrentScheduler }.value
@@ -129,8 +131,8 @@ func oneOrder() async throws -> String {
 
 @MainActor func runNested() { MainScheduler.run() }
 
-/// Foundation's main run loop, while the main actor runs it: its timers fire, and blocks of Dispatch's main queue run. (On Swift's own
-/// executors the main actor has left the main thread at its first suspension, and nothing fires.)
+/// Foundation's main run loop, while the main actor runs it: its timers fire, and blocks of Dispatch's main queue run.
+/// (On Swift's own executors the main actor has left the main thread at its first suspension, and nothing fires.)
 @MainActor func runLoop() async -> String {
   try? await Task.sleep(for: .milliseconds(1))
   precondition(isMainThread())

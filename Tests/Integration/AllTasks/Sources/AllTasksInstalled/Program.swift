@@ -86,8 +86,8 @@ import SchedulerMainLoop
     return usage.ru_nvcsw
   }
 
-  /// Actions of one thread, jobs of the main actor and blocks of Dispatch's main queue, while the main thread runs the main loop and Foundation's in
-  /// turns: each comes once, in its order, on the main thread, in both loops.
+  /// Actions of one thread, jobs of the main actor and blocks of Dispatch's main queue, while the main thread runs the
+  /// main loop and Foundation's in turns: each comes once, in its order, on the main thread, in both loops.
   @MainActor static func inTurns() {
     let count = 300, actions = Protected([Int]()), jobs = Protected([Int]()), blocks = Protected([Int]())
     let ticks = Protected(0)

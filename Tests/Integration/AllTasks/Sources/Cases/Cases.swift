@@ -167,7 +167,8 @@ private func isolatedEnds() async -> String {
   return "ended"
 }
 
-/// What works: a task waits for Dispatch's main queue, also for a delayed block and a timer; blocks are isolated to the main actor.
+/// What works: a task waits for Dispatch's main queue, also for a delayed block and a timer; blocks are isolated to the
+/// main actor.
 private func mainQueue() async -> String {
   let blocks = Protected(0)
   for _ in 0..<1_000 { DispatchQueue.main.async { blocks.withLock { $0 += 1 } } }
@@ -183,7 +184,8 @@ private func mainQueue() async -> String {
   return "\(blocks.read())"
 }
 
-/// As many blocked sections as there are processors, and one task that ends them. On Swift's own executors that never gets a thread.
+/// As many blocked sections as there are processors, and one task that ends them. On Swift's own executors that never
+/// gets a thread.
 public func blocked() async -> String {
   let processors = ProcessInfo.processInfo.activeProcessorCount, inside = Protected(0),
     end = DispatchSemaphore(value: 0)

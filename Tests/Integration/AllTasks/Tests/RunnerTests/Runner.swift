@@ -4,7 +4,8 @@ import SchedulerExecutors
 import Testing
 import XCTest
 
-/// The main thread of XCTest's runner is in Foundation's main loop, and nothing runs ours. That of Swift Testing's runs an `async` main.
+/// The main thread of XCTest's runner is in Foundation's main loop, and nothing runs ours. That of Swift Testing's runs
+/// an `async` main.
 @MainActor final class RunnerTests: XCTestCase {
   func testASyncBody() { XCTAssertTrue(Thread.isMainThread && GlobalExecutors.isInstalled) }
 

@@ -1,4 +1,5 @@
-// A web server of Hummingbird, whose request handlers run on the pool, under the load of blocking clients. Then a graceful shutdown.
+// A web server of Hummingbird, whose request handlers run on the pool, under the load of blocking clients. Then a
+// graceful shutdown.
 import Glibc
 import Hummingbird
 import Logging

@@ -1,4 +1,5 @@
-// NIO beside us: its loops keep their threads, and all tasks that use its channels and futures run on the pool and the main loop.
+// NIO beside us: its loops keep their threads, and all tasks that use its channels and futures run on the pool and the
+// main loop.
 import NIOCore
 import NIOPosix
 import Scheduler

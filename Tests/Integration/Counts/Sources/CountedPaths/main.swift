@@ -1,5 +1,6 @@
-// The Swift module's single-threaded paths, to be counted by Tools/counts: CountedPaths NAME N runs one of them N times. Without arguments
-// it names them. Nothing here depends on time or chance, so that two runs have the same instructions.
+// The Swift module's single-threaded paths, to be counted by Tools/counts: CountedPaths NAME N runs one of them N
+// times. Without arguments it names them. Nothing here depends on time or chance, so that two runs have the same
+// instructions.
 import Scheduler
 import SchedulerRx
 

@@ -1,5 +1,5 @@
-// The main scheduler in a program that runs the main loop of another library: nothing polls, no job is lost, and there is one order
-// for submissions to both.
+// The main scheduler in a program that runs the main loop of another library: nothing polls, no job is lost, and there
+// is one order for submissions to both.
 import Foundation
 import Scheduler
 import SchedulerMainLoop

@@ -2,7 +2,8 @@ import Foundation
 import Scheduler
 import SchedulerRx
 
-/// What several threads submit to the main queue and to the main scheduler, in turns and at random, runs in each thread's order.
+/// What several threads submit to the main queue and to the main scheduler, in turns and at random, runs in each
+/// thread's order.
 func checkOrder() {
   let threads = 3, count = 2_000, over = DispatchGroup(), last = Protected([Int](repeating: -1, count: threads))
   // Due actions in between, of which none runs another's.
@@ -47,7 +48,8 @@ func checkOrder() {
   precondition(onQueue.read() == (count - 1) / 50 * 50, "\(onQueue.read())")
   ticks.dispose()
 
-  // Something that was disposed leaves the order as it is; a wait inside of an action takes what waits, and nothing of the main queue's.
+  // Something that was disposed leaves the order as it is; a wait inside of an action takes what waits, and nothing of
+  // the main queue's.
   let log = Protected<[String]>([]), add: @Sendable (String) -> Void = { text in log.withLock { $0.append(text) } }
   let hold = DispatchSemaphore(value: 0), served = DispatchSemaphore(value: 0)
   DispatchQueue.main.async { hold.wait() }
@@ -67,7 +69,8 @@ func checkOrder() {
   precondition(log.read() == ["before", "served", "after", "main queue"], "\(log.read())")
 }
 
-/// A stop while nothing of ours runs the main scheduler is taken, and ends nothing later; one in a run inside of an action ends that.
+/// A stop while nothing of ours runs the main scheduler is taken, and ends nothing later; one in a run inside of an
+/// action ends that.
 func checkStop() {
   let done = DispatchSemaphore(value: 0)
   MainScheduler.stop()

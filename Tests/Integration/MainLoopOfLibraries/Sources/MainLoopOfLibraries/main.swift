@@ -1,5 +1,5 @@
-// The main scheduler in the main loop of GLib, or of libuv: what other threads schedule runs on the main thread, in order, and delayed actions, too;
-// the library's own timers go on beside it; and it ends by MainScheduler.stop().
+// The main scheduler in the main loop of GLib, or of libuv: what other threads schedule runs on the main thread, in
+// order, and delayed actions, too; the library's own timers go on beside it; and it ends by MainScheduler.stop().
 import Foundation
 import Scheduler
 

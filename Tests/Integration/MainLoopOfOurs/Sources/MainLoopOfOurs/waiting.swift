@@ -1,4 +1,5 @@
-// What the program says, while it lasts, of work that waits for the main loop, or for Dispatch's main queue, and that nothing runs.
+// What the program says, while it lasts, of work that waits for the main loop, or for Dispatch's main queue, and that
+// nothing runs.
 import Foundation
 import Scheduler
 

@@ -4,7 +4,8 @@ import var Glibc.SIGTRAP
 import func Glibc.pause
 import func Glibc.raise
 
-/// Closures that Tests/Integration/gdb/test lists: finished ones, a running one, and one that waits for its time. Then a trap stops the program.
+/// Closures that Tests/Integration/gdb/test lists: finished ones, a running one, and one that waits for its time. Then
+/// a trap stops the program.
 final class Orders: Sendable {
   let count = Protected(0)
 
