@@ -1,6 +1,6 @@
 # make test and make check install what they miss, and say so.
 .DEFAULT_GOAL := help
-.PHONY: help test check campaign demo bench bench-peers bench-test docs format trace-example clean
+.PHONY: help test check campaign demo bench scale bench-peers bench-test docs format trace-example clean
 
 BENCH_ARGS ?=
 MINUTES ?= 60
@@ -27,6 +27,10 @@ bench: ## runs the benchmark against Dispatch and other peers, and writes bench/
 demo: ## runs the program of README.md and a quick benchmark against Dispatch, and prints its table
 	@Tools/setup bench
 	@bench/demo
+
+scale: ## how the core scales: a simulated multiprocessor, 1 to 128 processors, beside this machine; SCALE_ARGS="--only workers"
+	@Tools/setup model
+	@bench/scale/run $(SCALE_ARGS)
 
 bench-peers: # installs the libraries and languages that the benchmark compares with
 	@Tools/setup bench-peers

@@ -6,7 +6,10 @@
 #include <semaphore.h>
 #include <setjmp.h>
 
-enum { MODEL_THREADS = 8, MODEL_LOCATIONS = 192, MODEL_MESSAGES = 512, MODEL_LOG = 4096 };
+#ifndef MODEL_MOST_THREADS
+#define MODEL_MOST_THREADS 8
+#endif
+enum { MODEL_THREADS = MODEL_MOST_THREADS, MODEL_LOCATIONS = 192, MODEL_MESSAGES = 512, MODEL_LOG = 4096 };
 
 /// For each location the oldest message that may still be read; then for each thread how far it has been seen.
 typedef struct model_view {

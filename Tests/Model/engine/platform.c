@@ -143,7 +143,12 @@ void csched_fence_heavy_(void) {
   model_log("heavy fence", NULL, 0, __FILE__, __LINE__);
 }
 
+#ifdef MODEL_PROCESSORS
+extern int MODEL_PROCESSORS;
+unsigned csched_cpu_count_(void) { return (unsigned)MODEL_PROCESSORS; }
+#else
 unsigned csched_cpu_count_(void) { return 2; }
+#endif
 
 uint32_t csched_processors_seen_ = CSCHED_PROCESSORS_MANY_;
 void csched_processors_note_own_(void) {}
