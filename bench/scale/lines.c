@@ -1,6 +1,6 @@
 // Cache lines: which processor owns a line, and which have a copy. A hit is cheap. A transfer costs time, and transfers
-// of one line wait for each other. A copy of a line that other processors have copies of keeps the line busy for a short
-// time only.
+// of one line wait for each other. A copy of a line that other processors have copies of keeps the line busy for a
+// short time only.
 
 #include "costs.h"
 
