@@ -19,6 +19,7 @@ CHECKS = {
     "a closed loop refuses what continues": "loop: closed to run: a queue", "a closed loop waits for no submitter": "loop: closed to run: a queue", "a loop that has finished accepts more": "loop: closed to run: a queue",
     "a stopped pool refuses what continues": "pool end: stopped to run, against submissions to a", "a pool whose workers leave accepts more": "pool end: stopped to run, against submissions to a", "nobody runs what a finished pool has left": "pool end: stopped to run, against submissions to a",
     "a refused submission drops the queue's other jobs": "pool end: stopped to run, against submissions to a queue|loop: closed to run: a queue", "a refused submission drops the limit's other jobs": "pool end: stopped to run, against submissions to a limit",
+    "a job that a limit's permit takes keeps its place": "limit: a bound counts what waits",
     "a closed queue drops what continues": "pool end: stopped to run, against submissions to queues|pool end: stopped to run, against submissions to a limit on a queue",
     "a queue that is over gets no owner": "pool end: stopped to run, against submissions to queues", "a queue is over that has a job": "pool end: stopped to run, against submissions to queues",
     "a thread without frames is taken for one whose job was refused": "pool end: stopped to run, against a submission and a sync",

@@ -392,6 +392,40 @@ static void full_and_refused(void) {
   start_full(1, 3);
   model_spawn(refuse, NULL);
 }
+// On a base that keeps what it gets: what waits is counted, and no more when it has got a permit.
+static csched_job *kept;
+static int keep(csched_target *target, csched_job *job) {
+  (void)target;
+  model_assert(kept == NULL);
+  kept = job;
+  return 0;
+}
+static void perform_kept(void) {
+  csched_job *job = kept;
+  kept = NULL;
+  csched_target_perform(&crew.target, job);
+}
+static void fill_again(void *unused) {
+  (void)unused;
+  submit(0);
+  submit(1);
+  submit(2);
+  model_assert(refusals == 1 && dropped == 1);
+  perform_kept();
+  submit(3);
+  model_assert(refusals == 1);
+  while (kept != NULL) perform_kept();
+  leave();
+}
+static void bounded(void) {
+  static const csched_target_type keeping_type = {.deliver = keep};
+  start(1, 0, 1, 4);
+  crew.target.type = &keeping_type;
+  csched_limit_bound(limit, 1, CSCHED_FULL_REFUSE);
+  model_spawn(fill_again, NULL);
+}
+static void three_ran(void) { model_assert(ran == 3 && kept == NULL); }
+
 static void all_run_or_dropped(void) { model_assert(ran + dropped == JOBS && refusals <= dropped); }
 
 const model_check limit_checks[] = {
@@ -400,6 +434,7 @@ const model_check limit_checks[] = {
     {"limit: submissions wait for room, and run jobs meanwhile", full, all_in_order},            // LM13, LM14, LM10
     {"limit: submissions wait for room, asleep", full_of_queues, all_in_order},                  // LM13, LM14
     {"limit: a wait for room ends when the base refuses", full_and_refused, all_run_or_dropped}, // LM14, LM4
+    {"limit: a bound counts what waits", bounded, three_ran},                                    // LM13
     {"limit: given up while its jobs' submitters return", given_up_early, two_ran},              // LM5
     {"limit: a base that refuses", refused, run_or_dropped},                                     // LM4
     {"limit: a wait inside of the only permit is reported", wait_at_one, is_deadlock},           // LM7
