@@ -1,7 +1,7 @@
 // Target: a loop in a host, with descriptors to wait for, timers and jobs. The descriptors are real, the time is not.
 //
 // The model checks:
-//   told      the loop's descriptor is readable while the loop has work (a job, a timer at its latest time, a ready
+//   readable  the loop's descriptor is readable while the loop has work (a job, a timer at its latest time, a ready
 //             source, a stop or a close that was not taken), and not readable once all work is done
 //   handlers  a handler is called only for an added source, for its requested events, and if its descriptor has been
 //             ready since
@@ -131,15 +131,16 @@ static bool has_work(void) {
 // A close is reported once. No run takes a stop after it.
 static bool has_end(void) { return closing != 0 ? !is_close_known : is_stop_pending; }
 
-static void check_told(void) {
+static void check_readable(void) {
   if (is_detached) return;
-  REQUIRE((!has_end() && !has_work()) || is_readable(host), "there is something to do, and the host is not told");
+  REQUIRE((!has_end() && !has_work()) || is_readable(host),
+          "there is something to do, and the descriptor is not readable");
 }
 
 static void check_quiet(void) {
   empty_copies();
   REQUIRE(closing != 0 || has_end() || has_work() || !is_readable(host),
-          "there is nothing to do, and the host is told");
+          "there is nothing to do, and the descriptor is readable");
 }
 
 // MARK: jobs
@@ -189,7 +190,7 @@ static void look_at(source *source) {
   if (source->is_added && is_readable(source->fd)) source->has_been_readable = true;
 }
 
-static void handle(csched_fd_source *told, unsigned events);
+static void handle(csched_fd_source *ready, unsigned events);
 
 static void prepare(source *source, unsigned events) {
   csched_fd_source_init(own(source), source->fd, events, handle, source);
@@ -268,13 +269,13 @@ static void calm_down(source *source) {
   if (source->is_added && (source->events & WRITE) != 0) take_out(source, source->events);
 }
 
-static void handle(csched_fd_source *told, unsigned events) {
-  source *source = told->context;
-  TRACE("source %d is told %u", number(source), events);
-  REQUIRE(source->is_added, "source %d is told, and is not added", number(source));
-  REQUIRE(events != 0 && (events & ~(source->events & (READ | WRITE))) == 0, "source %d is told %u, and asked for %u",
+static void handle(csched_fd_source *ready, unsigned events) {
+  source *source = ready->context;
+  TRACE("source %d gets %u", number(source), events);
+  REQUIRE(source->is_added, "source %d is called, and is not added", number(source));
+  REQUIRE(events != 0 && (events & ~(source->events & (READ | WRITE))) == 0, "source %d gets %u, and asked for %u",
           number(source), events, source->events);
-  REQUIRE((events & READ) == 0 || source->has_been_readable, "source %d is told of another one", number(source));
+  REQUIRE((events & READ) == 0 || source->has_been_readable, "source %d gets an event of another one", number(source));
   source->owes_edge = false;
   act_some(2);
   if (++source->times >= PATIENCE) calm_down(source);
@@ -395,7 +396,7 @@ static void act(void) {
     }
   }
   for (int i = 0; i < SOURCES; i++) look_at(&sources[i]);
-  if (depth == 0) check_told();
+  if (depth == 0) check_readable();
 }
 
 // MARK: one input
@@ -434,7 +435,7 @@ static void finish(void) {
   if (is_stop_pending || closing != 0) run_until(0);
   for (int n = 0; n < 200 && is_readable(host); n++) csched_loop_run_ready(loop, 3);
   for (int i = 0; i < ITEMS; i++) REQUIRE(!must_come(&items[i]), "item %d is left", i);
-  REQUIRE(!is_readable(host), "there is nothing to do, and the host is told");
+  REQUIRE(!is_readable(host), "there is nothing to do, and the descriptor is readable");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

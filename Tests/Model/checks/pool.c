@@ -622,36 +622,20 @@ static void use_nested(void *with_limit) {
   model_spawn(stop_nested, NULL);
   model_assert(csched_pool_join(pool) == 0);
 }
-static void start_nested(void *with_limit) {
+static void start_nested(void *with_limit, bool is_on_queue, bool has_sync) {
   reset();
   queue = upper = NULL;
   limit = NULL;
   must_run = rejected = 0;
+  on_queue = is_on_queue;
+  syncs = has_sync;
   model_spawn(use_nested, with_limit);
 }
-static void stopped_with_queue(void) {
-  syncs = on_queue = false;
-  start_nested(NULL);
-}
-static void stopped_with_sync(void) {
-  syncs = true;
-  on_queue = false;
-  start_nested(NULL);
-}
-static void stopped_with_queues(void) {
-  syncs = false;
-  on_queue = true;
-  start_nested(NULL);
-}
-static void stopped_with_limit(void) {
-  syncs = on_queue = false;
-  start_nested(&pool);
-}
-static void stopped_with_limit_on_queue(void) {
-  syncs = false;
-  on_queue = true;
-  start_nested(&pool);
-}
+static void stopped_with_queue(void) { start_nested(NULL, false, false); }
+static void stopped_with_sync(void) { start_nested(NULL, false, true); }
+static void stopped_with_queues(void) { start_nested(NULL, true, false); }
+static void stopped_with_limit(void) { start_nested(&pool, false, false); }
+static void stopped_with_limit_on_queue(void) { start_nested(&pool, true, false); }
 static void nested_ran(void) {
   model_assert(ran + dropped == (syncs ? 1 : upper != NULL ? 3 : 2) && ran >= must_run && rejected <= dropped);
   if (limit != NULL) csched_limit_destroy(limit);

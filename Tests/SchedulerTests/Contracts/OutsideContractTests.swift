@@ -5,8 +5,8 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// Guarantee 5: user code, the end of what somebody else's scheduler or disposable holds included, runs under no lock
-/// of ours.
+/// Guarantee 5: user code runs under no lock of the library. That includes the deinit of what a scheduler or disposable
+/// of another module holds.
 @Suite(.serialized, .nothingIsLeft) struct OutsideContractTests {
   /// Calls `look` when it ends.
   private final class Nosy: Disposable {

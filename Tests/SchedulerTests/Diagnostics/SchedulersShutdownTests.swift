@@ -92,8 +92,8 @@ import Testing
         let began = Gate(), wrong = Counter(), many = 4
         let look: @Sendable () -> Void = {
           began.open()
-          // Until the pool is ending, and accepts no more work: it is no other one, that nobody would end. All of them
-          // at a time.
+          // Waits until the pool ends and accepts no more work. All these actions wait at the same time. A later pool
+          // would never be ended.
           let isRefused = ConcurrentScheduler.withReplacementThread {
             eventually {
               let current = Schedulers.current as? ConcurrentScheduler

@@ -29,8 +29,8 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
       lifetime += child
       return token
     case .orphans:
-      // A dependent whose primary nobody disposes, a primary whose dependent nobody disposes: neither ever disposes,
-      // and what they let go of is scoped, and disposes.
+      // A dependent without a disposal of its primary, and a primary without a disposal of its dependent: neither
+      // disposes the child. Their release releases the scoped disposable, which disposes it.
       let shared = RefCountDisposable(disposable: ScopedDisposable(child))
       let dependent = shared.retain()
       return ScopedDisposable(level % 2 == 0 ? shared : dependent)

@@ -5,8 +5,8 @@ import Synchronization
 /// An object whose end can be seen through a weak reference.
 final class Token: Sendable {}
 
-/// What happened, in order, from any thread. (Not behind a `Synchronization.Mutex`: who waits for that does so inside
-/// of a library, where ThreadSanitizer sees no acquire.)
+/// Entries in the order of their addition, by any thread. (No `Synchronization.Mutex`: a wait for it is inside a
+/// library, where ThreadSanitizer sees no acquire.)
 final class Log<Entry: Sendable>: Sendable {
   private let stored = Protected<[Entry]>([])
   func add(_ entry: Entry) { stored.withLock { $0.append(entry) } }
