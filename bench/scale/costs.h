@@ -30,6 +30,7 @@ typedef struct scale_hot {
 // lines.c
 uint64_t scale_access(const void *address, bool writes, bool is_atomic, const char *word, const char *file, int line,
                       const void *where, int processor, uint64_t now);
+extern bool scale_counts; ///< whether transfers are counted
 void scale_lines_forget(void);
 uint64_t scale_transfers(void);
 int scale_hottest(scale_hot *hot, int most);

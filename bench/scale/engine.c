@@ -61,6 +61,7 @@ static struct {
 
 static int waiting[MODEL_THREADS], waiting_count; // ready threads without a processor, oldest first
 static uint64_t horizon, barrier_free_at;
+static uint64_t units_at_begin, units_counted; // how many units came before the count, and in it
 static uint64_t begin, last_done, units, interrupts, interrupts_at_begin;
 static bool may_have_woken; // the platform's call in progress may make threads ready
 static sem_t all_ended;
@@ -214,7 +215,7 @@ static void barrier(void) {
     int other = processors[p].thread;
     if (other == NO_PROCESSOR || other == model_self) continue;
     threads[other].clock += scale_cost.interrupt;
-    interrupts++;
+    interrupts += scale_counts;
   }
 }
 
@@ -418,14 +419,24 @@ size_t model_usable_size(void *start) { return *size_of(start) * GRANULE; }
 
 void scale_begin(void) {
   begin = model_clock;
-  units = 0;
+  units = units_at_begin = units_counted = 0;
   last_done = model_clock;
   interrupts_at_begin = interrupts;
   scale_lines_forget();
 }
 
+static uint64_t expected; // 0, or how many units come: the second and third quarter of them are counted
+
+void scale_expect(uint64_t count) { expected = count; }
 void scale_done(void) {
-  units++;
+  if (units++ == expected / 4 && expected != 0) {
+    uint64_t seen = units;
+    scale_begin();
+    units_at_begin = units = seen;
+  }
+  if (!scale_counts) return;
+  scale_counts = expected == 0 || units < expected / 4 * 3;
+  units_counted = units - units_at_begin;
   if (model_clock > last_done) last_done = model_clock;
 }
 void scale_end(void) {}
@@ -444,8 +455,8 @@ static void print_result(void) {
   scale_hot hot[5];
   int count = scale_hottest(hot, 5);
   printf("%s\t%d\t%llu\t%llu\t%llu\t%llu\t%llu", load->name, scale_processors, (unsigned long long)argument,
-         (unsigned long long)units, (unsigned long long)(last_done - begin), (unsigned long long)scale_transfers(),
-         (unsigned long long)(interrupts - interrupts_at_begin));
+         (unsigned long long)units_counted, (unsigned long long)(last_done - begin),
+         (unsigned long long)scale_transfers(), (unsigned long long)(interrupts - interrupts_at_begin));
   for (int i = 0; i < count; i++)
     printf("\t%s|%s|%d|%p|%llu", hot[i].word != NULL ? hot[i].word : "", hot[i].file != NULL ? hot[i].file : "",
            hot[i].line, hot[i].where, (unsigned long long)hot[i].transfers);

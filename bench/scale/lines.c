@@ -27,6 +27,7 @@ typedef struct line {
 
 static line lines[LINES];
 static uint64_t all_transfers;
+bool scale_counts = true;
 
 static line *find(const void *address) {
   uintptr_t number = (uintptr_t)address / 64;
@@ -81,7 +82,7 @@ uint64_t scale_access(const void *address, bool writes, bool is_atomic, const ch
     if (now < at->busy_until) now = at->busy_until;
     end = now + cost_of_transfer(at, processor);
     at->busy_until = writes || was_owned ? end : now + scale_cost.copy; // the line is busy with each further copy, too
-    note(at, word, file, number, where);
+    if (scale_counts) note(at, word, file, number, where);
   }
   if (writes) {
     memset(at->readers, 0, sizeof at->readers);

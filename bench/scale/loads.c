@@ -24,6 +24,7 @@ static int processors_of_load;
 static uint32_t running; // threads or chains of the load that have not ended
 
 static void ended(void) { csched_fetch_add_release(&running, (uint32_t)-1); }
+static void ended_job(csched_job *job) { (void)job, ended(); }
 static void await_all(void) {
   while (csched_load_acquire(&running) > 0) scale_nap(20000);
   scale_end();
@@ -36,9 +37,25 @@ static void spawn(int count, void (*body)(void *)) {
 
 static csched_pool *pool;
 static csched_target *target;
+
+// The first jobs of a pool: each ends when all have begun, so that all workers have started.
+static csched_job first_jobs[THREADS];
+static uint32_t first_left;
+static void run_first(csched_job *job) {
+  (void)job;
+  csched_fetch_add_relaxed(&first_left, (uint32_t)-1);
+  while (csched_load_relaxed(&first_left) > 0) scale_nap(20000);
+}
+static const csched_job_type first_type = {.run = run_first, .release = ended_job};
 static void make_pool(int workers) {
   if (csched_pool_create(&pool, &(csched_pool_options){.workers = (size_t)workers}) != 0) abort();
   target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
+  running = first_left = (uint32_t)workers;
+  for (int i = 0; i < workers; i++) {
+    csched_job_init(&first_jobs[i], &first_type, NULL);
+    csched_target_submit(target, &first_jobs[i]);
+  }
+  await_all();
 }
 static void end_pool(void) {
   csched_pool_stop(pool, CSCHED_STOP_RUN);
@@ -149,9 +166,10 @@ static void produce(void *index) {
 static void prepare_outside(int processors, uint64_t ns) {
   int producers = processors < 4 ? 1 : processors / 4;
   ns_of_unit = ns;
-  jobs_each = scale_repeats * (200 + 8000 / producers);
+  jobs_each = scale_repeats * (200 + 32000 / producers);
   make_pool(processors > producers ? processors - producers : 1);
   scale_begin();
+  scale_expect((uint64_t)jobs_each * (uint64_t)producers);
   spawn(producers, produce);
   end_pool();
 }
@@ -200,13 +218,14 @@ static void run_chains(int count, int steps, bool on_queues) {
     csched_job_init(&chains[i].job, &chain_type, NULL);
   }
   scale_begin();
+  scale_expect((uint64_t)count * (uint64_t)steps);
   for (int i = 0; i < count; i++) csched_target_submit(on_queues ? chains[i].next : target, &chains[i].job);
   await_all();
 }
 static void prepare_workers(int processors, uint64_t ns) {
   ns_of_unit = ns;
   make_pool(processors);
-  run_chains(4 * processors, times(500, processors), false);
+  run_chains(4 * processors, 500 * scale_repeats, false);
   end_pool();
 }
 static void prepare_queues(int processors, uint64_t ns) {

@@ -14,6 +14,9 @@ uint64_t scale_now(void);
 void scale_done(void);
 /// Does: begins the measurement: forgets what was counted.
 void scale_begin(void);
+/// Does: says how many units come. The simulator then counts the second and third quarter of them only: all processors
+/// work meanwhile.
+void scale_expect(uint64_t count);
 /// Does: ends the measurement: all units are done.
 void scale_end(void);
 
