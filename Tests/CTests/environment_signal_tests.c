@@ -311,6 +311,6 @@ static void env_root_given_up(void) {
   if (geteuid() == 0) CHECK_CHILD(start_beside_at_twelve, NULL);
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a pool made as root keeps its nice values when root is given up") { // WK6
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a pool made as root keeps its nice values when root is given up") { // WK5
   env_root_given_up();
 }

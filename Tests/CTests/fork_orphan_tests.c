@@ -148,7 +148,7 @@ static void fork_pool_is_orphaned(void) {
   end_family();
 }
 
-// WK5, X5
+// WK4, X5
 TEST_UNLESS(NO_FORK, no_child, "after fork a pool of the parent stops the process") { fork_pool_is_orphaned(); }
 
 static void fork_queue_is_orphaned(bool is_busy) {
@@ -243,7 +243,7 @@ static void fork_worker_returns(bool on_queue) {
   csched_pool_destroy(pool);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "a worker's job that forks cannot return in the child") { // WK5
+TEST_UNLESS(NO_FORK, no_child, "a worker's job that forks cannot return in the child") { // WK4
   fork_worker_returns(false);
   fork_worker_returns(true);
 }

@@ -160,13 +160,13 @@ static void pool_keeps(submitter kind, bool is_follow_up, int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("what a worker keeps for its next job runs though the one that it has goes on") { // WK2, WK8, WK9
+TEST("what a worker keeps for its next job runs though the one that it has goes on") { // WK1, PP3, PP4
   pool_keeps(SUBMITTER_RETURNS, false, times(200));
   for (int kind = SUBMITTER_COMPUTES; kind <= SUBMITTER_ENDS_ITS_THREAD; kind++)
     pool_keeps((submitter)kind, false, times(20));
 }
 
-TEST("a follow-up runs though its job does not return") { // WK4, WK10
+TEST("a follow-up runs though its job does not return") { // WK3, PP5
   pool_keeps(SUBMITTER_RETURNS, true, times(200));
   pool_keeps(SUBMITTER_SAYS_IT_BLOCKS, true, times(20));
   pool_keeps(SUBMITTER_ENDS_ITS_THREAD, true, times(20));
@@ -222,7 +222,7 @@ static void pool_follows_up(csched_pool *pool, csched_target *queue) {
   CHECK_EQUAL(test.at_second, 3);
 }
 
-TEST("a follow-up runs on its worker behind its job, outside of its queue") { // WK10
+TEST("a follow-up runs on its worker behind its job, outside of its queue") { // PP5
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
   csched_target *target = csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT);
   csched_serial *queue, *inner, *limited;
@@ -249,7 +249,7 @@ static void stop_before_follow_up(probe *probe) {
   csched_pool_stop(test->pool, CSCHED_STOP_DROP);
 }
 
-TEST("a follow-up is dropped by a stop that drops") { // WK8, WK10
+TEST("a follow-up is dropped by a stop that drops") { // PP3, PP5
   for (int i = 0; i < times(50); i++) {
     following test = {.pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1})};
     probe_init(&test.first, stop_before_follow_up, &test);
@@ -581,7 +581,7 @@ static void pool_idle_exit_races(int rounds, uint64_t seed) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("idle workers leave, all but one") { // F1, F4, F6, WK3
+TEST("idle workers leave, all but one") { // F1, F4, F6, WK2
   pool_idle_exit();
   pool_idle_exit_races(times(1000), seed());
 }

@@ -165,7 +165,7 @@ static void pool_exits_inside(int rounds) {
   for (size_t most = 2; most <= 4; most += 2) exit_inside(rounds, most);
 }
 
-// WK3, WK4
+// WK2, WK3
 TEST("pthread_exit inside a job does not cost the pool a worker") { pool_exits_inside(100); }
 
 // MARK: creation

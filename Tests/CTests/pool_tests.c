@@ -70,7 +70,7 @@ static void pool_once(int submitters, int jobs, int workers) {
   free(test.probes);
 }
 
-TEST("every job runs once, from any submitter") { // F4, F5, WK1
+TEST("every job runs once, from any submitter") { // F4, F5, PP1
   static const int workers[] = {0, 1, 5};         // 0: as many as there are processors
   for (int i = 0; i < 3; i++) pool_once(4, times(10000), workers[i]);
 }
@@ -141,7 +141,7 @@ static void pool_priorities(void) {
   CHECK_JOURNAL(&journal, "1,0,3,2,5,4,7,6");
 }
 
-// WK1
+// PP1
 TEST("a higher priority runs first") { pool_priorities(); }
 
 typedef struct flood {
@@ -186,7 +186,7 @@ static void pool_aging(void) {
   CHECK(test.passed[2] > test.passed[1] && test.passed[2] <= 80);
 }
 
-// WK1
+// PP1
 TEST("a lower priority is not starved") { pool_aging(); }
 
 // One worker, a flood of middle work that is there already, and behind it a queue of low priority, for which a thread
@@ -281,7 +281,7 @@ static void pool_lends_at_request(csched_priority waiter, bool lends) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a thread that waits in another way donates its priority by request") { // WK1, WK7
+TEST("a thread that waits in another way donates its priority by request") { // PP1, PP2
   pool_lends_at_request(CSCHED_PRIORITY_DEFAULT, true);
   pool_lends_at_request(CSCHED_PRIORITY_LOW, false);
 }

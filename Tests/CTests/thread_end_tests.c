@@ -133,7 +133,7 @@ static void end_in_fork(void) {
   CHECK_PROBE(&ending, 1, 0);
 }
 
-TEST("a job that ends its thread has ended") { // J7, TH3, WK4
+TEST("a job that ends its thread has ended") { // J7, TH3, WK3
   end_waited_for(times(20));
   end_nested();
   end_on_trampoline();
@@ -298,7 +298,7 @@ static void end_forked(int rounds) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-// FJ5, WK4
+// FJ5, WK3
 TEST("a forked job that ends its thread is waited for no longer") { end_forked(times(50)); }
 
 // MARK: many frames

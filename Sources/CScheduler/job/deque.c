@@ -19,6 +19,8 @@
 //   DQ5  csched_deque_steal_until_ removes no entry that was pushed after the owner had stored `end` in `*word`. The
 //        thief reads `bottom`, which the push has raised, before it reads `*word`. An entry that was pushed later at
 //        the same number fails the compare-and-exchange, because `top` has passed that number.
+//   DQ6  If the owner never pops, each thread may take entries, one or several, without a fence: all of them remove
+//        entries by a compare-and-exchange on `top`, so each entry is removed once.
 // Orderings
 //   bottom: push and pop release, pairs with steal's acquire, carries the entries below; pop restores `bottom` relaxed,
 //   because the deque is empty top: steal's compare-and-exchange release, pairs with push's acquire: the slot was read;
@@ -32,6 +34,20 @@
 // Models: checks/deque.c; checks/pool.c.
 
 #include "deque_internal.h"
+
+size_t csched_deque_take_half_(csched_deque *deque, void **entries, size_t most) {
+  uint64_t top = csched_load_relaxed(&deque->top); // DQ6: rechecked by the cas
+  for (;;) {
+    uint64_t bottom = csched_load_acquire(&deque->bottom); // DQ2: pairs with push's release
+    int64_t count = (int64_t)(bottom - top);
+    if (count <= 0) return 0;
+    size_t half = ((size_t)count + 1) / 2; // `top` may be old: then `count` is too large, and the cas fails
+    if (half > most) half = most;
+    for (size_t i = 0; i < half; i++)
+      entries[i] = csched_load_relaxed(&deque->slots[(top + i) % CSCHED_DEQUE_SLOTS]); // DQ3: before the cas
+    if (csched_cas_release(&deque->top, &top, top + half)) return half; // DQ6, DQ3: release; pairs with push's acquire
+  }
+}
 
 void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint32_t end) {
   for (;;) {

@@ -48,6 +48,29 @@ void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint3
 /// Does: removes the oldest entry. Returns: the entry; NULL when the deque is empty. Thread: any. Lock-free.
 static inline void *csched_deque_steal_(csched_deque *deque) { return csched_deque_steal_until_(deque, NULL, 0); }
 
+/// Does: removes the oldest entry. Requires: the owner never pops, so the deque is a queue. Returns: the entry; NULL when
+/// the deque is empty. Thread: any. Lock-free.
+static inline void *csched_deque_take_(csched_deque *deque) {
+  uint64_t top = csched_load_relaxed(&deque->top); // DQ6: rechecked by the cas
+  for (;;) {
+    uint64_t bottom = csched_load_acquire(&deque->bottom); // DQ2: pairs with push's release
+    if ((int64_t)(bottom - top) <= 0) return NULL;
+    void *entry = csched_load_relaxed(&deque->slots[top % CSCHED_DEQUE_SLOTS]);      // DQ3: as in a steal
+    if (CSCHED_LIKELY(csched_cas_release(&deque->top, &top, top + 1))) return entry; // DQ6, DQ3: pairs with push
+  }
+}
+
+/// Does: removes the oldest entries, at most `most` and at most half of them, rounded up, and stores them in `entries`,
+/// the oldest first. Requires: the owner never pops. Returns: their number. Thread: any. Lock-free.
+size_t csched_deque_take_half_(csched_deque *deque, void **entries, size_t most);
+
+/// Returns: how many entries the deque seems to have. Thread: any; exact on the owner's if no thread takes or steals.
+static inline size_t csched_deque_count_(const csched_deque *deque) {
+  uint64_t top = csched_load_relaxed(&deque->top); // racy read: before `bottom`, so that the result is not too small
+  int64_t count = (int64_t)(csched_load_relaxed(&deque->bottom) - top); // racy read
+  return count > 0 ? (size_t)count : 0;
+}
+
 /// Returns: whether the deque seems to be empty. The answer is exact after a full fence (deque.c, DQ4). Thread: any.
 static inline bool csched_deque_is_empty_(const csched_deque *deque) {
   uint64_t top = csched_load_relaxed(&deque->top);       // DQ4: the caller's fence shows earlier pushes

@@ -22,6 +22,10 @@ csched_mpsc_seen csched_mpsc_inspect_(const csched_mpsc *queue, size_t most);
 /// unless it is set already.
 void csched_text_pending_(csched_text *text, const char *before, csched_mpsc_seen seen);
 
+/// Does: if the consumer's own list (`first`) is empty, moves all pushed jobs to it, and adds their number to `*count`.
+/// Thread: the consumer.
+void csched_mpsc_refill_(csched_mpsc *queue, size_t *count);
+
 /// Returns: for how many jobs `counts` returns true, up to `most`. The jobs may be freed: `counts` must read them with
 /// csched_os_copy_if_mapped_.
 /// Thread: any, also a signal handler.

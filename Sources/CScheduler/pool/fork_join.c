@@ -11,7 +11,7 @@
 //   FJ1  Each spawned job starts once. A job in a deque is started by the one thread that removes it, owner or thief
 //       (DQ1). A job for which the deque has no room is run by its spawner at once.
 //   FJ2  A check of the deques after a fence misses no spawned job. A job is in a deque before the spawner's fence
-//       (DQ4; pool_idle.c, F1), and the check includes that worker's slot (pool_worker.c, WK2).
+//       (DQ4; pool_idle.c, F1), and the check includes that worker's slot (pool_worker.c, WK1).
 //   FJ3  A wait returns after the job, its `release` and the final access to the spawn. The waiter sees what the job
 //       did. No wake is lost: the waiter's compare-and-exchange from PENDING to WAITED fails because it finds DONE, or
 //       the exchange to DONE finds WAITED.
@@ -43,13 +43,6 @@
 enum { PENDING = 0, WAITED = 1, DONE = 2 }; // the phases of a spawn
 
 // MARK: the deques
-
-bool csched_pool_has_spawns_(csched_pool *pool) {
-  uint32_t used = csched_pool_slots_used_(pool); // FJ2: raised before a worker's thread starts
-  for (uint32_t i = 0; i < used; i++)
-    if (!csched_deque_is_empty_(&pool->slots[i].spawns)) return true;
-  return false;
-}
 
 // Does: empties the deque of `worker`, whose thread ends: the spawns lay in its stack frames.
 void csched_pool_forget_spawns_(csched_pool_worker *worker) {

@@ -46,6 +46,8 @@
 static const uint32_t ORPHANED = UINT32_MAX;
 enum { SPARE_THREADS = 64, MOST_THREADS = 16384 }; // default of extra threads, to replace blocked workers; maximum
 
+enum { LANES_FROM = 4, WORKERS_OF_LANE = 2, MOST_LANES = 16 }; // a pool of fewer than 4 workers has no lanes
+
 // MARK: submitting
 
 // Does: drops `job`, which the pool does not accept. Returns: ECANCELED.
@@ -98,10 +100,12 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool)))
     return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(&class->inbox, job);
-  if (csched_pool_keep_(class, job)) {                             // WK8: this worker runs the job next
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // WK10: runs here, without a wake
-  } else if (CSCHED_UNLIKELY(csched_mpsc_push(&class->inbox, job) == CSCHED_PUSH_CLOSED)) { // X1: the inbox is closed
-    return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(&class->inbox, job);
+  if (csched_pool_keep_(class, job)) {                                       // PP3: this worker runs the job next
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0;           // PP5: runs here, without a wake
+  } else if (!csched_pool_add_local_(class, job)) {                          // PP6: this worker or a thief runs the job
+    csched_mpsc *inbox = csched_pool_inbox_(class);                          // PP7
+    if (CSCHED_UNLIKELY(csched_mpsc_push(inbox, job) == CSCHED_PUSH_CLOSED)) // X1: the inbox is closed
+      return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(inbox, job);
   }
   csched_pool_announce_(pool, 1); // F1: also for a kept job, which an idle worker may steal
   return 0;
@@ -124,7 +128,7 @@ static bool may_run_anywhere(csched_target *target) { return !is_pool_closed(tar
 // Does: begins (`change` 1) or ends (-1) a donation of `priority` to the class of `target`. Returns: false, without a
 // donation, so that none must be ended, if the class has this priority or a higher one (a lower number). Requires: the
 // pool stays valid until the donation has ended.
-static bool donate(csched_target *target, int priority, int change) { // WK7: priority donation
+static bool donate(csched_target *target, int priority, int change) { // PP2: priority donation
   csched_pool_class *class = (csched_pool_class *)target;
   if (priority >= class - class->pool->classes) return false;         // a class's index is its priority
   csched_fetch_add_relaxed(&class->lent[priority], (uint32_t)change); // Speed only: a late value costs only time
@@ -164,7 +168,9 @@ static void describe_pool(const csched_target *target, csched_text *text) { // a
     csched_text_add_(text, "; ");
     csched_text_target_(text, names[i], class, "");
     csched_mpsc_seen seen = csched_mpsc_inspect_(&class->inbox, CSCHED_DUMP_PENDING);
-    seen.pending += csched_pool_count_kept_(class); // kept jobs are in no inbox
+    for (size_t lane = 0; i == CSCHED_PRIORITY_DEFAULT && lane < pool->lane_count; lane++)
+      seen.pending += csched_mpsc_inspect_(&pool->lanes[lane].inbox, CSCHED_DUMP_PENDING).pending;
+    seen.pending += csched_pool_count_local_(class); // in no inbox
     csched_text_pending_(text, ": ", seen);
   }
   csched_timers *timers = csched_pool_timers_(pool); // the delayed jobs of all priorities
@@ -249,13 +255,14 @@ bool csched_pool_must_end_(csched_pool *pool) {
 void csched_pool_close_inboxes_(csched_pool *pool) {
   csched_lock_lock(&pool->pick);
   for (int i = 0; i < CSCHED_CLASSES; i++) csched_mpsc_close(&pool->classes[i].inbox); // X1: later pushes fail
+  for (size_t i = 0; i < pool->lane_count; i++) csched_mpsc_close(&pool->lanes[i].inbox);
   csched_store_relaxed(&pool->is_closed, 1u); // X2: a reader of 1 locks `pick` next, and so sees all pushes
   csched_lock_unlock(&pool->pick);
   csched_pool_wake_all_(pool); // X2: the woken workers run or drop the queued jobs, and leave
 }
 
 bool csched_pool_may_leave_(csched_pool *pool) {
-  if (csched_pool_has_spawns_(pool) || csched_pool_is_kept_(pool)) return false;
+  if (csched_pool_has_local_(pool)) return false;
   csched_lock_lock(&pool->pick);
   bool is_done = !csched_pool_is_queued_locked_(pool); // X1, X2: the inboxes are closed and empty
   if (is_done)
@@ -327,6 +334,7 @@ static void pool_at_fork(csched_atfork *atfork, csched_atfork_phase phase) { // 
     csched_mpsc_close(&pool->classes[i].inbox);              // a push that has passed the check fails
     pool->classes[i].target.type = &csched_target_orphaned_; // a submission stops the process
   }
+  for (size_t i = 0; i < pool->lane_count; i++) csched_mpsc_close(&pool->lanes[i].inbox);
 }
 
 csched_timers *csched_pool_timers_seen_(const csched_target *target) { // returns: NULL: not a pool's target
@@ -343,8 +351,8 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // re
 
 // Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`:
 // how many run at once; `most`: the number of threads. `slots`: the number of slots, at least `most`.
-static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most,
-                      size_t slots) {
+static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most, size_t slots,
+                      size_t lanes) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards
   memset(pool, 0, sizeof *pool);
   pool->workers = workers;
@@ -367,6 +375,9 @@ static void init_pool(csched_pool *pool, const csched_pool_options *options, siz
     class->nice = nice_of[i];
     csched_mpsc_init(&class->inbox);
   }
+  pool->lanes = (csched_pool_lane *)&pool->slots[slots];
+  pool->lane_count = lanes;
+  for (size_t i = 0; i < lanes; i++) pool->lanes[i] = (csched_pool_lane){0};
 }
 
 int csched_pool_create(csched_pool **result, const csched_pool_options *options) { // returns: 0 or an errno value
@@ -377,10 +388,13 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   size_t most = options->most_threads != 0 ? options->most_threads : workers + SPARE_THREADS;
   if (most > MOST_THREADS) most = MOST_THREADS;
   if (workers > most) workers = most;
-  size_t slots = options->most_threads != 0 ? most : MOST_THREADS; // MN9: the default limit yields to a standstill
-  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + slots * sizeof(csched_pool_worker));
+  size_t slots = options->most_threads != 0 ? most : MOST_THREADS;     // MN9: the default limit yields to a standstill
+  size_t lanes = workers < LANES_FROM ? 0 : workers / WORKERS_OF_LANE; // PP7
+  if (lanes > MOST_LANES) lanes = MOST_LANES;
+  csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + slots * sizeof(csched_pool_worker) +
+                                                               lanes * sizeof(csched_pool_lane));
   if (pool == NULL) return ENOMEM;
-  init_pool(pool, options, workers, most, slots);
+  init_pool(pool, options, workers, most, slots, lanes);
   int error = csched_pool_start_monitor_(pool);
   if (error == 0 && (error = csched_pool_start_first_(pool)) == 0) {
     csched_os_atfork_(&pool->atfork, pool_at_fork); // from here on dumps list the pool, and a fork orphans it

@@ -44,7 +44,8 @@
 // KEPT_CHECK_ROUNDS: a search checks for kept jobs once in so many rounds only, because the check reads cache lines
 // that other workers write. SEARCH_MOST: while workers keep jobs, a search lasts up to so many times `spin_for`:
 // otherwise each kept job would wake a sleeping worker.
-enum { KEPT_CHECK_ROUNDS = 8, SEARCH_MOST = 8 };
+// LOOKS: how many workers' jobs each round looks for.
+enum { KEPT_CHECK_ROUNDS = 8, SEARCH_MOST = 8, LOOKS = 4 };
 // The units of the four counts in `counts`, 16 bits each: adding a unit counts one worker more; adding its negative,
 // modulo 2^64, one worker fewer.
 static const uint64_t SEARCHING = 1, IDLE = (uint64_t)1 << 16, THREADS = (uint64_t)1 << 32, BLOCKED = (uint64_t)1 << 48;
@@ -75,26 +76,42 @@ int csched_pool_start_first_(csched_pool *pool) {
 // MARK: checking for work
 
 bool csched_pool_may_have_queued_(csched_pool *pool) {
-  for (int i = 0; i < CSCHED_CLASSES; i++) {
-    csched_pool_class *class = &pool->classes[i];
-    if (csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_new_jobs(&class->inbox))
-      return true; // racy read, rechecked under `pick`: the consumer's list, or the other half, has jobs
+  for (int i = 0; i < CSCHED_CLASSES; i++)
+    if (csched_pool_seems_queued_(&pool->classes[i])) return true;
+  return false;
+}
+
+bool csched_pool_may_have_lanes_(csched_pool *pool) {
+  for (size_t i = 0; i < pool->lane_count; i++) {
+    const csched_pool_lane *lane = &pool->lanes[i];
+    if (csched_load_relaxed(&lane->more) != 0 || csched_mpsc_has_new_jobs(&lane->inbox))
+      return true; // racy read, rechecked under `lock`
   }
   return false;
 }
 
-// Returns: whether a job seems to be queued or spawned. It locks nothing, and may miss a job that is being dequeued or
-// kept.
-bool csched_pool_may_have_work_(csched_pool *pool) {
-  return csched_pool_may_have_queued_(pool) || csched_pool_has_spawns_(pool);
+// Returns: whether a job seems to be queued, or to wait for a worker among the next few. It locks nothing, and may miss a
+// job that is being moved.
+bool csched_pool_may_have_work_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  if (csched_pool_may_have_queued_(pool) || csched_pool_may_have_lanes_(pool)) return true;
+  uint32_t used = csched_pool_slots_used_(pool); // a later slot is found by the check before a sleep
+  for (uint32_t i = 0; i < used && i < LOOKS; i++) {
+    if (worker->looked_at >= used) worker->looked_at = 0;
+    const csched_pool_worker *each = &pool->slots[worker->looked_at];
+    if (!csched_deque_is_empty_(&each->local) || !csched_deque_is_empty_(&each->spawns)) return true;
+    worker->looked_at++;
+  }
+  return false;
 }
 
 // Returns: whether a job is queued, spawned or kept; exact after a fence of the caller.
 bool csched_pool_has_work_(csched_pool *pool) {
+  if (csched_pool_may_have_queued_(pool)) return true;
   csched_lock_lock(&pool->pick); // F1: else it could miss jobs that a consumer is moving to `inbox.first`
   bool queued = csched_pool_is_queued_locked_(pool);
   csched_lock_unlock(&pool->pick);
-  return queued || csched_pool_has_spawns_(pool) || csched_pool_is_kept_(pool);
+  return queued || csched_pool_has_local_(pool);
 }
 
 // MARK: waking
@@ -191,7 +208,7 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
   if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
-    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK6: a stuck worker gets a new thread, which signals it
+    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK5: a stuck worker gets a new thread, which signals it
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
     csched_pool_start_failed_(pool); // undoes the claim, and wakes another worker if one is idle now
   }
@@ -243,10 +260,11 @@ bool csched_pool_search_(csched_pool_worker *worker) {
   if (!worker->is_searching) add_to_counts(pool, SEARCHING);
   worker->is_searching = true;
   worker->victim = NULL;
-  if (pool->spin_for == 0) return csched_pool_may_have_work_(pool) || csched_pool_find_victim_(worker, 0); // 0: any age
+  if (pool->spin_for == 0)
+    return csched_pool_may_have_work_(worker) || csched_pool_find_victim_(worker, 0); // 0: any age
   csched_time begun = csched_now(), now = begun, seen = begun; // `seen`: when a kept job was most recently found
   for (unsigned round = 0; now < seen + pool->spin_for && now < begun + SEARCH_MOST * pool->spin_for; round++) {
-    if (csched_pool_may_have_work_(pool)) return true;
+    if (csched_pool_may_have_work_(worker)) return true;
     if (round % KEPT_CHECK_ROUNDS == 0 && csched_pool_find_victim_(worker, now)) return true;
     if (csched_pool_must_end_(pool)) return false;
     if (worker->victim != NULL) seen = now;          // a kept job that is not old enough: the search lasts longer
@@ -371,8 +389,10 @@ void csched_pool_start_failed_(csched_pool *pool) {
 
 // MARK: blocking
 
-// Does: counts one more worker as blocked, and wakes another one if there is work.
-void csched_pool_count_blocked_(csched_pool *pool) {
+// Does: counts `worker` as blocked, gives its local queue to others, and wakes another one if there is work.
+void csched_pool_count_blocked_(csched_pool_worker *worker) {
+  csched_pool *pool = worker->pool;
+  csched_pool_give_back_(worker); // PP6: other workers run these jobs meanwhile
   add_to_counts(pool, BLOCKED);
   csched_fence_full(); // F1: between the change of `counts` and the check for work
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);

@@ -17,7 +17,7 @@
 // deliver, and jobs to discard.
 enum { CSCHED_PRIORITIES = 4, CSCHED_DELIVERIES = 4, CSCHED_DEFERRED = 5, CSCHED_CLASSES = 6 };
 // A kept job: a job that a worker's current job has submitted to the same priority. The worker runs it next, without
-// the inbox (pool_worker.c, WK8). The word `kept` is the job's address, with the number of its class (0 to 3) in the
+// the inbox (pool_pick.c, PP3). The word `kept` is the job's address, with the number of its class (0 to 3) in the
 // two lowest bits. CSCHED_CLASS_BITS is the mask of these bits.
 enum { CSCHED_CLASS_BITS = 3 };
 enum { CSCHED_HELPING_MOST = 32, CSCHED_POOL_NAME = 16 }; // nested jobs that waits run; bytes of a name, with its 0
@@ -34,6 +34,7 @@ typedef struct csched_pool_class {
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;                    ///< whether the consumer's half of the inbox (`inbox.first`) has jobs; read racily
   unsigned passed;                  ///< how often another class was picked while this class had work; guarded by `pick`
+  size_t left;                      ///< of default priority: length of the consumer's half; guarded by `pick`
   uint32_t lent[CSCHED_PRIORITIES]; ///< how many waiting threads donate each priority to this class; read racily
 } csched_pool_class;
 
@@ -41,6 +42,14 @@ _Static_assert(sizeof(csched_pool_class) == 3 * CSCHED_CACHE_LINE, "a class shar
 _Static_assert(offsetof(csched_pool_class, more) / CSCHED_CACHE_LINE ==
                    offsetof(csched_pool_class, inbox.first) / CSCHED_CACHE_LINE,
                "a pop writes to no cache line that submitters write");
+
+/// A lane: a further inbox of default priority, for submitters outside of the pool. Only large pools have lanes.
+typedef struct csched_pool_lane {
+  CSCHED_CACHE_ALIGNED csched_mpsc inbox;
+  uint32_t more;                         ///< as of a class, under `lock`
+  size_t left;                           ///< length of the consumer's half; guarded by `lock`
+  CSCHED_CACHE_ALIGNED csched_lock lock; ///< guards the consumer's side of the inbox
+} csched_pool_lane;
 
 struct csched_pool_worker {
   CSCHED_CACHE_ALIGNED csched_pool *pool;
@@ -50,7 +59,7 @@ struct csched_pool_worker {
   TAILQ_ENTRY(csched_pool_worker) link; ///< in `pool->idle`; guarded by `idle_lock`
   uint32_t state;                       ///< the worker state, see pool_monitor.c
   uint32_t id;                          ///< the system's number of the worker's thread; 0 while the thread starts
-  uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (pool_worker.c, WK6)
+  uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (pool_worker.c, WK5)
   // Only the worker's own thread uses these fields, up to `helping_depth`.
   bool is_searching;  ///< the worker searches for work, and is counted as SEARCHING
   bool is_surplus;    ///< too many workers run: this one queues its kept job, then sleeps
@@ -66,12 +75,16 @@ struct csched_pool_worker {
   csched_fork *helps_with[CSCHED_HELPING_MOST + 1]; ///< at each `helping_depth`, the stolen spawn that runs, or NULL
   // The slot and its thread; guarded by `slots_lock`.
   uint32_t life;                 ///< the state of the slot: VACANT, LIVE or ENDED (pool_worker.c)
-  csched_os_thread os, replaced; ///< the slot's thread; the stuck thread that it replaces and joins (WK6)
+  csched_os_thread os, replaced; ///< the slot's thread; the stuck thread that it replaces and joins (WK5)
   // Only the monitor thread uses these two fields: the worker's `id` and its processor time at the previous tick.
   uint32_t id_seen;
   csched_time time_seen;
   csched_deque spawns; ///< spawned jobs, see fork_join.c
-  // Kept jobs (pool_worker.c: WK8, kept and run next; WK9, stolen).
+  csched_deque local;  ///< the local queue, see pool_pick.c, PP6: jobs of default priority
+  unsigned local_runs; ///< own thread only: jobs taken from `local` in a row, while inboxes had work
+  unsigned passed;     ///< own thread only: how often another class was picked while `local` had jobs
+  uint32_t looked_at;  ///< own thread only: the slot at which the next look for jobs to steal begins
+  // Kept jobs (pool_pick.c: PP3, kept and run next; PP4, stolen).
   uint32_t job_count;                  ///< own thread only: counts jobs, for the checks of other workers' kept jobs
   csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
   uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
@@ -93,6 +106,8 @@ struct csched_pool {
   size_t workers, most_threads, stack_size;
   size_t slot_count; ///< the length of `slots`: `most_threads` if the user has set it, else more (MN9)
   uint32_t spares;   ///< how many threads above `most_threads` may exist; the monitor changes it (MN9); read racily
+  csched_pool_lane *lanes;         ///< `lane_count` of them, behind the slots
+  size_t lane_count;               ///< 0: outside submitters use the class's inbox
   csched_time idle_exit, spin_for; ///< ns: a worker leaves after so long in `idle`; spins so long before it sleeps
   int base_nice;                   ///< the nice value at which high and default priority run
   bool had_nice;                   ///< the initial value of `has_nice`
@@ -119,7 +134,7 @@ struct csched_pool {
 
 /// Returns: how many slots were ever used. Those before this index are initialised.
 static inline uint32_t csched_pool_slots_used_(const csched_pool *pool) {
-  return csched_load_acquire(&pool->slots_used); // WK2: pairs with init_slot_locked, carries the initialised slots
+  return csched_load_acquire(&pool->slots_used); // WK1: pairs with init_slot_locked, carries the initialised slots
 }
 
 /// How a worker's sleep ended.
@@ -129,15 +144,29 @@ typedef enum csched_pool_slept {
   CSCHED_SLEPT_REPLACED, ///< another thread has taken the worker's slot: this thread ends
 } csched_pool_slept;
 
+// A `kept` word: a job's address, and the number of its class in the two lowest bits.
+static inline csched_job *csched_pool_kept_job_(uintptr_t kept) {
+  return (csched_job *)(kept & ~(uintptr_t)CSCHED_CLASS_BITS);
+}
+static inline csched_pool_class *csched_pool_kept_class_(csched_pool *pool, uintptr_t kept) {
+  return &pool->classes[kept & CSCHED_CLASS_BITS];
+}
+
 // pool_idle.c: running, searching, sleeping.
 void csched_pool_announce_(csched_pool *pool, size_t count); ///< after `count` jobs were added: wakes workers for them
 /// Does: wakes or starts a worker, unless enough workers run, or one is searching and `beside_others` is false.
 /// Returns: false: no wake was needed.
 bool csched_pool_wake_(csched_pool *pool, bool beside_others);
-void csched_pool_wake_all_(csched_pool *pool);        ///< wakes all workers that sleep in `idle`
-bool csched_pool_may_have_queued_(csched_pool *pool); ///< whether there seems to be a queued job; racy
-bool csched_pool_may_have_work_(csched_pool *pool);   ///< whether there seems to be a queued or spawned job; racy
-bool csched_pool_has_work_(csched_pool *pool);        ///< whether there is work; exact after a fence
+void csched_pool_wake_all_(csched_pool *pool); ///< wakes all workers that sleep in `idle`
+/// Returns: whether the inbox of `class` seems to have a job; racy: rechecked under `pick`.
+static inline bool csched_pool_seems_queued_(const csched_pool_class *class) {
+  return csched_load_relaxed(&class->more) != 0 || csched_mpsc_has_new_jobs(&class->inbox);
+}
+bool csched_pool_may_have_queued_(csched_pool *pool); ///< whether a class's inbox seems to have a job; racy
+bool csched_pool_may_have_lanes_(csched_pool *pool);  ///< whether a lane seems to have a job; racy
+/// Returns: whether an inbox seems to have a job, or a few workers, others at each call, seem to have jobs to steal.
+bool csched_pool_may_have_work_(csched_pool_worker *worker);
+bool csched_pool_has_work_(csched_pool *pool); ///< whether there is work; exact after a fence
 /// Returns: whether queued work depends on workers that count as running, but may be blocked: no worker searches. Then
 /// the monitor must watch them.
 bool csched_pool_may_grow_(csched_pool *pool);
@@ -155,8 +184,8 @@ void csched_pool_signal_(csched_pool_worker *worker, csched_pool_slept what); //
 /// Does: at the pool's end, stops counting `worker`. Returns: false: it continues, because work has come, or it is not
 /// surplus any more.
 bool csched_pool_leave_(csched_pool_worker *worker);
-void csched_pool_start_failed_(csched_pool *pool);     ///< stops counting a thread that the system did not start
-void csched_pool_count_blocked_(csched_pool *pool);    ///< counts one more worker as blocked
+void csched_pool_start_failed_(csched_pool *pool);           ///< stops counting a thread that the system did not start
+void csched_pool_count_blocked_(csched_pool_worker *worker); ///< also gives its local queue back
 bool csched_pool_count_unblocked_(csched_pool *pool);  ///< one blocked worker fewer; returns: whether too many run
 bool csched_pool_is_surplus_(const csched_pool *pool); ///< whether more than `workers` are running
 // pool_worker.c: choosing and running jobs; threads.
@@ -174,18 +203,35 @@ void csched_pool_name_(const csched_pool *pool, unsigned number, char name[CSCHE
 extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csched_pool_worker_here_;
 /// Does: in a child of fork, the calling thread stops being a worker of the pool. Returns: whether it was one.
 bool csched_pool_leave_in_child_(csched_pool *pool);
+// pool_pick.c: which job runs next.
+/// Returns: the worker's next job, its class in `*chosen`; NULL: none found. A surplus worker gets a job only if the pool
+/// ends and its inboxes are closed.
+csched_job *csched_pool_next_job_(csched_pool_worker *worker, csched_pool_class **chosen);
+/// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`.
+bool csched_pool_is_waited_for_(const csched_pool_class *class, const csched_pool_class *best);
 csched_priority csched_pool_priority_here_(void); ///< the priority of this worker's job; elsewhere the highest
 /// Does: runs `job` and its follow-up on this thread, as a job of `class`, at the nice value of `class`.
 void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, csched_job *job);
-bool csched_pool_is_queued_locked_(csched_pool *pool); ///< whether an inbox has a job; the caller holds `pick`
+/// Returns: whether an inbox or a lane has a job. Requires: the caller holds `pick`.
+bool csched_pool_is_queued_locked_(csched_pool *pool);
+/// Returns: where the calling thread submits jobs of `class`: its lane or the inbox of the class.
+csched_mpsc *csched_pool_inbox_(csched_pool_class *class);
+/// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: none, or another worker was first.
+uintptr_t csched_pool_claim_kept_(csched_pool_worker *from);
 // Kept jobs, see CSCHED_CLASS_BITS. A follow-up is kept until the current queue has ended its batch.
 /// Does: keeps `job` for this worker's next run, if no other work waits. Returns: whether it did; false also on a
 /// thread that is no such worker.
 bool csched_pool_keep_(csched_pool_class *class, csched_job *job);
 uint32_t *csched_pool_follow_up_(const csched_target *target); ///< the current job's follow-up state; NULL: none
-bool csched_pool_keeps_follow_up_(void);      ///< whether the job that this worker has just kept is its follow-up
-bool csched_pool_is_kept_(csched_pool *pool); ///< whether a worker keeps a job; exact after a fence
-size_t csched_pool_count_kept_(const csched_pool_class *class); ///< how many jobs of `class` workers keep
+bool csched_pool_keeps_follow_up_(void); ///< whether the job that this worker has just kept is its follow-up
+/// Does: adds `job` to this worker's local queue. Returns: false: not added, because the queue is full, the job's
+/// priority is not the default one, or this thread is no worker of the pool.
+bool csched_pool_add_local_(csched_pool_class *class, csched_job *job);
+void csched_pool_give_back_(csched_pool_worker *worker); ///< moves its local queue to the inbox
+/// Returns: whether a worker has a spawned job, a kept job or a job in its local queue; exact after a fence.
+bool csched_pool_has_local_(csched_pool *pool);
+/// Returns: how many jobs of `class` workers keep or have in their local queues.
+size_t csched_pool_count_local_(const csched_pool_class *class);
 /// Does: sets `worker->victim` to a worker that keeps a job, or NULL. Returns: whether to steal it now: its age is
 /// KEPT_AGE, or `now` is 0.
 bool csched_pool_find_victim_(csched_pool_worker *worker, csched_time now);
@@ -221,7 +267,6 @@ void csched_pool_after_job_(csched_pool_worker *worker); ///< after a job: count
 void csched_pool_set_idle_(csched_pool_worker *worker, bool is_idle); ///< sets `state` to IDLE or RUNNING
 void csched_pool_orphan_worker_(csched_pool_worker *worker); ///< in a child of fork: the worker must run no more jobs
 // fork_join.c
-bool csched_pool_has_spawns_(csched_pool *pool); ///< whether a spawned job has not started; exact after a fence
 void csched_pool_forget_spawns_(csched_pool_worker *worker); ///< empties the deque: the thread's stack frames are gone
 void csched_pool_end_help_(csched_pool_worker *worker);      ///< marks its stolen spawns as done: its thread ends
 /// Does: runs a spawned job, preferably another worker's. Returns: whether there was one. Requires: the worker runs no

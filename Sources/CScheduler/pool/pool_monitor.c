@@ -211,7 +211,7 @@ static void check_worker(csched_pool *pool, csched_pool_worker *worker) {
   if (!csched_cas_relaxed(&worker->state, &state, (uint32_t)(has_used_time ? RUNNING : STALLED)))
     return; // MN3: the worker itself has changed `state`, and the count
   if (has_used_time) csched_pool_count_unblocked_(pool);
-  else csched_pool_count_blocked_(pool); // MN2: wakes another worker in its place
+  else csched_pool_count_blocked_(worker); // MN2: wakes another worker in its place
 }
 
 // Does: prints a message, once, when `most_threads` is reached and workers are blocked.
@@ -336,7 +336,7 @@ void csched_pool_blocking_begin(void) {
   csched_pool_worker *worker = csched_pool_worker_here_;
   if (worker == NULL || worker->blocking_depth++ > 0) return; // nested: the outermost call has counted it
   if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: STALLED: counted already
-    csched_pool_count_blocked_(worker->pool);
+    csched_pool_count_blocked_(worker);
 }
 
 void csched_pool_blocking_end(void) {

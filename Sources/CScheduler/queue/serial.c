@@ -25,7 +25,7 @@
 //       final resume and the owner's release change the same word, so exactly one of them continues with the queue.
 //   SQ4  No queue starves another: the drain job runs at most BATCH jobs, on a loop at most the rest of the loop's
 //       batch (loop.c, LP3). If jobs remain, the drain job is submitted again, behind the base's other work. A batch
-//       also ends after a job that has a follow-up (WK10).
+//       also ends after a job that has a follow-up (pool_pick.c, PP5).
 //   SQ5  The thread that releases the final reference frees the structure.
 //   SQ6  If the base refuses the drain job, the queue closes: all its jobs are dropped, and later submissions are
 //        refused.

@@ -93,6 +93,44 @@ static void beside_pushes(void) {
   model_spawn(push_pop_push, NULL);
   model_spawn(steal_two, NULL);
 }
+// Without pops: the owner takes entries as the others do.
+static void push_and_take(void *unused) {
+  (void)unused;
+  push();
+  push();
+  for (void *entry; (entry = csched_deque_take_(&deque)) != NULL;) take(entry);
+}
+static void take_half(void *unused) {
+  (void)unused;
+  void *entries[2];
+  size_t count = csched_deque_take_half_(&deque, entries, 2);
+  int first = count > 0 ? take(entries[0]) : 0;
+  for (size_t i = 1; i < count; i++) model_assert(take(entries[i]) == first + (int)i); // neighbours, the oldest first
+}
+static void as_queue(void) {
+  reset();
+  push();
+  push();
+  model_spawn(push_and_take, NULL);
+  model_spawn(take_half, NULL);
+}
+static void fill_and_take(void *unused) {
+  (void)unused;
+  push(); // fails unless half was taken
+  last = take(csched_deque_take_(&deque));
+}
+static void full_queue(void) {
+  reset();
+  while (pushed < CSCHED_DEQUE_SLOTS) push();
+  model_spawn(fill_and_take, NULL);
+  model_spawn(take_half, NULL);
+}
+static void oldest_were_taken(void) {
+  int count = 0;
+  for (int i = 0; i < pushed; i++) count += taken[i];
+  for (int i = 0; i < count; i++) model_assert(taken[i] == 1); // the oldest, each once
+  model_assert(deque.bottom - deque.top == (uint64_t)(pushed - count));
+}
 static void each_once(void) {
   for (int i = 0; i < pushed; i++) model_assert(taken[i] == 1);
   model_assert(deque.top == deque.bottom);
@@ -162,13 +200,15 @@ static void until_the_end(void) { start_until_the_end(NULL); }
 static void until_the_end_with_a_pop(void) { start_until_the_end(&deque); }
 
 const model_check deque_checks[] = {
-    {"deque: the last entry, one thief", last_one, each_once},                                 // DQ1
-    {"deque: two entries, one thief", one_thief, each_once},                                   // DQ1, DQ2
-    {"deque: two entries, two thieves", two_thieves, each_once},                               // DQ1
-    {"deque: a number is used again beside a thief", beside_pushes, each_once},                // DQ1, DQ2
-    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten},   // DQ3
-    {"deque: a check for entries against a check for sleepers", looks, not_missed},            // DQ4
-    {"deque: an end between two entries: the second is not stolen", until_the_end, each_once}, // DQ5
+    {"deque: the last entry, one thief", last_one, each_once},                                  // DQ1
+    {"deque: two entries, one thief", one_thief, each_once},                                    // DQ1, DQ2
+    {"deque: two entries, two thieves", two_thieves, each_once},                                // DQ1
+    {"deque: a number is used again beside a thief", beside_pushes, each_once},                 // DQ1, DQ2
+    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten},    // DQ3
+    {"deque: no pops, the owner takes beside one who takes half", as_queue, each_once},         // DQ6, DQ2
+    {"deque: no pops, a full deque, beside one who takes half", full_queue, oldest_were_taken}, // DQ6, DQ3
+    {"deque: a check for entries against a check for sleepers", looks, not_missed},             // DQ4
+    {"deque: an end between two entries: the second is not stolen", until_the_end, each_once},  // DQ5
     {"deque: an end between a popped entry and another: that is not stolen", until_the_end_with_a_pop,
      each_once}, // DQ5
     {NULL, NULL, NULL},

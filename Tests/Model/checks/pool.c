@@ -1536,6 +1536,193 @@ static void kept_for_successor(void) {
   model_spawn(keep_at_exit, (void *)2);
 }
 
+// MARK: local queues and lanes
+
+// A job of default priority that submits others: its worker keeps the first, and adds the others to its local queue.
+enum { SPREAD = 3 };
+static csched_job spread[SPREAD], spreader;
+static void prepare_spread(void (*body)(void *), void *context) {
+  reset();
+  for (int i = 0; i < SPREAD; i++) csched_job_init(&spread[i], &telling, NULL);
+  model_spawn(body, context);
+}
+static int submit_usual(csched_job *job) {
+  int error = csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job);
+  if (error == 0) csched_fetch_add_relaxed(&accepted, 1u);
+  return error;
+}
+static void submit_spread(void) {
+  for (int i = 0; i < SPREAD; i++) submit_usual(&spread[i]);
+}
+static void spread_and_return(csched_job *job) {
+  note(job);
+  submit_spread();
+  count_and_wake(&begun);
+}
+static void spread_and_wait(csched_job *job) { // does not announce that it blocks
+  note(job);
+  submit_spread();
+  if (count(&accepted) == 1 + SPREAD) wait_for(&met, SPREAD);
+}
+static void spread_and_block(csched_job *job) {
+  note(job);
+  submit_spread();
+  csched_pool_blocking_begin();
+  wait_for(&met, SPREAD);
+  csched_pool_blocking_end();
+}
+static void spread_and_end_thread(csched_job *job) {
+  note(job);
+  submit_spread();
+  model_exit();
+}
+static const csched_job_type spreading = {spread_and_return, note_drop, NULL};
+static const csched_job_type spreading_and_waiting = {spread_and_wait, note_drop, NULL};
+static const csched_job_type spreading_and_blocking = {spread_and_block, note_drop, NULL};
+static const csched_job_type spreading_at_exit = {spread_and_end_thread, note_drop, NULL};
+static void begin_spread(size_t workers, size_t most, const csched_job_type *type) {
+  make(workers, most);
+  csched_job_init(&spreader, type, NULL);
+  submit_usual(&spreader);
+}
+static void all_spread_ran(void) {
+  model_assert(ran == 1 + SPREAD && dropped == 0);
+  csched_pool_destroy(pool);
+}
+static void all_spread_were_done(void) {
+  model_assert(ran + dropped == 1 + SPREAD);
+  csched_pool_destroy(pool);
+}
+
+static void spread_to_two(void *unused) {
+  (void)unused;
+  for (int i = 0; i < 2; i++) csched_job_init(&spread[i], &meeting, NULL); // both workers are needed
+  begin_spread(2, 2, &spreading);
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_for_both(void) { prepare_spread(spread_to_two, NULL); }
+static void spread_behind_a_block(void *unused) {
+  (void)unused;
+  begin_spread(2, 2, &spreading_and_waiting);
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_and_awaited(void) { prepare_spread(spread_behind_a_block, NULL); }
+static void spread_behind_an_announced_block(void *unused) {
+  (void)unused;
+  begin_spread(1, 2, &spreading_and_blocking);
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_and_given_back(void) { prepare_spread(spread_behind_an_announced_block, NULL); }
+static void spread_then_exit(void *most) {
+  begin_spread(1, (size_t)(intptr_t)most, &spreading_at_exit);
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_at_exit(void) { prepare_spread(spread_then_exit, (void *)1); }
+static void spread_for_successor(void) { prepare_spread(spread_then_exit, (void *)2); }
+static void spread_then_stop(void *policy) {
+  begin_spread(2, 2, &spreading);
+  wait_for(&begun, 1);
+  end((csched_stop_policy)(intptr_t)policy);
+}
+static void spread_beside_a_stop_to_run(void) { prepare_spread(spread_then_stop, (void *)(intptr_t)CSCHED_STOP_RUN); }
+static void spread_beside_a_stop_to_drop(void) { prepare_spread(spread_then_stop, (void *)(intptr_t)CSCHED_STOP_DROP); }
+static void spread_while_stopped_body(void *unused) {
+  (void)unused;
+  begin_spread(2, 2, &spreading_and_waiting);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_while_stopped(void) { prepare_spread(spread_while_stopped_body, NULL); }
+static void all_accepted_spread_ran(void) {
+  model_assert(ran == count(&accepted) && ran >= 1);
+  csched_pool_destroy(pool);
+}
+
+// The other worker is busy with a job that comes again and again, until the jobs behind the waiting one have run.
+static void come_until_spread_ran(csched_job *job) {
+  if (count(&met) < SPREAD) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job);
+}
+static const csched_job_type until_spread_ran = {come_until_spread_ran, note_drop, NULL};
+static void spread_beside_busy(void *unused) {
+  (void)unused;
+  begin_spread(2, 2, &spreading_and_waiting);
+  csched_job_init(&urgent, &until_spread_ran, NULL);
+  csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &urgent);
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void spread_beside_the_busy(void) { prepare_spread(spread_beside_busy, NULL); }
+
+// Two jobs of default priority come again and again, through a local queue. A job of lower priority, or of the same one
+// from outside, waits for a bounded number of their runs.
+static csched_job usual[2];
+static void come_as_usual(csched_job *job) {
+  model_assert(++begun < PATIENT);
+  if (count(&met) < 1) csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), job);
+}
+static const csched_job_type usual_type = {come_as_usual, note_drop, NULL};
+static void one_beside_usual(void *priority) {
+  make(1, 1);
+  jobs[0].type = &telling;
+  model_write(&given[0], 1);
+  for (int i = 0; i < 2; i++) {
+    csched_job_init(&usual[i], &usual_type, NULL);
+    csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), &usual[i]);
+  }
+  csched_target_submit(csched_pool_target(pool, (csched_priority)(intptr_t)priority), &jobs[0]);
+  wait_for(&met, 1);
+  end(CSCHED_STOP_RUN);
+}
+static void low_beside_local(void) {
+  reset();
+  model_spawn(one_beside_usual, (void *)(intptr_t)CSCHED_PRIORITY_LOW);
+}
+static void outside_beside_local(void) {
+  reset();
+  model_spawn(one_beside_usual, (void *)(intptr_t)CSCHED_PRIORITY_DEFAULT);
+}
+
+// A pool of four workers has two lanes. Each submitter has its own.
+static void submit_to_lane(void *context) {
+  intptr_t i = (intptr_t)context;
+  model_write(&given[i], 1);
+  submit_usual(&jobs[i]);
+}
+static void submit_to_lanes(void *unused) {
+  (void)unused;
+  make(4, 4);
+  for (int i = 0; i < JOBS; i++) jobs[i].type = i < 2 ? &meeting : &telling;
+  model_spawn(submit_to_lane, (void *)1);
+  submit_to_lane((void *)0);
+  wait_for(&met, 2);
+  submit_to_lane((void *)2);
+  wait_for(&met, 3);
+  end(CSCHED_STOP_RUN);
+}
+static void two_lanes(void) {
+  reset();
+  model_spawn(submit_to_lanes, NULL);
+}
+static void stop_beside_lanes(void *policy) {
+  make(4, 4);
+  for (int i = 0; i < JOBS; i++) jobs[i].type = &plain;
+  model_spawn(submit_to_lane, (void *)1);
+  submit_to_lane((void *)0);
+  submit_to_lane((void *)2);
+  end((csched_stop_policy)(intptr_t)policy);
+}
+static void lanes_beside_a_stop_to_run(void) {
+  reset();
+  model_spawn(stop_beside_lanes, (void *)(intptr_t)CSCHED_STOP_RUN);
+}
+static void lanes_beside_a_stop_to_drop(void) {
+  reset();
+  model_spawn(stop_beside_lanes, (void *)(intptr_t)CSCHED_STOP_DROP);
+}
+
 static void all_four_ran(void) {
   model_assert(ran == 4 && dropped == 0);
   csched_pool_destroy(pool);
@@ -1567,19 +1754,19 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, WK1
+    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, PP1
     {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
     {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
     {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
     {"pool: idle for long: all workers leave but one", all_but_one_leave, all_three_ran},            // F6
     {"pool: idle for long, and the system has no second thread", leaving_without_threads, all_three_ran}, // F2, F6
-    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // WK3, WK4
-    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // WK4
+    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // WK2, WK3
+    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // WK3
     {"pool end: a pool that cannot start is freed", not_created, nothing_ran},                            // X4
     {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
     {"pool: jobs that need both workers, from two submitters", pass_on_from_two, all_three_ran},          // F1, F2
     {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK3
+    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK2
     {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},  // F3, MN1, MN3
     {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
     {"pool monitor: stopped to run beside a blocked worker", stopped_to_run_beside_blocked, two_given_back},   // MN10
@@ -1604,7 +1791,7 @@ const model_check pool_checks[] = {
     {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
     {"pool end: a join that began before the stop sees the stopper's writes", joined_before_stop, destroy_unused}, // X3
     {"pool spawn: a queued job and a spawn at a time, a worker for each", queued_and_spawned,
-     all_three_ran},                                                                         // F1, F2, WK1, FJ2
+     all_three_ran},                                                                         // F1, F2, PP1, FJ2
     {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},             // X1, MN4
     {"pool delivery: pairs for two targets, each in order", pairs, pairs_in_order},          // MN6, MN7, MN5
     {"pool delivery: two jobs of one target, the second late", pair, one_after_the_other},   // MN7, DV4
@@ -1617,37 +1804,52 @@ const model_check pool_checks[] = {
     {"pool delivery: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
      all_given_back},                                                                       // MN5, DV3, MN6
     {"pool spawn: a spawn is run once, and seen by its wait", spawned, all_three_ran},      // FJ1, FJ3
-    {"pool spawn: a spawn finds a thief that slept", stolen, all_three_ran},                // FJ2, FJ3, F1, WK2
+    {"pool spawn: a spawn finds a thief that slept", stolen, all_three_ran},                // FJ2, FJ3, F1, WK1
     {"pool spawn: two spawns find two thieves", two_thieves, all_three_ran},                // F2, FJ1, FJ2
     {"pool spawn: a stolen spawn spawns in turn", spawned_in_turn, all_three_ran},          // F1, FJ1, FJ3
     {"pool spawn: a waiter runs what its stolen spawn has spawned", helped, all_three_ran}, // FJ4, FJ6
     {"pool spawn: a waiter beside a job that spawns after the awaited one", strangers, all_four_ran}, // FJ4, FJ6
-    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran},   // F1, WK1
-    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran}, // WK8, WK9, F1, F2
-    {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // WK8, WK9, F1
-    {"pool kept job: awaited by its submitter, beside endless work", kept_beside_the_busy, all_three_ran}, // WK9
-    {"pool kept job: beside a queued job, a worker for each", queued_and_kept, all_three_ran},    // WK8, F1, F2
-    {"pool kept job: beside a submission", kept_beside_another, all_three_ran},                   // WK8, F1
-    {"pool kept job: beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // WK8, X1, X2
-    {"pool kept job: beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // WK8, X1, X2
-    {"pool kept job: awaited by its submitter while the pool ends", kept_while_stopped, all_accepted_were_done}, // WK9
+    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran},   // F1, PP1
+    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran}, // PP3, PP4, F1, F2
+    {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // PP3, PP4, F1
+    {"pool kept job: awaited by its submitter, beside endless work", kept_beside_the_busy, all_three_ran}, // PP4
+    {"pool kept job: beside a queued job, a worker for each", queued_and_kept, all_three_ran},    // PP3, F1, F2
+    {"pool kept job: beside a submission", kept_beside_another, all_three_ran},                   // PP3, F1
+    {"pool kept job: beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // PP3, X1, X2
+    {"pool kept job: beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // PP3, X1, X2
+    {"pool kept job: awaited by its submitter while the pool ends", kept_while_stopped, all_accepted_were_done}, // PP4
     {"pool kept job: a follow-up, before the queue's next job, which waits for it", followed_up_in_queue,
-     all_three_ran},                                                                                  // WK10, SQ4
-    {"pool kept job: a follow-up, beside another worker", followed_up_beside_another, all_three_ran}, // WK10, WK9
+     all_three_ran},                                                                                  // PP5, SQ4
+    {"pool kept job: a follow-up, beside another worker", followed_up_beside_another, all_three_ran}, // PP5, PP4
     {"pool kept job: a follow-up, whose submitter announces a block", followed_up_while_blocked,
-     both_kept_ran}, // WK10, F1
-    {"pool kept job: a follow-up, beside a stop to drop", followed_up_beside_a_stop,
-     all_accepted_were_done},                                                                       // WK10, X1
-    {"pool kept job: its submitter ends its thread, which continues", kept_at_exit, both_kept_ran}, // WK4, WK8
+     both_kept_ran},                                                                                          // PP5, F1
+    {"pool kept job: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // PP5, X1
+    {"pool kept job: its submitter ends its thread, which continues", kept_at_exit, both_kept_ran}, // WK3, PP3
     {"pool kept job: its submitter ends its thread, a successor runs it", kept_for_successor,
-     both_kept_ran},                                                                                 // WK4, WK8
-    {"pool: a high-priority job comes again and again, a low one waits", passed_over, one_has_run},  // WK1
-    {"pool: a high-priority job comes again and again, a low one is waited for", lent, one_has_run}, // WK7
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},          // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                              // X1
-    {"pool end: jobs behind a running job are dropped", dropped_behind, one_ran_of_all},             // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                            // X1, MN4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},       // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                               // X1, MN4
+     both_kept_ran},                                                                                    // WK3, PP3
+    {"pool local: the jobs of a job, two of which need both workers", spread_for_both, all_spread_ran}, // PP6, F1, F2
+    {"pool local: awaited by their submitter, they are stolen", spread_and_awaited, all_spread_ran},    // PP4, PP6
+    {"pool local: awaited by their submitter, beside endless work", spread_beside_the_busy, all_spread_ran}, // PP4
+    {"pool local: their submitter announces a block", spread_and_given_back, all_spread_ran},                // PP6
+    {"pool local: their submitter ends its thread, which continues", spread_at_exit, all_spread_ran},        // WK3, PP6
+    {"pool local: their submitter ends its thread, a successor runs them", spread_for_successor,
+     all_spread_ran},                                                                          // WK3, PP6
+    {"pool local: beside a stop to run", spread_beside_a_stop_to_run, all_spread_were_done},   // PP6, X1, X2
+    {"pool local: beside a stop to drop", spread_beside_a_stop_to_drop, all_spread_were_done}, // PP6, X1, X2
+    {"pool local: awaited by their submitter while the pool ends", spread_while_stopped,
+     all_spread_were_done},                                                                               // X2, PP6
+    {"pool local: jobs come again and again, a low one waits", low_beside_local, one_has_run},            // PP1, PP6
+    {"pool local: jobs come again and again, one from outside waits", outside_beside_local, one_has_run}, // PP6
+    {"pool lanes: jobs from two threads, which need two workers", two_lanes, all_three_ran},              // PP7, F1, F2
+    {"pool lanes: beside a stop to run", lanes_beside_a_stop_to_run, destroy},                            // PP7, X1
+    {"pool lanes: beside a stop to drop", lanes_beside_a_stop_to_drop, destroy},                          // PP7, X1
+    {"pool: a high-priority job comes again and again, a low one waits", passed_over, one_has_run},       // PP1
+    {"pool: a high-priority job comes again and again, a low one is waited for", lent, one_has_run},      // PP2
+    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},               // X2
+    {"pool end: a submission after stop is refused", refused, one_ran},                                   // X1
+    {"pool end: jobs behind a running job are dropped", dropped_behind, one_ran_of_all},                  // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, MN4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},            // X2
+    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, MN4
     {NULL, NULL, NULL},
 };
