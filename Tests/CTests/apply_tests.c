@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A loop whose parts are counted. The results are not atomic: that they are seen is what the call promises.
+// A loop whose parts are counted. The results are not atomic: csched_apply guarantees that its caller sees them.
 typedef struct range {
   csched_target *target;
   size_t threads, count, grain;
@@ -142,7 +142,7 @@ static void apply_without_memory(void) {
   range.results = calloc(range.count, sizeof *range.results);
   ctest_fail_allocation(1);
   csched_apply(range.target, range.threads, range.count, range.grain, compute, &range);
-  CHECK(!ctest_fail_allocation(0)); // it was asked for
+  CHECK(!ctest_fail_allocation(0)); // the memory was requested
   CHECK_EQUAL(atomic_load(&range.parts), 1);
   CHECK_EQUAL(range.results[999], 1000);
   free(range.results);
@@ -202,7 +202,7 @@ typedef struct two_loops {
   csched_serial *queue;
   csched_lock lock;
   atomic_uint caller; // the system's number of the first loop's calling thread
-  atomic_int is_helped, has_second_begun, is_first_over, second_parts, strangers;
+  atomic_int is_helped, has_second_begun, is_first_over, second_parts, foreign_parts;
 } two_loops;
 
 static void run_first_loop(void *context, size_t from, size_t to) {
@@ -216,15 +216,15 @@ static void run_first_loop(void *context, size_t from, size_t to) {
   }
   atomic_store(&loops->is_helped, 1);
   WAIT_WHILE(!atomic_load(&loops->has_second_begun));
-  WAIT_WHILE(!ctest_thread_sleeps(atomic_load(&loops->caller)) && atomic_load(&loops->strangers) == 0);
+  WAIT_WHILE(!ctest_thread_sleeps(atomic_load(&loops->caller)) && atomic_load(&loops->foreign_parts) == 0);
 }
 
 static void run_second_loop(void *context, size_t from, size_t to) {
   two_loops *loops = context;
   atomic_store(&loops->has_second_begun, 1);
-  if (csched_target_is_inside(csched_serial_target(loops->queue))) atomic_fetch_add(&loops->strangers, 1);
-  WAIT_WHILE(!atomic_load(&loops->is_first_over) && atomic_load(&loops->strangers) == 0);
-  if (atomic_load(&loops->strangers) == 0) {
+  if (csched_target_is_inside(csched_serial_target(loops->queue))) atomic_fetch_add(&loops->foreign_parts, 1);
+  WAIT_WHILE(!atomic_load(&loops->is_first_over) && atomic_load(&loops->foreign_parts) == 0);
+  if (atomic_load(&loops->foreign_parts) == 0) {
     csched_lock_lock(&loops->lock);
     atomic_fetch_add(&loops->second_parts, (int)(to - from));
     csched_lock_unlock(&loops->lock);
@@ -254,7 +254,7 @@ static void apply_under_a_lock(csched_priority of_loops) {
   CHECK_SOON(atomic_load(&loops.is_helped) != 0);
   post(pool, CSCHED_PRIORITY_DEFAULT, &loops.second);
   CHECK_SOON(atomic_load(&loops.first.releases) == 1 && atomic_load(&loops.second.releases) == 1);
-  CHECK_EQUAL(atomic_load(&loops.strangers), 0);
+  CHECK_EQUAL(atomic_load(&loops.foreign_parts), 0);
   CHECK_EQUAL(atomic_load(&loops.second_parts), 2);
   csched_serial_destroy(loops.queue);
   end_pool(pool, CSCHED_STOP_RUN);
@@ -280,7 +280,7 @@ static void apply_late_helpers(int rounds) {
 }
 
 // AP4, AP5
-TEST("helpers that come late find nothing") { apply_late_helpers(times(100)); }
+TEST("helpers that start late find no part") { apply_late_helpers(times(100)); }
 
 // MARK: fork
 
@@ -289,7 +289,7 @@ typedef struct forking {
   atomic_int is_helped, is_over;
 } forking;
 
-// The caller forks while a helper is in its part, and its child goes on.
+// The caller forks while a helper runs a part. The child continues the loop.
 static void fork_inside(void *context, size_t from, size_t to) {
   (void)from, (void)to;
   forking *forking = context;

@@ -20,8 +20,8 @@ static void *wait_main(void *argument) {
   return NULL;
 }
 
-// The wait goes on until `end`; then the thread dies at a point of its own.
-static void check_goes_on(const char *what, void (*wait)(void *), void *context, void (*end)(void *)) {
+// The wait continues until `end`. The thread then ends at its own cancellation point.
+static void check_continues(const char *what, void (*wait)(void *), void *context, void (*end)(void *)) {
   waiter waiter = {.wait = wait, .context = context};
   pthread_t thread;
   void *result = NULL;
@@ -74,7 +74,7 @@ typedef struct run {
   bool has_source;
   atomic_int is_closed; // by a call that has returned
 } run;
-static void be_told(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
+static void ignore_events(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
 static void run_loop(void *context) {
   run *run = context;
   csched_loop *loop = NULL;
@@ -83,7 +83,7 @@ static void run_loop(void *context) {
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   if (run->has_source) {
     if (pipe(ends) != 0) abort();
-    csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, be_told, NULL);
+    csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, ignore_events, NULL);
     CHECK_EQUAL(csched_loop_add_fd(loop, &source), 0);
   }
   csched_store_release(&run->loop, loop);
@@ -107,103 +107,103 @@ static void cancel_in_waits(void) {
   csched_serial *queue = NULL;
   CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
   csched_lock_lock(&lock);
-  check_goes_on("lock", wait_for_lock, &lock, unlock);
+  check_continues("lock", wait_for_lock, &lock, unlock);
   csched_lock_lock(&lock);
-  check_goes_on("lock until", wait_for_lock_until, &lock, unlock);
+  check_continues("lock until", wait_for_lock_until, &lock, unlock);
   csched_serial_suspend(queue);
-  check_goes_on("sync", wait_for_sync, queue, resume);
+  check_continues("sync", wait_for_sync, queue, resume);
   atomic_store(&opens, 0);
   probe_init(&busy, be_busy, NULL);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&busy)), 0);
   CHECK_SOON(atomic_load(&busy.runs) == 1);
-  check_goes_on("cancel and wait", wait_for_job, job_of(&busy), open_it);
-  check_goes_on("a thread's join", join_thread, thread, stop_thread);
-  check_goes_on("a loop's run", run_loop, &(run){.has_source = false}, close_loop);
-  check_goes_on("a loop's run with a source", run_loop, &(run){.has_source = true}, close_loop);
+  check_continues("cancel and wait", wait_for_job, job_of(&busy), open_it);
+  check_continues("a thread's join", join_thread, thread, stop_thread);
+  check_continues("a loop's run", run_loop, &(run){.has_source = false}, close_loop);
+  check_continues("a loop's run with a source", run_loop, &(run){.has_source = true}, close_loop);
   csched_serial_destroy(queue);
-  check_goes_on("a pool's join", join_pool, pool, stop_pool);
+  check_continues("a pool's join", join_pool, pool, stop_pool);
   CHECK_EQUAL(csched_thread_join(thread), 0); // no cancelled thread holds its lock
   csched_thread_destroy(thread);
   csched_pool_destroy(pool);
 }
 
-TEST("a wait is no point of cancellation: the thread goes on to one of its own") { cancel_in_waits(); }
+TEST("a wait is no cancellation point: the thread continues to its own one") { cancel_in_waits(); }
 
 // MARK: a cancelled thread in a job
 
-static void die(probe *probe) {
+static void cancel_self(probe *probe) {
   (void)probe;
   pthread_cancel(pthread_self());
   pthread_testcancel();
   CHECK(false);
 }
 
-static probe dying, next;
+static probe cancelled_job, next;
 
-static void queue_and_die(probe *probe) {
+static void queue_and_cancel(probe *probe) {
   csched_trampoline_run(job_of(&next));
-  die(probe);
+  cancel_self(probe);
 }
 
-static void *die_on_trampoline(void *context) {
-  csched_trampoline_run(job_of(&dying));
+static void *cancel_on_trampoline(void *context) {
+  csched_trampoline_run(job_of(&cancelled_job));
   return context;
 }
 
-static void *die_on_loop(void *context) {
+static void *cancel_on_loop(void *context) {
   CHECK_EQUAL(csched_loop_create(context), 0);
-  CHECK_EQUAL(csched_target_submit(csched_loop_target(*(csched_loop **)context), job_of(&dying)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(*(csched_loop **)context), job_of(&cancelled_job)), 0);
   CHECK_EQUAL(csched_target_submit(csched_loop_target(*(csched_loop **)context), job_of(&next)), 0);
   csched_loop_run(*(csched_loop **)context);
   return context;
 }
 
-static void check_dies(void *(*body)(void *), void *context) {
+static void check_cancelled(void *(*body)(void *), void *context) {
   pthread_t thread;
   void *result = NULL;
   if (pthread_create(&thread, NULL, body, context) != 0) abort();
   pthread_join(thread, &result);
   CHECK(result == PTHREAD_CANCELED);
-  CHECK_PROBE(&dying, 1, 0);
+  CHECK_PROBE(&cancelled_job, 1, 0);
   CHECK_PROBE(&next, 0, 1); // no thread can run it
 }
 
 static void cancel_in_jobs(void) {
   csched_loop *loop = NULL;
-  probe_init(&dying, queue_and_die, NULL);
+  probe_init(&cancelled_job, queue_and_cancel, NULL);
   probe_init(&next, NULL, NULL);
-  check_dies(die_on_trampoline, NULL);
-  probe_init(&dying, die, NULL);
+  check_cancelled(cancel_on_trampoline, NULL);
+  probe_init(&cancelled_job, cancel_self, NULL);
   probe_init(&next, NULL, NULL);
-  check_dies(die_on_loop, &loop);
+  check_cancelled(cancel_on_loop, &loop);
   csched_loop_destroy(loop);
 
   csched_thread *thread = start_thread("cancelled");
   gate gate;
   gate_close(&gate, thread);
-  probe_init(&dying, die, NULL);
+  probe_init(&cancelled_job, cancel_self, NULL);
   probe_init(&next, NULL, NULL);
-  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&dying)), 0);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&cancelled_job)), 0);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&next)), 0);
   gate_open(&gate);
   CHECK_EQUAL(csched_thread_join(thread), 0);
-  CHECK_PROBE(&dying, 1, 0);
+  CHECK_PROBE(&cancelled_job, 1, 0);
   CHECK_PROBE(&next, 0, 1);
   csched_thread_destroy(thread);
 
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
-  probe_init(&dying, die, NULL);
+  probe_init(&cancelled_job, cancel_self, NULL);
   probe_init(&next, NULL, NULL);
-  post(pool, CSCHED_PRIORITY_DEFAULT, &dying);
+  post(pool, CSCHED_PRIORITY_DEFAULT, &cancelled_job);
   post(pool, CSCHED_PRIORITY_DEFAULT, &next);
   end_pool(pool, CSCHED_STOP_RUN);
-  CHECK_PROBE(&dying, 1, 0);
+  CHECK_PROBE(&cancelled_job, 1, 0);
   CHECK_PROBE(&next, 1, 0); // by the worker in its place
 }
 
 // A cancelled thread does not return from its frames: AddressSanitizer takes their marks on the stack for those of the
 // functions that are called next.
 TEST_UNLESS(ADDRESS_SANITIZER, "it does not see that a cancelled thread leaves its frames",
-            "a job whose thread is cancelled inside of it has ended, and what waits is dropped") {
+            "a job whose thread is cancelled inside of it has ended, and the waiting jobs are dropped") {
   cancel_in_jobs();
 }

@@ -175,7 +175,7 @@ static void cancellation_grows(int rounds) {
 }
 
 // CN2, CN4, CN5
-TEST("a cancellation has gone when it and all below it have ended") { cancellation_grows(times(200)); }
+TEST("a cancellation is gone when it and all its descendants have ended") { cancellation_grows(times(200)); }
 
 static void end_another(called *it) { csched_cancellation_end(it->context); }
 
@@ -202,7 +202,7 @@ static void cancellation_ends_inside(void) {
 }
 
 // CN1, CN4
-TEST("a cancellation that a handler ends is gone before the cancel comes to it") { cancellation_ends_inside(); }
+TEST("a cancellation that a handler ends is gone before the cancel reaches it") { cancellation_ends_inside(); }
 
 static void cancellation_deep(int depth) {
   atomic_store(&gone, 0);
@@ -244,7 +244,7 @@ static void cancel_it(int index, void *context) {
 
 // In the child: a handler call of the parent's other thread counts as returned. Handlers that it had not yet called are
 // not called.
-static void go_on(void *context) {
+static void continue_cancel(void *context) {
   forked *forked = context;
   CHECK(csched_cancellation_is_cancelled(&forked->cancellation));
   CHECK(!csched_cancellation_remove_and_wait(&forked->first.handler));
@@ -257,12 +257,12 @@ static void go_on(void *context) {
 }
 
 // A handler that forks continues in both processes.
-static void go_on_inside(void *context) {
+static void continue_cancel_inside(void *context) {
   forked *forked = context;
   CHECK(!csched_cancellation_remove_and_wait(&forked->first.handler));
   CHECK_EQUAL(atomic_load(&forked->first.calls), 1);
 }
-static void fork_in_call(called *it) { CHECK_CHILD(go_on_inside, it->context); }
+static void fork_in_call(called *it) { CHECK_CHILD(continue_cancel_inside, it->context); }
 
 static void cancellation_fork(void) {
   forked forked = {0};
@@ -275,7 +275,7 @@ static void cancellation_fork(void) {
   crew crew;
   crew_start(&crew, 1, cancel_it, &forked);
   CHECK_SOON(atomic_load(&forked.reached));
-  CHECK_CHILD(go_on, &forked);
+  CHECK_CHILD(continue_cancel, &forked);
   atomic_store(&forked.open, 1);
   crew_join(&crew);
   CHECK_EQUAL(atomic_load(&forked.second.calls), 1);

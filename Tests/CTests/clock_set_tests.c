@@ -1,5 +1,5 @@
 // The wall clock is set under timers that wait for it. The steps are short, and taken back by the monotonic clock
-// within a fifth of a second, but they are the whole system's: the test has to be asked for.
+// within a fifth of a second, but they change the whole system's clock: the test runs only on request.
 
 #define _GNU_SOURCE
 #include "testing.h"
@@ -40,7 +40,7 @@ static bool has_run(probe *probe) { return atomic_load(&probe->releases) == 1; }
 TEST("a wall timer follows a clock that is set") { // CL1
   if (getenv("SCHEDULER_TEST_SETS_CLOCK") == NULL) {
     fprintf(stderr, "not done: it sets the system's clock by seconds, for a fifth of one: "
-                    "ask for it with SCHEDULER_TEST_SETS_CLOCK=1, as one who may set it\n");
+                    "set SCHEDULER_TEST_SETS_CLOCK=1, as a user who may set the clock\n");
     return;
   }
   if (step_by(0) != 0) {

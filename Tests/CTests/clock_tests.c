@@ -239,7 +239,7 @@ static void clock_refused(void) {
   csched_thread_destroy(thread);
 }
 
-TEST("a timer that comes due for what has been stopped is dropped") { clock_refused(); }
+TEST("a timer that is due on a stopped target is dropped") { clock_refused(); }
 
 static void stop_own_thread(probe *probe) { csched_thread_stop(probe->context, CSCHED_STOP_RUN); }
 
@@ -349,11 +349,11 @@ static void clock_without_descriptors(void) {
 // CL4
 TEST("a clock that cannot be waited for is an error") { clock_without_descriptors(); }
 
-TEST_STOPS("what is no clock stops the process", "csched_clock_now: 7 is no clock", "Name one of csched_clock") {
+TEST_STOPS("an invalid clock stops the process", "csched_clock_now: 7 is no clock", "Name one of csched_clock") {
   csched_clock_now((csched_clock)7);
 }
 
-TEST_STOPS("a timer of what is no clock stops the process", "csched_target_submit_at_clock: -1 is no clock") {
+TEST_STOPS("a timer of an invalid clock stops the process", "csched_target_submit_at_clock: -1 is no clock") {
   csched_thread *thread = start_thread("timers");
   probe probe;
   probe_init(&probe, NULL, NULL);

@@ -108,11 +108,11 @@ static void dump_waits(void) {
   pthread_create(&syncs, NULL, sync_with, &waiting);
   pthread_create(&joins, NULL, join, &waiting);
   csched_target *queue = csched_serial_target(waiting.queue);
-  char wanted[128];
-  snprintf(wanted, sizeof wanted, "waits in csched_serial_sync for 0x%lx since ", (unsigned long)(uintptr_t)queue);
-  CHECK_SOON(strstr(dump(&output), wanted) != NULL);
-  snprintf(wanted, sizeof wanted, "waits in csched_thread_join for 0x%lx since ", (unsigned long)(uintptr_t)loop);
-  CHECK_SOON(strstr(dump(&output), wanted) != NULL);
+  char expected[128];
+  snprintf(expected, sizeof expected, "waits in csched_serial_sync for 0x%lx since ", (unsigned long)(uintptr_t)queue);
+  CHECK_SOON(strstr(dump(&output), expected) != NULL);
+  snprintf(expected, sizeof expected, "waits in csched_thread_join for 0x%lx since ", (unsigned long)(uintptr_t)loop);
+  CHECK_SOON(strstr(dump(&output), expected) != NULL);
   gate_open(&gate);
   pthread_join(syncs, NULL);
   csched_thread_stop(waiting.thread, CSCHED_STOP_RUN);
@@ -124,7 +124,7 @@ static void dump_waits(void) {
 }
 
 // BW1, DP1
-TEST("a dump names waiting threads, and what they wait for") { dump_waits(); }
+TEST("a dump names waiting threads and the objects that they wait for") { dump_waits(); }
 
 static void *take_lock(void *lock) {
   csched_lock_lock(lock);
@@ -258,7 +258,7 @@ static void dump_delayed(void) {
   stop_and_join(thread, CSCHED_STOP_DROP);
 }
 
-TEST_UNLESS(QEMU, no_peek, "what is delayed is described, on its target and on what is below") { dump_delayed(); }
+TEST_UNLESS(QEMU, no_peek, "a dump describes delayed jobs, on their target and on its base") { dump_delayed(); }
 
 static void dump_many(int queues) {
   csched_thread *thread = start_thread("many");
@@ -321,7 +321,7 @@ static void dump_refused(void) {
   CHECK_EQUAL(csched_dump_on_signal(0, 2), 0);
 }
 
-TEST("a dump that cannot be written says so") { dump_refused(); }
+TEST("a dump that cannot be written returns an error") { dump_refused(); }
 
 static void dump_signal(int signals) {
   struct sigaction now;
@@ -330,15 +330,15 @@ static void dump_signal(int signals) {
   gate gate;
   gate_close(&gate, thread);
   CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, output.fd), 0);
-  char wanted[64];
-  snprintf(wanted, sizeof wanted, " of 0x%lx", (unsigned long)(uintptr_t)csched_thread_target(thread));
+  char expected[64];
+  snprintf(expected, sizeof expected, " of 0x%lx", (unsigned long)(uintptr_t)csched_thread_target(thread));
   for (int i = 0; i < signals; i++) {
     errno = E2BIG;
     raise(SIGUSR1);
     CHECK_EQUAL(errno, E2BIG);
     CHECK(output_count(output_read(&output), "Scheduler: threads of process") == i + 1);
     CHECK(output_says(output.text, "thread ", "runs job code 0x"));
-    CHECK(strstr(output.text, wanted) != NULL);
+    CHECK(strstr(output.text, expected) != NULL);
     CHECK(output_count(output.text, "Scheduler: loops of process") == i + 1);
     CHECK(output_says(output.text, name_of("loop", csched_thread_target(thread)), " of thread "));
     CHECK_SOON(output_count(output_read(&output), "Scheduler: end of dump\n") == i + 1);

@@ -99,7 +99,7 @@ static void check_spinning(void *unused) {
   be_on(0);
   crew_run(2, lock_on, &first);
   CHECK(!csched_may_spin_());
-  crew_run(2, lock_on, &second); // whose first locks are on the other
+  crew_run(2, lock_on, &second); // their first locks are on the other processor
   CHECK(csched_may_spin_());
   csched_processors_seen_ = 0;
   crew_run(2, lock_on, &first);
@@ -195,7 +195,7 @@ TEST_UNLESS(NO_CHILD | ADDRESS_SANITIZER, NO_CHILD_WHY,
   env_least_stack();
 }
 
-// MARK: descriptors that a stranger closes, or replaces
+// MARK: descriptors that other code closes or replaces
 
 enum { CLOSED, NULL_DEVICE, EVENT, TIMER, SET };
 typedef struct stray {
@@ -210,8 +210,8 @@ static int new_descriptor(int by) {
   default: break;
   }
   int set = epoll_create1(0), event = eventfd(1, 0); // readable from the start
-  struct epoll_event told = {.events = EPOLLIN, .data.u64 = 7};
-  return epoll_ctl(set, EPOLL_CTL_ADD, event, &told) == 0 ? set : -1;
+  struct epoll_event registered = {.events = EPOLLIN, .data.u64 = 7};
+  return epoll_ctl(set, EPOLL_CTL_ADD, event, &registered) == 0 ? set : -1;
 }
 
 static void submit_late(int index, void *loop) {
@@ -246,7 +246,7 @@ static void env_stray_descriptors(void) {
       CHECK_CHILD_STOPS(go_astray, (&(stray){which, by}), "csched_loop_run: the system refused");
 }
 
-TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a loop whose descriptors are closed or replaced by others says so") {
+TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a loop whose descriptors are closed or replaced reports that") {
   env_stray_descriptors();
 }
 
@@ -339,7 +339,7 @@ static void env_fork_when_full(void) {
 }
 
 TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
-            "a fork without descriptors to spare leaves a child that can exec, and a loop that says what it lacks") {
+            "a fork without free descriptors leaves a child that can exec, and a loop that reports the missing one") {
   env_fork_when_full();
 }
 

@@ -37,7 +37,7 @@ static void on_fiber(void (*body)(void)) {
 }
 
 static void leave_fiber(void) { swapcontext(&stacks.fiber, &stacks.own); }
-static void go_on_in_fiber(void) { swapcontext(&stacks.own, &stacks.fiber); }
+static void continue_in_fiber(void) { swapcontext(&stacks.own, &stacks.fiber); }
 
 static void on_stacks(void *(*body)(void *), bool is_fiber_higher) {
   if (swapcontext == NULL) return;
@@ -111,7 +111,7 @@ static void *trampolines(void *unused) {
     CHECK(!csched_trampoline_is_required());
     submit(2, log_it); // on the own stack, though it was opened on the other
     CHECK_JOURNAL(&order, "1");
-    go_on_in_fiber();
+    continue_in_fiber();
     CHECK_JOURNAL(&order, "1,2,3");
     CHECK(csched_trampoline_is_required());
     order = (journal){0};
@@ -126,7 +126,7 @@ static void *trampolines(void *unused) {
 
 static void fiber_trampoline(bool is_fiber_higher) { on_stacks(trampolines, is_fiber_higher); }
 
-TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks",
+TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not support these stacks",
             "a trampoline keeps its order across stacks") { // TP1, TP5
   fiber_trampoline(false);
   fiber_trampoline(true);
@@ -189,7 +189,7 @@ static void *currents(void *unused) {
     csched_target_submit(csched_serial_target(queue), job_of(&probes[1]));
     on_fiber(run_loop);
     check_inside();
-    go_on_in_fiber();
+    continue_in_fiber();
     CHECK_PROBE(&probes[1], 1, 0);
     CHECK(csched_target_current() == NULL);
   }
@@ -200,7 +200,7 @@ static void *currents(void *unused) {
 
 static void fiber_current(bool is_fiber_higher) { on_stacks(currents, is_fiber_higher); }
 
-TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not know these stacks", "what is current is so on each stack") {
+TEST_UNLESS(SANITIZERS | VALGRIND, "the tool does not support these stacks", "each stack has its own current job") {
   fiber_current(false);
   fiber_current(true);
 }

@@ -251,6 +251,6 @@ static void fork_beside_others(void) {
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU,
             "tools do not follow a process with threads into its child",
-            "after fork what another thread of the parent holds stays held") {
+            "after fork a lock that another thread of the parent owns stays locked") {
   fork_beside_others();
 }

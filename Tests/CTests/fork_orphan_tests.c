@@ -181,7 +181,7 @@ static void fork_gives_up(void) {
 }
 
 // X5
-TEST_UNLESS(NO_FORK, no_child, "after fork what is the parent's can be given up") { fork_gives_up(); }
+TEST_UNLESS(NO_FORK, no_child, "after fork the child can release the parent's objects") { fork_gives_up(); }
 
 // MARK: from inside of a job
 
@@ -257,7 +257,7 @@ static void end_itself(probe *probe) { // the child's last job
 enum { THROUGH_NOTHING, THROUGH_LIMIT, THROUGH_QUEUE };
 
 // What forks may be inside of a queue, or hold the permit of a limit; the next job waits for its end.
-static void fork_thread_goes_on(int through) {
+static void fork_thread_continues(int through) {
   csched_thread *thread = start_thread("goes-on");
   csched_target *target = csched_thread_target(thread);
   csched_limit *limit;
@@ -283,6 +283,6 @@ static void fork_thread_goes_on(int through) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "a thread's job that forks returns in the child, where the thread goes on") {
-  for (int through = THROUGH_NOTHING; through <= THROUGH_QUEUE; through++) fork_thread_goes_on(through);
+TEST_UNLESS(NO_FORK, no_child, "a thread's job that forks returns in the child, where the thread continues") {
+  for (int through = THROUGH_NOTHING; through <= THROUGH_QUEUE; through++) fork_thread_continues(through);
 }

@@ -97,14 +97,14 @@ typedef struct own {
   csched_serial *queue;
   probe before, queued, later, forking;
   csched_fd_source source;
-  int pipe[2], told, runs;
+  int pipe[2], reads, runs;
 } own;
 
 static void read_it(csched_fd_source *source, unsigned events) {
   own *own = source->context;
   char byte;
   (void)events;
-  if (read(source->fd, &byte, 1) == 1) own->told++;
+  if (read(source->fd, &byte, 1) == 1) own->reads++;
 }
 
 static atomic_int own_served;
@@ -145,7 +145,7 @@ static void run_own(void *context) {
   if (own->source.fd >= 0) {
     CHECK_EQUAL(write(own->pipe[1], "x", 1), 1);
     csched_loop_run_once(own->loop, csched_now() + 1000 * MS);
-    CHECK_EQUAL(own->told, 1);
+    CHECK_EQUAL(own->reads, 1);
   }
 }
 
@@ -162,7 +162,7 @@ static void fork_inside(probe *probe) { CHECK_CHILD(run_own, probe->context); }
 
 static void fork_own_loop(bool has_source) {
   static own own;
-  own = (struct own){.told = 0};
+  own = (struct own){.reads = 0};
   own.source.fd = -1;
   CHECK_EQUAL(csched_loop_create(&own.loop), 0);
   CHECK_EQUAL(csched_serial_create(&own.queue, csched_loop_target(own.loop)), 0);
@@ -317,7 +317,7 @@ static void fork_clocks(void) { fork_beside_clock(fork_and_use_clock); }
 // CL7
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork other clocks are waited for anew") { fork_clocks(); }
 
-// A queue and a limit whose base is the user's, and runs jobs at once: a thread of the parent is inside of a job, and
+// A queue and a limit whose base is the user's and runs jobs at once: a thread of the parent is inside of a job, and
 // others wait.
 static int perform_at_once(csched_target *target, csched_job *job) {
   csched_target_perform(target, job);
@@ -329,13 +329,13 @@ static csched_target inline_base = {.type = &inline_type};
 typedef struct inline_test {
   csched_target *target;
   probe holds, waits;
-  atomic_int is_held, may_go_on;
+  atomic_int is_held, may_continue;
 } inline_test;
 
 static void hold_target(probe *probe) {
   inline_test *test = probe->context;
   atomic_store(&test->is_held, 1);
-  while (!atomic_load(&test->may_go_on)) nap(20 * US);
+  while (!atomic_load(&test->may_continue)) nap(20 * US);
 }
 static void make_queue(probe *probe) { // registers for forks, and is registered no more
   csched_serial *queue;
@@ -366,7 +366,7 @@ static void fork_inside_inline(csched_target *target) {
   CHECK_SOON(atomic_load(&test.is_held) == 1);
   csched_target_submit(target, job_of(&test.waits));
   CHECK_CHILD(expect_waiting_ran, &test);
-  atomic_store(&test.may_go_on, 1);
+  atomic_store(&test.may_continue, 1);
   crew_join(&crew);
   CHECK_PROBE(&test.waits, 1, 0);
 }
@@ -423,12 +423,12 @@ TEST_UNLESS(NO_FORK, no_child, "a fork after a thread that used the library in i
 }
 
 // A delivery that another thread of the parent is in the middle of.
-static atomic_int is_delivering, may_go_on;
+static atomic_int is_delivering, may_continue;
 
 static void hold_delivery(csched_delivery *delivery, csched_timer *timer) {
   (void)timer;
   atomic_store(&is_delivering, 1);
-  while (!atomic_load(&may_go_on)) nap(20 * US);
+  while (!atomic_load(&may_continue)) nap(20 * US);
   csched_delivery_done_(delivery);
 }
 
@@ -463,11 +463,11 @@ static void fork_beside_delivery(probe *waits) {
   crew crew;
   (void)waits;
   atomic_store(&is_delivering, 0);
-  atomic_store(&may_go_on, 0);
+  atomic_store(&may_continue, 0);
   crew_start(&crew, 1, deliver, NULL);
   CHECK_SOON(atomic_load(&is_delivering) == 1);
   CHECK_CHILD(end_loops_and_virtual_time, NULL);
-  atomic_store(&may_go_on, 1);
+  atomic_store(&may_continue, 1);
   crew_join(&crew);
 }
 
@@ -511,7 +511,7 @@ static void submit_behind_gate(int index, void *context) {
   CHECK_EQUAL(csched_target_submit(csched_serial_target(gated->queue), job_of(&gated->others)), 0);
 }
 
-static void go_on_with_queue(void *context) {
+static void continue_with_queue(void *context) {
   gated *gated = context;
   probe mine;
   probe_init(&mine, NULL, NULL);
@@ -532,7 +532,7 @@ static void fork_on_the_way(void) {
   crew crew;
   crew_start(&crew, 1, submit_behind_gate, &gated);
   CHECK_SOON(atomic_load(&gated.is_there) == 1); // the queue's own job is marked, and not in the loop
-  CHECK_CHILD(go_on_with_queue, &gated);
+  CHECK_CHILD(continue_with_queue, &gated);
   atomic_store(&gated.is_open, 1);
   crew_join(&crew);
   CHECK(csched_loop_run_once(gated.loop, csched_now() + 5000 * MS));
@@ -541,7 +541,7 @@ static void fork_on_the_way(void) {
   csched_loop_destroy(gated.loop);
 }
 
-TEST_UNLESS(NO_FORK, no_child, "after fork a queue goes on that a thread of the parent was about to wake") { // SQ9
+TEST_UNLESS(NO_FORK, no_child, "after fork a queue continues that a thread of the parent was about to wake") { // SQ9
   fork_on_the_way();
 }
 
@@ -581,7 +581,7 @@ static void fork_beside_sleepers(probe *waits) {
 static void fork_sleepers(void) { fork_beside_clock(fork_beside_sleepers); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "a fork beside threads that sleep for locks leaves locks that can be unlocked") { // LK9
+            "a fork during other threads' waits for locks leaves locks that can be unlocked") { // LK9
   fork_sleepers();
 }
 
@@ -684,7 +684,7 @@ static void fork_beside_waits(int forks) {
 }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "a fork beside waits for a queue, in a process without a loop, leaves a child that makes one") {
+            "a fork during waits for a queue, in a process without a loop, leaves a child that makes one") {
   fork_beside_waits(times(400));
 }
 

@@ -43,7 +43,7 @@ static void group_wait(int members, int waiters, int rounds) {
 }
 
 // GR1, GR2, GR3, GR4
-TEST("a group is waited for until all have left") { group_wait(4, 3, times(2000)); }
+TEST("a wait for a group ends when all members have left") { group_wait(4, 3, times(2000)); }
 
 static void group_timed(void) {
   csched_group group = CSCHED_GROUP_INIT;
@@ -64,7 +64,7 @@ TEST("a timed wait for a group gives up") { group_timed(); }
 
 // MARK: notices
 
-static void group_tells(int rounds) {
+static void group_notifies(int rounds) {
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   csched_target *target = csched_loop_target(loop);
@@ -93,7 +93,7 @@ static void group_tells(int rounds) {
 }
 
 // GR1
-TEST("a group tells all once, in order, when it is empty") { group_tells(times(200)); }
+TEST("a group submits each notice once, in order, when it is empty") { group_notifies(times(200)); }
 
 static void take_notices_back(int count) {
   csched_loop *loop;
@@ -195,40 +195,40 @@ TEST_STOPS("a group that is destroyed in use stops the process", "csched_group_d
   csched_group_destroy(&group);
 }
 
-typedef struct told {
+typedef struct notified {
   csched_group group;
   csched_group_notice notice;
   probe probe;
   csched_loop *loop;
-} told;
+} notified;
 
 static void leave_in_child(void *context) {
-  told *told = context;
-  CHECK_EQUAL(csched_group_count(&told->group), 1);
-  CHECK(!csched_group_wait_until(&told->group, csched_now() + MS));
-  csched_group_leave(&told->group); // one of the parent sleeps, and is not here
-  CHECK(csched_group_wait_until(&told->group, 0));
-  csched_loop_run_once(told->loop, csched_now() + 5000 * MS);
-  CHECK_PROBE(&told->probe, 1, 0);
+  notified *notified = context;
+  CHECK_EQUAL(csched_group_count(&notified->group), 1);
+  CHECK(!csched_group_wait_until(&notified->group, csched_now() + MS));
+  csched_group_leave(&notified->group); // a thread of the parent sleeps, and does not exist here
+  CHECK(csched_group_wait_until(&notified->group, 0));
+  csched_loop_run_once(notified->loop, csched_now() + 5000 * MS);
+  CHECK_PROBE(&notified->probe, 1, 0);
 }
 
-static void sleep_for_it(int index, void *context) { (void)index, csched_group_wait(&((told *)context)->group); }
+static void wait_for_group(int index, void *context) { (void)index, csched_group_wait(&((notified *)context)->group); }
 
 static void group_fork(void) {
-  told told = {.group = CSCHED_GROUP_INIT};
-  CHECK_EQUAL(csched_loop_create(&told.loop), 0);
-  probe_init(&told.probe, NULL, NULL);
-  csched_group_enter(&told.group, 1);
-  csched_group_notify(&told.group, &told.notice, csched_loop_target(told.loop), job_of(&told.probe));
+  notified notified = {.group = CSCHED_GROUP_INIT};
+  CHECK_EQUAL(csched_loop_create(&notified.loop), 0);
+  probe_init(&notified.probe, NULL, NULL);
+  csched_group_enter(&notified.group, 1);
+  csched_group_notify(&notified.group, &notified.notice, csched_loop_target(notified.loop), job_of(&notified.probe));
   crew crew;
-  crew_start(&crew, 1, sleep_for_it, &told);
+  crew_start(&crew, 1, wait_for_group, &notified);
   nap(5 * MS);
-  CHECK_CHILD(leave_in_child, &told);
-  csched_group_leave(&told.group);
+  CHECK_CHILD(leave_in_child, &notified);
+  csched_group_leave(&notified.group);
   crew_join(&crew);
-  csched_loop_run_once(told.loop, csched_now() + 5000 * MS);
-  CHECK_PROBE(&told.probe, 1, 0);
-  csched_loop_destroy(told.loop);
+  csched_loop_run_once(notified.loop, csched_now() + 5000 * MS);
+  CHECK_PROBE(&notified.probe, 1, 0);
+  csched_loop_destroy(notified.loop);
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",

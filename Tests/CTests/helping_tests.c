@@ -275,7 +275,7 @@ static void help_in_loop(probe *probe) {
   CHECK_EQUAL(csched_serial_sync(((helper *)probe->context)->own, help_inside, probe->context), 0);
 }
 
-TEST("a job that a helper runs is not inside of what the helper is inside of, and cannot wait for it") { // HL2
+TEST("a job that a helper runs is not inside of the helper's contexts, and cannot wait for them") { // HL2
   for (int kind = 0; kind < BASES; kind++) {
     helper test = {.inside = -1};
     pool_gate gate;
@@ -370,7 +370,7 @@ static void sync_in_worker(probe *probe) {
   while (csched_serial_sync(((waits *)probe->context)->queue, add_one, probe->context) == 0) {}
 }
 
-TEST("syncs beside a stop of the pool end, or are refused") { // SQ6, SQ7, SQ10
+TEST("syncs during a stop of the pool end, or are refused") { // SQ6, SQ7, SQ10
   for (int i = 0; i < times(50); i++)
     for (int kind = 0; kind < BASES; kind++) {
       waits test;
@@ -398,7 +398,7 @@ static void resume_or_sync(int index, void *context) {
   }
 }
 
-TEST("syncs beside suspensions end") { // SQ3, SQ10
+TEST("syncs during suspensions end") { // SQ3, SQ10
   for (int i = 0; i < times(20); i++)
     for (int kind = 0; kind < BASES; kind++) {
       waits test;

@@ -92,9 +92,9 @@ static void take_back_on_one_processor(void *unused) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-// The waiter is woken on the runner's processor, and goes on at once: so it has the memory before the runner does
-// another step.
-static void job_freed_by_whoever_is_woken(void) { ctest_on_one_processor(take_back_on_one_processor, NULL); }
+// The waiter wakes on the runner's processor and continues at once: it owns the memory before the runner's next
+// step.
+static void job_freed_by_waiter(void) { ctest_on_one_processor(take_back_on_one_processor, NULL); }
 
 typedef struct shared_job {
   csched_job *job;
@@ -126,7 +126,7 @@ static void job_freed_by_the_last_waiter(int rounds) {
 
 TEST("a job is freed after cancel and wait") { // J5, J6, J9
   job_freed_after_wait(times(20000));
-  job_freed_by_whoever_is_woken();
+  job_freed_by_waiter();
   job_freed_by_the_last_waiter(times(1000));
 }
 
@@ -408,7 +408,7 @@ static int submit_far_by_clock(csched_loop *loop, csched_timer *timer) {
   return csched_target_submit_at_clock(csched_loop_target(loop), CSCHED_CLOCK_WALL, timer, due, 0);
 }
 
-static void timer_outlives_its_loop(void) {
+static void timer_after_its_loop(void) {
   static leave_timer *const leave[] = {leave_on_loop, leave_on_thread, leave_on_pool, leave_cancelled, leave_run};
   static submit_timer *const submit[] = {submit_far,    submit_never,         submit_late,
                                          submit_as_job, submit_late_by_clock, submit_far_by_clock};
@@ -433,4 +433,4 @@ static void timer_outlives_its_loop(void) {
 }
 
 // W6
-TEST("a timer outlives its loop and is cancelled on another") { timer_outlives_its_loop(); }
+TEST("a timer outlives its loop and is cancelled on another") { timer_after_its_loop(); }

@@ -126,7 +126,7 @@ static void open_when_dropping(int index, void *context) {
   atomic_int *is_dropping = ((void **)context)[1];
   (void)index;
   WAIT_WHILE(!atomic_load(is_dropping));
-  gate_open(gate); // the queue takes the entry out while its drop goes on
+  gate_open(gate); // the queue takes the entry out while its drop runs
 }
 
 static void job_release_follows_drop(int rounds) {
@@ -418,7 +418,7 @@ static void drop_ending(int index, void *context) {
 }
 
 TEST_UNLESS(ADDRESS_SANITIZER, "the tool follows no thread that ends in the middle",
-            "a thread that ends in a drop discards what that has discarded") {
+            "a thread that ends in a drop discards the jobs that the drop has discarded") {
   csched_thread *thread = start_thread("stopped");
   ending = (again){.target = csched_thread_target(thread), .left = 2, .deepest = UINTPTR_MAX};
   csched_thread_stop(thread, CSCHED_STOP_DROP);

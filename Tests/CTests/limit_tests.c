@@ -257,8 +257,8 @@ TEST("a job of a pool that waits for room in a limited target needs no further t
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a submission that waits for room where that never comes is refused") { // LM14
-  csched_loop *loop;                                                         // its thread is this one
+TEST("a submission that waits for room that can never come is refused") { // LM14
+  csched_loop *loop;                                                      // its thread is this one
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   csched_limit *limit = make_full(csched_loop_target(loop), 2, 1, CSCHED_FULL_BLOCK);
   flood *flood = make_flood(limit, 1, 8, start_in_flood);
@@ -421,7 +421,7 @@ TEST("a wait for room ends when the base is stopped") { // LM12, LM14
   limit_blocks_at_end(CSCHED_STOP_RUN);
 }
 
-TEST_STOPS("a bound for a limited target with what is no policy stops the process",
+TEST_STOPS("a bound for a limited target with an invalid policy stops the process",
            "csched_limit_bound: 7 is no policy", "Name one of csched_full_policy") {
   csched_limit_bound(make_limit(csched_loop_target(csched_main_loop()), 1), 1, (csched_full_policy)7);
 }
@@ -457,7 +457,7 @@ static void limit_base_gone(int jobs) {
   free(probes);
 }
 
-TEST("a limited target whose base is gone drops everything") { // LM4
+TEST("a limited target whose base has ended drops all jobs") { // LM4
   limit_base_gone(20);
   limit_base_gone(100);
 }
@@ -465,7 +465,7 @@ TEST("a limited target whose base is gone drops everything") { // LM4
 static void count_up(void *keeper) { atomic_fetch_add((atomic_int *)keeper, 1); }
 static void count_back(void *keeper) { atomic_fetch_sub((atomic_int *)keeper, 1); }
 
-static void limit_let_go(int rounds) {
+static void limit_released(int rounds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
   for (int i = 0; i < rounds; i++) {
     atomic_int kept = 0;
@@ -484,7 +484,7 @@ static void limit_let_go(int rounds) {
 }
 
 // LM2, LM5
-TEST("a released limited target runs what it has") { limit_let_go(times(500)); }
+TEST("a released limited target runs its accepted jobs") { limit_released(times(500)); }
 
 static void limit_invalid(void) {
   csched_loop *loop;
@@ -520,7 +520,7 @@ static void limit_ends_thread(bool in_barrier) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a limited target goes on when a job ends its thread") { // LM6
+TEST("a limited target continues when a job ends its thread") { // LM6
   limit_ends_thread(false);
   limit_ends_thread(true);
 }
@@ -681,7 +681,7 @@ static void limit_barrier_order(int most) {
   submit_to(inner.limit, &outer);
   CHECK_SOON(atomic_load(&inner.reached) == 1);
   post(pool, CSCHED_PRIORITY_DEFAULT, &beside);
-  CHECK_SOON(atomic_load(&beside.releases) == 1); // the pool goes on
+  CHECK_SOON(atomic_load(&beside.releases) == 1); // the pool continues
   nap(5 * MS);
   CHECK_EQUAL(atomic_load(&journal.count), 0); // though permits are free
   atomic_store(&inner.open, 1);
@@ -709,7 +709,7 @@ static void limit_barrier_order(int most) {
   csched_loop_destroy(loop);
 }
 
-TEST("a barrier runs alone, after what was before it") { // LM3, LM9
+TEST("a barrier runs alone, after the jobs submitted before it") { // LM3, LM9
   limit_barrier_order(1);
   limit_barrier_order(4);
 }
@@ -737,7 +737,7 @@ static void limit_barrier_cancelled(void) {
   CHECK_EQUAL(atomic_load(&behind.runs), 0);
   CHECK_EQUAL(csched_job_cancel(job_of(&barrier)), CSCHED_CANCEL_DROPPED);
   submit_to(limit, &next);
-  CHECK_SOON(atomic_load(&next.releases) == 1); // while the first one goes on
+  CHECK_SOON(atomic_load(&next.releases) == 1); // while the first one runs
   CHECK_SOON(atomic_load(&behind.releases) == 1);
   CHECK_PROBE(&barrier, 0, 1);
   gate_open(&gate);
@@ -815,7 +815,7 @@ static void submit_others(int index, void *context) {
   CHECK_EQUAL(submit_to(parents, &((gated_loop *)context)->others), 0);
 }
 
-static void go_on_in_child(void *context) {
+static void continue_in_child(void *context) {
   gated_loop *gated = context;
   probe mine;
   probe_init(&mine, NULL, NULL);
@@ -839,7 +839,7 @@ static void fork_with_lane_out(int most, bool with_barrier) {
   crew_start(&crew, 1, submit_others, &gated);
   CHECK_SOON(atomic_load(&gated.is_there) == 1);
   CHECK_EQUAL((with_barrier ? submit_barrier : submit_to)(parents, &gated.more), 0); // waits for the permit
-  CHECK_CHILD(go_on_in_child, &gated);
+  CHECK_CHILD(continue_in_child, &gated);
   atomic_store(&gated.is_open, 1);
   crew_join(&crew);
   while (atomic_load(&gated.more.releases) == 0) csched_loop_run_once(gated.loop, csched_now() + 5000 * MS);
@@ -864,7 +864,7 @@ static void limit_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork a limited target goes on, or stops the process") { // LM8
+            "after fork a limited target continues, or stops the process") { // LM8
   limit_fork();
 }
 

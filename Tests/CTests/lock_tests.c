@@ -259,7 +259,7 @@ static void lock_relay(int threads, int turns) {
   CHECK(test.turn >= turns);
 }
 
-TEST("threads that take turns all come to theirs") { lock_relay(4, times(200)); }
+TEST("threads that take turns all get the lock") { lock_relay(4, times(200)); }
 
 // MARK: memory
 
@@ -268,7 +268,7 @@ typedef struct counted {
   int references;
 } counted;
 
-static void let_go(int index, void *context) {
+static void release_object(int index, void *context) {
   counted *object = *(counted **)context;
   (void)index;
   csched_lock_lock(&object->lock);
@@ -301,7 +301,7 @@ static void lock_freed_after_unlock(int threads, int rounds, bool slow) {
       crew_start(&sleeper, 1, sleep_for, other);
       CHECK_SOON((csched_load_relaxed(&csched_lock_waiter_flags_[hash].word) & 1) != 0);
     }
-    crew_run(threads, let_go, &object);
+    crew_run(threads, release_object, &object);
     if (!slow) continue;
     csched_lock_unlock(other);
     crew_join(&sleeper);

@@ -271,18 +271,18 @@ TEST_STOPS("a timed relock stops the process", "csched_lock_lock_until:", "(gree
   csched_lock_lock_until(&lock, csched_now() + MS);
 }
 
-static void unlock_as_stranger(int index, void *context) {
+static void unlock_as_other(int index, void *context) {
   (void)index;
-  name_me("stranger");
+  name_me("other");
   csched_lock_unlock(context);
 }
 
-TEST_STOPS("a stranger's unlock stops the process", "csched_lock_unlock:", "(stranger)", "(owner)",
+TEST_STOPS("an unlock by another thread stops the process", "csched_lock_unlock:", "(other)", "(owner)",
            "Unlock on the thread that locked") { // LK6
   csched_lock lock = CSCHED_LOCK_INIT;
   name_me("owner");
   csched_lock_lock(&lock);
-  crew_run(1, unlock_as_stranger, &lock);
+  crew_run(1, unlock_as_other, &lock);
 }
 
 static void unlock_while_cancelled(int index, void *context) {
@@ -308,17 +308,17 @@ TEST_STOPS("the unlock of an unlocked lock stops the process", "csched_lock_unlo
   csched_lock_unlock(&lock);
 }
 
-static void assert_as_stranger(int index, void *context) {
+static void assert_as_other(int index, void *context) {
   (void)index;
-  name_me("stranger");
+  name_me("other");
   csched_lock_assert_owner(context);
 }
 
-TEST_STOPS("assert_owner stops the process for a stranger", "csched_lock_assert_owner:", "(stranger)", "(owner)") {
+TEST_STOPS("assert_owner stops the process on another thread", "csched_lock_assert_owner:", "(other)", "(owner)") {
   csched_lock lock = CSCHED_LOCK_INIT;
   name_me("owner");
   csched_lock_lock(&lock);
-  crew_run(1, assert_as_stranger, &lock);
+  crew_run(1, assert_as_other, &lock);
 }
 
 TEST_STOPS("assert_not_owner stops the process for the owner", "csched_lock_assert_not_owner:", "(greedy)") {

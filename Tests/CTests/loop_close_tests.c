@@ -80,7 +80,7 @@ static void loop_close(csched_stop_policy policy) {
   csched_loop_destroy(loop);
 }
 
-TEST("close gives the outstanding what its policy says") {
+TEST("close runs or drops the outstanding work by its policy") {
   loop_close(CSCHED_STOP_RUN);
   loop_close(CSCHED_STOP_DROP);
 }
@@ -116,7 +116,7 @@ static void loop_destroy_drops(void) {
   CHECK_PROBE(&never, 0, 1);
 }
 
-TEST("destroy drops what is outstanding") { loop_destroy_drops(); }
+TEST("destroy drops the outstanding work") { loop_destroy_drops(); }
 
 // MARK: close, while others submit
 

@@ -233,7 +233,7 @@ static void loop_closed_with_many_due(void) {
 }
 
 // LP6
-TEST("what is due at a close runs, however much it is") { loop_closed_with_many_due(); }
+TEST("due work runs at a close, whatever its amount") { loop_closed_with_many_due(); }
 
 // MARK: order
 
@@ -277,7 +277,7 @@ static void timer_late_keep_their_place(int place, int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("equal deadlines keep their order, those that come late, too") { // LP9, W9
+TEST("equal deadlines keep their order, late ones included") { // LP9, W9
   for (int place = 0; place < 3; place++) timer_late_keep_their_place(place, times(500));
 }
 

@@ -9,7 +9,7 @@
 typedef struct ticker {
   csched_fd_source source;
   int ends[2];
-  atomic_int told;
+  atomic_int calls;
 } ticker;
 
 static void count_and_read(csched_fd_source *source, unsigned events) {
@@ -17,17 +17,17 @@ static void count_and_read(csched_fd_source *source, unsigned events) {
   char bytes[64];
   CHECK_EQUAL(events, CSCHED_FD_READ);
   while (read(source->fd, bytes, sizeof bytes) > 0) {}
-  atomic_fetch_add(&ticker->told, 1);
+  atomic_fetch_add(&ticker->calls, 1);
 }
 
 static void count_only(csched_fd_source *source, unsigned events) {
   (void)events;
-  atomic_fetch_add(&((ticker *)source->context)->told, 1);
+  atomic_fetch_add(&((ticker *)source->context)->calls, 1);
 }
 
 static void ticker_open(ticker *ticker, void (*handler)(csched_fd_source *, unsigned)) {
   if (pipe2(ticker->ends, O_NONBLOCK | O_CLOEXEC) != 0) abort();
-  atomic_init(&ticker->told, 0);
+  atomic_init(&ticker->calls, 0);
   csched_fd_source_init(&ticker->source, ticker->ends[0], CSCHED_FD_READ, handler, ticker);
 }
 
@@ -67,20 +67,20 @@ static void fd_many(int count, uint64_t seed) {
   }
   for (int round = 1; round <= 3; round++) {
     for (int i = 0; i < count; i++) tick(&tickers[i]);
-    for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&tickers[i].told) >= round);
+    for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&tickers[i].calls) >= round);
   }
   for (int i = 0; i < count; i++) { // half of them leave
     if (chance_below(&seed, 2) == 0) continue;
     run_on(thread, remove_ticker, &tickers[i]);
     tick(&tickers[i]);
-    atomic_store(&tickers[i].told, -1);
+    atomic_store(&tickers[i].calls, -1);
   }
   for (int i = 0; i < count; i++)
-    if (atomic_load(&tickers[i].told) >= 0) tick(&tickers[i]);
-  for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&tickers[i].told) < 0 || atomic_load(&tickers[i].told) > 3);
+    if (atomic_load(&tickers[i].calls) >= 0) tick(&tickers[i]);
+  for (int i = 0; i < count; i++) CHECK_SOON(atomic_load(&tickers[i].calls) < 0 || atomic_load(&tickers[i].calls) > 3);
   stop_and_join(thread, CSCHED_STOP_RUN);
   for (int i = 0; i < count; i++) {
-    CHECK(atomic_load(&tickers[i].told) != 0);
+    CHECK(atomic_load(&tickers[i].calls) != 0);
     ticker_close(&tickers[i]);
   }
   free(tickers);
@@ -92,7 +92,7 @@ TEST("a thousand sources") { fd_many(is_under(VALGRIND | QEMU) ? 50 : 1000, seed
 
 static void exit_here(csched_fd_source *source, unsigned events) {
   (void)events;
-  atomic_fetch_add(&((ticker *)source->context)->told, 1);
+  atomic_fetch_add(&((ticker *)source->context)->calls, 1);
   pthread_exit(NULL);
 }
 
@@ -106,7 +106,7 @@ static void fd_thread_exits_inside(void) {
   tick(&first);
   tick(&second);
   CHECK_EQUAL(csched_thread_join(thread), 0);
-  CHECK_EQUAL(atomic_load(&first.told) + atomic_load(&second.told), 1);
+  CHECK_EQUAL(atomic_load(&first.calls) + atomic_load(&second.calls), 1);
   stop_and_join(thread, CSCHED_STOP_RUN);
   csched_loop *loop = NULL; // both have been removed
   CHECK_EQUAL(csched_loop_create(&loop), 0);
@@ -121,42 +121,42 @@ TEST("a thread that ends in a handler has removed its sources") { fd_thread_exit
 
 // MARK: fairness
 
-typedef struct greed {
+typedef struct load {
   csched_loop *loop;
   probe job, timer;
   ticker always;
-} greed;
+} load;
 
 static void job_again(probe *probe) {
-  greed *greed = probe->context;
-  CHECK_EQUAL(csched_target_submit(csched_loop_target(greed->loop), job_of(probe)), 0);
+  load *load = probe->context;
+  CHECK_EQUAL(csched_target_submit(csched_loop_target(load->loop), job_of(probe)), 0);
 }
 static void timer_again(probe *probe) {
-  greed *greed = probe->context;
-  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(greed->loop), &probe->timer, csched_now() + 1, 0), 0);
+  load *load = probe->context;
+  CHECK_EQUAL(csched_target_submit_at(csched_loop_target(load->loop), &probe->timer, csched_now() + 1, 0), 0);
 }
 
-// Each wants the whole processor: alone, or with each of the others. By what the thread itself had of it.
+// Each kind of work fills the processor, alone or with each of the others. The thread's processor time bounds the test.
 static void fd_fair(int milliseconds) {
-  for (int who = 1; who < 4; who++) {
-    greed greed = {0};
-    if (csched_loop_create(&greed.loop) != 0) abort();
-    probe_init(&greed.job, job_again, &greed);
-    probe_init(&greed.timer, timer_again, &greed);
-    ticker_open(&greed.always, count_only);
-    tick(&greed.always);
-    CHECK_EQUAL(csched_loop_add_fd(greed.loop, &greed.always.source), 0);
-    if (who & 1) CHECK_EQUAL(csched_target_submit(csched_loop_target(greed.loop), job_of(&greed.job)), 0);
-    if (who & 2)
-      CHECK_EQUAL(csched_target_submit_at(csched_loop_target(greed.loop), &greed.timer.timer, csched_now() + 1, 0), 0);
+  for (int kinds = 1; kinds < 4; kinds++) {
+    load load = {0};
+    if (csched_loop_create(&load.loop) != 0) abort();
+    probe_init(&load.job, job_again, &load);
+    probe_init(&load.timer, timer_again, &load);
+    ticker_open(&load.always, count_only);
+    tick(&load.always);
+    CHECK_EQUAL(csched_loop_add_fd(load.loop, &load.always.source), 0);
+    if (kinds & 1) CHECK_EQUAL(csched_target_submit(csched_loop_target(load.loop), job_of(&load.job)), 0);
+    if (kinds & 2)
+      CHECK_EQUAL(csched_target_submit_at(csched_loop_target(load.loop), &load.timer.timer, csched_now() + 1, 0), 0);
     int64_t before = ctest_thread_processor_time(ctest_thread_id());
     while (ctest_thread_processor_time(ctest_thread_id()) - before < (int64_t)((csched_time)milliseconds * MS))
-      csched_loop_run_until(greed.loop, csched_now() + 10 * MS);
-    CHECK(atomic_load(&greed.always.told) > 20);
-    if (who & 1) CHECK(atomic_load(&greed.job.runs) > 20);
-    if (who & 2) CHECK(atomic_load(&greed.timer.runs) > 20);
-    csched_loop_destroy(greed.loop);
-    ticker_close(&greed.always);
+      csched_loop_run_until(load.loop, csched_now() + 10 * MS);
+    CHECK(atomic_load(&load.always.calls) > 20);
+    if (kinds & 1) CHECK(atomic_load(&load.job.runs) > 20);
+    if (kinds & 2) CHECK(atomic_load(&load.timer.runs) > 20);
+    csched_loop_destroy(load.loop);
+    ticker_close(&load.always);
   }
 }
 
@@ -177,7 +177,7 @@ static void fd_idle(int milliseconds) {
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &soon.timer, csched_now() + 2 * MS, 0), 0);
   CHECK_SOON(atomic_load(&soon.releases) == 1);
   tick(&ticker);
-  CHECK_SOON(atomic_load(&ticker.told) == 1);
+  CHECK_SOON(atomic_load(&ticker.calls) == 1);
   CHECK_RESTS(id);
   int64_t switches = ctest_thread_switches(id), time = ctest_thread_processor_time(id);
   nap((csched_time)milliseconds * MS);
@@ -201,12 +201,12 @@ static void fd_wakes(int rounds, uint64_t seed) {
   run_on(thread, add_ticker, &ticker);
   for (int i = 0; i < rounds; i++) { // now a job, now a byte, now both; at any moment of its falling asleep
     uint64_t what = 1 + chance_below(&seed, 3);
-    int told = atomic_load(&ticker.told);
+    int calls = atomic_load(&ticker.calls);
     probe probe;
     probe_init(&probe, NULL, NULL);
     if (what & 1) tick(&ticker);
     if (what & 2) CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
-    WAIT_WHILE((what & 1) && atomic_load(&ticker.told) == told);
+    WAIT_WHILE((what & 1) && atomic_load(&ticker.calls) == calls);
     WAIT_WHILE((what & 2) && atomic_load(&probe.releases) == 0);
     burn(chance_below(&seed, 20 * US));
   }

@@ -1,4 +1,4 @@
-// Sources whose descriptor's number belongs to another file by now, and sources that share a descriptor.
+// Sources whose descriptor's number now belongs to another file, and sources that share a descriptor.
 #include "testing.h"
 
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 // A source, and its reported events.
-typedef struct ear {
-  csched_fd_source source; // first: an ear is its source
+typedef struct listener {
+  csched_fd_source source; // first: a listener is its source
   csched_loop *loop;
   int calls, error;
-  unsigned told;
-  struct ear *removes;
-} ear;
+  unsigned reported;
+  struct listener *removes;
+} listener;
 
 static csched_loop *make_loop(void) {
   csched_loop *loop = NULL;
@@ -27,38 +27,38 @@ static csched_loop *make_loop(void) {
   return loop;
 }
 
-static void hear(csched_fd_source *source, unsigned events) {
-  ear *ear = source->context;
-  ear->calls++;
-  ear->told |= events;
+static void record(csched_fd_source *source, unsigned events) {
+  listener *listener = source->context;
+  listener->calls++;
+  listener->reported |= events;
 }
 
 static void end(csched_fd_source *source, int error) {
-  ear *ear = source->context;
-  ear->error = error;
-  if (ear->removes == NULL) return;
-  csched_loop_remove_fd(ear->loop, &ear->removes->source);
-  memset(&ear->removes->source, 0xAA, sizeof ear->removes->source); // as if freed and used again
+  listener *listener = source->context;
+  listener->error = error;
+  if (listener->removes == NULL) return;
+  csched_loop_remove_fd(listener->loop, &listener->removes->source);
+  memset(&listener->removes->source, 0xAA, sizeof listener->removes->source); // as if freed and used again
 }
 
-static void ear_init(ear *ear, csched_loop *loop, int fd, unsigned events) {
-  memset(ear, 0, sizeof *ear);
-  ear->loop = loop;
-  csched_fd_source_init(&ear->source, fd, events, hear, ear);
-  ear->source.dropped = end;
+static void listener_init(listener *listener, csched_loop *loop, int fd, unsigned events) {
+  memset(listener, 0, sizeof *listener);
+  listener->loop = loop;
+  csched_fd_source_init(&listener->source, fd, events, record, listener);
+  listener->source.dropped = end;
 }
 
 static void make_socket(int ends[2]) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) abort();
 }
-static void say(int fd) { CHECK_EQUAL(write(fd, "x", 1), 1); }
+static void send_byte(int fd) { CHECK_EQUAL(write(fd, "x", 1), 1); }
 
-static void silence(int index, void *context) {
-  ear *ear = context;
+static void unregister(int index, void *context) {
+  listener *listener = context;
   (void)index;
-  csched_loop_unregister_fd_(ear->loop, &ear->source);
+  csched_loop_unregister_fd_(listener->loop, &listener->source);
 }
-static void silence_elsewhere(ear *ear) { crew_run(1, silence, ear); }
+static void unregister_elsewhere(listener *listener) { crew_run(1, unregister, listener); }
 
 // MARK: numbers of other files
 
@@ -98,10 +98,10 @@ static void end_of_number(int kind, int way, bool has_copy, bool is_shared) {
   make_socket(ends);
   make_socket(others);
   int number = ends[0], copy = has_copy ? dup(number) : -1;
-  ear old, beside, other, fresh;
-  ear_init(&other, loop, others[0], CSCHED_FD_READ | CSCHED_FD_EDGE);
-  ear_init(&old, loop, number, CSCHED_FD_READ);
-  ear_init(&beside, loop, number, CSCHED_FD_WRITE);
+  listener old, beside, other, fresh;
+  listener_init(&other, loop, others[0], CSCHED_FD_READ | CSCHED_FD_EDGE);
+  listener_init(&old, loop, number, CSCHED_FD_READ);
+  listener_init(&beside, loop, number, CSCHED_FD_WRITE);
   CHECK_EQUAL(csched_loop_add_fd(loop, &other.source), 0);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &old.source), 0);
   if (is_shared) CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &beside.source), 0);
@@ -109,7 +109,7 @@ static void end_of_number(int kind, int way, bool has_copy, bool is_shared) {
   switch (way) {
   case REMOVED: CHECK_EQUAL(csched_loop_remove_fd(loop, &old.source), EBADF); break;
   case SILENCED:
-    silence_elsewhere(&old);
+    unregister_elsewhere(&old);
     CHECK_EQUAL(csched_loop_remove_fd(loop, &old.source), EBADF);
     break;
   case MODIFIED:
@@ -117,7 +117,7 @@ static void end_of_number(int kind, int way, bool has_copy, bool is_shared) {
     CHECK_EQUAL(csched_loop_remove_fd(loop, &old.source), EBADF);
     break;
   case ADDED_AGAIN: {
-    ear_init(&fresh, loop, number, CSCHED_FD_READ);
+    listener_init(&fresh, loop, number, CSCHED_FD_READ);
     int error = csched_loop_add_fd(loop, &fresh.source);
     bool is_refused = kind == DEV_NULL || kind == DEV_ZERO || kind == FILE_ || kind == FOLDER;
     CHECK_EQUAL(error, is_refused ? EPERM : kind == CLOSED ? EBADF : kind == LOOP ? EINVAL : 0);
@@ -136,9 +136,9 @@ static void end_of_number(int kind, int way, bool has_copy, bool is_shared) {
   if (is_shared) CHECK_EQUAL(csched_loop_remove_fd(loop, &beside.source), way < ADDED_AGAIN ? EBADF : ENOENT);
   CHECK_EQUAL(fcntl(number, F_GETFD) >= 0, kind != CLOSED); // it is not the library's to close
   if (way != CLOSED_LOOP) {
-    if (has_copy) say(ends[1]);
-    say(others[1]);
-    while (other.calls == 0) csched_loop_run_once(loop, CSCHED_FOREVER); // the loop goes on
+    if (has_copy) send_byte(ends[1]);
+    send_byte(others[1]);
+    while (other.calls == 0) csched_loop_run_once(loop, CSCHED_FOREVER); // the loop continues
   }
   CHECK_EQUAL(old.calls, 0);
   csched_loop_destroy(loop);
@@ -159,16 +159,16 @@ static void number_given_back(void) {
   csched_loop *loop = make_loop();
   int ends[2];
   make_socket(ends);
-  ear old, fresh;
+  listener old, fresh;
   int number = ends[0], copy = dup(number);
-  ear_init(&old, loop, number, CSCHED_FD_READ);
+  listener_init(&old, loop, number, CSCHED_FD_READ);
   CHECK_EQUAL(csched_loop_add_fd(loop, &old.source), 0);
   give_number(loop, number, DEV_NULL);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &old.source), EBADF); // the system has it still, because of the copy
   CHECK_EQUAL(dup2(copy, number), number);
-  ear_init(&fresh, loop, number, CSCHED_FD_READ);
+  listener_init(&fresh, loop, number, CSCHED_FD_READ);
   CHECK_EQUAL(csched_loop_add_fd(loop, &fresh.source), 0);
-  say(ends[1]);
+  send_byte(ends[1]);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 1);
   CHECK_EQUAL(fresh.calls, 1);
   CHECK_EQUAL(old.calls, 0);
@@ -187,13 +187,13 @@ TEST("a number that belongs to its old file again can be added again") { number_
 static void replace_poller(csched_loop *loop) {
   int ends[2];
   make_socket(ends);
-  ear ear;
-  ear_init(&ear, loop, ends[0], CSCHED_FD_READ);
-  CHECK_EQUAL(csched_loop_add_fd(loop, &ear.source), 0);
+  listener listener;
+  listener_init(&listener, loop, ends[0], CSCHED_FD_READ);
+  CHECK_EQUAL(csched_loop_add_fd(loop, &listener.source), 0);
   int copy = dup(ends[0]);
   close(ends[0]);
-  CHECK_EQUAL(csched_loop_remove_fd(loop, &ear.source), EBADF);
-  say(ends[1]);
+  CHECK_EQUAL(csched_loop_remove_fd(loop, &listener.source), EBADF);
+  send_byte(ends[1]);
   csched_loop_run_ready(loop, 16); // a writable source is ready again and again
   close(copy);
   close(ends[1]);
@@ -204,10 +204,10 @@ static void number_in_new_poller(void) {
   int ends[2], others[2];
   make_socket(ends);
   make_socket(others);
-  ear stale, reading, writing;
-  ear_init(&stale, loop, ends[0], CSCHED_FD_READ);
-  ear_init(&reading, loop, others[0], CSCHED_FD_READ);
-  ear_init(&writing, loop, others[0], CSCHED_FD_WRITE);
+  listener stale, reading, writing;
+  listener_init(&stale, loop, ends[0], CSCHED_FD_READ);
+  listener_init(&reading, loop, others[0], CSCHED_FD_READ);
+  listener_init(&writing, loop, others[0], CSCHED_FD_WRITE);
   CHECK_EQUAL(csched_loop_add_fd(loop, &stale.source), 0);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &reading.source), 0);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &writing.source), 0);
@@ -215,7 +215,7 @@ static void number_in_new_poller(void) {
   replace_poller(loop);
   CHECK_EQUAL(stale.calls, 0);
   writing.calls = 0;
-  say(others[1]);
+  send_byte(others[1]);
   while (reading.calls == 0 || writing.calls == 0) csched_loop_run_once(loop, CSCHED_FOREVER);
   CHECK_EQUAL(stale.calls, 0);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &stale.source), EBADF);
@@ -240,11 +240,11 @@ static void sources_share(void) {
   csched_loop *loop = make_loop();
   int ends[2];
   make_socket(ends);
-  ear reading, writing, also, edge;
-  ear_init(&reading, loop, ends[0], CSCHED_FD_READ);
-  ear_init(&writing, loop, ends[0], CSCHED_FD_WRITE);
-  ear_init(&also, loop, ends[0], CSCHED_FD_READ);
-  ear_init(&edge, loop, ends[0], CSCHED_FD_READ | CSCHED_FD_EDGE);
+  listener reading, writing, also, edge;
+  listener_init(&reading, loop, ends[0], CSCHED_FD_READ);
+  listener_init(&writing, loop, ends[0], CSCHED_FD_WRITE);
+  listener_init(&also, loop, ends[0], CSCHED_FD_READ);
+  listener_init(&edge, loop, ends[0], CSCHED_FD_READ | CSCHED_FD_EDGE);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &reading.source), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 0);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &writing.source), 0);
@@ -252,16 +252,16 @@ static void sources_share(void) {
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &also.source), EEXIST); // itself
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &edge.source), EEXIST);
   CHECK_EQUAL(csched_loop_add_fd(loop, &edge.source), EEXIST);
-  say(ends[1]);
+  send_byte(ends[1]);
   CHECK_EQUAL(csched_loop_run_ready(loop, 3), 3);
   CHECK(reading.calls == 1 && writing.calls == 1 && also.calls == 1);
-  CHECK(reading.told == CSCHED_FD_READ && writing.told == CSCHED_FD_WRITE && also.told == CSCHED_FD_READ);
+  CHECK(reading.reported == CSCHED_FD_READ && writing.reported == CSCHED_FD_WRITE && also.reported == CSCHED_FD_READ);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &reading.source), 0); // the first of the ring
-  silence_elsewhere(&writing);
+  unregister_elsewhere(&writing);
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2);
   CHECK(reading.calls == 1 && writing.calls == 1 && also.calls == 3);
   CHECK_EQUAL(csched_loop_modify_fd(loop, &also.source, CSCHED_FD_WRITE), 0);
-  CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &reading.source), 0); // beside a silent one
+  CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &reading.source), 0); // beside an unregistered one
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2);
   CHECK(reading.calls == 2 && writing.calls == 1 && also.calls == 4);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &writing.source), 0);
@@ -284,20 +284,20 @@ static void shared_by_another_loop(void) {
   csched_loop *loop = make_loop(), *next = make_loop();
   int ends[2];
   make_socket(ends);
-  ear reading, writing, taken;
-  ear_init(&reading, loop, ends[0], CSCHED_FD_READ);
-  ear_init(&writing, loop, ends[0], CSCHED_FD_WRITE);
-  ear_init(&taken, next, ends[0], CSCHED_FD_READ);
+  listener reading, writing, taken;
+  listener_init(&reading, loop, ends[0], CSCHED_FD_READ);
+  listener_init(&writing, loop, ends[0], CSCHED_FD_WRITE);
+  listener_init(&taken, next, ends[0], CSCHED_FD_READ);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &reading.source), 0);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &writing.source), 0);
-  silence_elsewhere(&reading);
-  silence_elsewhere(&writing);
+  unregister_elsewhere(&reading);
+  unregister_elsewhere(&writing);
   CHECK_EQUAL(csched_loop_add_fd(next, &taken.source), 0); // the first loop has not run since
-  say(ends[1]);
+  send_byte(ends[1]);
   CHECK_EQUAL(csched_loop_run_ready(next, 1), 1);
   char byte;
   CHECK_EQUAL(read(ends[0], &byte, 1), 1); // unread, it would be an error of the peer's
-  silence_elsewhere(&taken);
+  unregister_elsewhere(&taken);
   close(ends[0]);
   CHECK(is_at_end(ends[1]));
   CHECK_EQUAL(csched_loop_run_ready(loop, 1), 0);
@@ -309,7 +309,7 @@ static void shared_by_another_loop(void) {
   close(ends[1]);
 }
 
-TEST("once all its sources are silent, a shared descriptor is closed by its close, and free for another loop") {
+TEST("once all its sources are unregistered, a close closes a shared descriptor, and another loop may use it") {
   shared_by_another_loop();
 }
 
@@ -317,10 +317,10 @@ static void shared_and_reused(bool removes) {
   csched_loop *loop = make_loop();
   int ends[2];
   make_socket(ends);
-  ear first, second, third, fresh;
-  ear *all[] = {&first, &second, &third};
+  listener first, second, third, fresh;
+  listener *all[] = {&first, &second, &third};
   for (int i = 0; i < 3; i++) {
-    ear_init(all[i], loop, ends[0], CSCHED_FD_READ);
+    listener_init(all[i], loop, ends[0], CSCHED_FD_READ);
     CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &all[i]->source), 0);
   }
   if (removes) { // whichever is dropped first
@@ -328,7 +328,7 @@ static void shared_and_reused(bool removes) {
     second.removes = &third;
   }
   give_number(loop, ends[0], EVENT);
-  ear_init(&fresh, loop, ends[0], CSCHED_FD_READ);
+  listener_init(&fresh, loop, ends[0], CSCHED_FD_READ);
   CHECK_EQUAL(csched_loop_add_shared_fd_(loop, &fresh.source), 0);
   CHECK_EQUAL(first.error, EBADF);
   CHECK_EQUAL(second.error, EBADF);
@@ -345,50 +345,51 @@ TEST("a shared descriptor that was closed drops all its sources, which may remov
   shared_and_reused(true);
 }
 
-typedef struct silencing {
-  ear *ears;
+typedef struct unregistering {
+  listener *listeners;
   int count;
-} silencing;
-static void silence_all(int index, void *context) {
-  silencing *test = context;
-  for (int i = index; i < test->count; i += 2) csched_loop_unregister_fd_(test->ears[i].loop, &test->ears[i].source);
+} unregistering;
+static void unregister_all(int index, void *context) {
+  unregistering *test = context;
+  for (int i = index; i < test->count; i += 2)
+    csched_loop_unregister_fd_(test->listeners[i].loop, &test->listeners[i].source);
 }
-enum { EARS = 8 };
-static void add_beside_silencing(csched_job *job) {
-  ear *ears = job->context;
-  for (int i = 0; i < EARS; i++) {
-    int error = csched_loop_add_shared_fd_(ears[i].loop, &ears[i].source);
+enum { LISTENERS = 8 };
+static void add_beside_unregistering(csched_job *job) {
+  listener *listeners = job->context;
+  for (int i = 0; i < LISTENERS; i++) {
+    int error = csched_loop_add_shared_fd_(listeners[i].loop, &listeners[i].source);
     CHECK(error == 0 || error == ECANCELED);
   }
 }
 static void drop_job(csched_job *job) { (void)job; }
-static void remove_silenced(csched_job *job) {
-  ear *ears = job->context;
-  for (int i = 0; i < EARS; i++) {
-    int error = csched_loop_remove_fd(ears[i].loop, &ears[i].source);
+static void remove_unregistered(csched_job *job) {
+  listener *listeners = job->context;
+  for (int i = 0; i < LISTENERS; i++) {
+    int error = csched_loop_remove_fd(listeners[i].loop, &listeners[i].source);
     CHECK(error == 0 || error == ENOENT);
   }
 }
 
-static void shared_under_silencing(int rounds) {
-  static const csched_job_type adding = {add_beside_silencing, drop_job, NULL};
-  static const csched_job_type removing = {remove_silenced, drop_job, NULL};
+static void shared_under_unregistering(int rounds) {
+  static const csched_job_type adding = {add_beside_unregistering, drop_job, NULL};
+  static const csched_job_type removing = {remove_unregistered, drop_job, NULL};
   csched_thread *thread = start_thread("shared");
   for (int round = 0; round < rounds; round++) {
     int ends[2];
     make_socket(ends);
-    ear ears[EARS];
+    listener listeners[LISTENERS];
     csched_job job;
-    for (int i = 0; i < EARS; i++)
-      ear_init(&ears[i], csched_thread_loop(thread), ends[0], i % 2 ? CSCHED_FD_READ : CSCHED_FD_WRITE);
-    csched_job_init(&job, &adding, ears);
+    for (int i = 0; i < LISTENERS; i++)
+      listener_init(&listeners[i], csched_thread_loop(thread), ends[0], i % 2 ? CSCHED_FD_READ : CSCHED_FD_WRITE);
+    csched_job_init(&job, &adding, listeners);
     csched_target_submit(csched_thread_target(thread), &job);
-    silencing test = {ears, EARS};
-    crew_run(2, silence_all, &test);
+    unregistering test = {listeners, LISTENERS};
+    crew_run(2, unregister_all, &test);
     wait_until_run(thread);
     close(ends[0]);
     CHECK(is_at_end(ends[1]));
-    csched_job_init(&job, &removing, ears);
+    csched_job_init(&job, &removing, listeners);
     csched_target_submit(csched_thread_target(thread), &job);
     wait_until_run(thread);
     close(ends[1]);
@@ -396,6 +397,6 @@ static void shared_under_silencing(int rounds) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("sources that are added to a shared descriptor while threads silence them leave nothing") {
-  shared_under_silencing(few(times(300)));
+TEST("sources that are added to a shared descriptor while threads unregister them leave nothing") {
+  shared_under_unregistering(few(times(300)));
 }

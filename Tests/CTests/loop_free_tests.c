@@ -102,7 +102,7 @@ static void loop_free_cancelled(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("what was cancelled keeps nothing from running at once, and what is due keeps its place") { // LP11
+TEST("a cancelled job keeps no job from running at once, and a due timer keeps its place") { // LP11
   loop_free_cancelled();
 }
 
@@ -155,7 +155,7 @@ static void loop_run_through(void) {
 // LP1, LP10
 TEST("a run goes as far as a job, and no further") { loop_run_through(); }
 
-// MARK: a host that goes on elsewhere while the loop's thread ends
+// MARK: a host that continues on another thread while the loop's thread ends
 
 typedef struct handover {
   csched_loop *loop;
@@ -190,4 +190,4 @@ static void loop_taken_over(void) {
 }
 
 // LP7
-TEST("a loop goes on elsewhere while its thread ends") { loop_taken_over(); }
+TEST("a loop continues on another thread while its own ends") { loop_taken_over(); }

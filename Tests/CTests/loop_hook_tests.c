@@ -110,7 +110,7 @@ static void loop_statistics(void) {
   csched_loop_get_statistics(csched_thread_loop(thread), &before);
   nap(5 * MS);
   csched_loop_get_statistics(csched_thread_loop(thread), &after);
-  CHECK(after.idle >= before.idle + 5 * MS); // the sleep that goes on counts
+  CHECK(after.idle >= before.idle + 5 * MS); // the current sleep counts
   CHECK_EQUAL(after.sleeps, before.sleeps);
   stop_and_join(thread, CSCHED_STOP_RUN);
   csched_loop_destroy(loop);

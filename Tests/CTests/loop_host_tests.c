@@ -98,16 +98,16 @@ static void read_byte(csched_fd_source *source, unsigned events) {
 
 static void host_of_sources(void) {
   csched_loop *loop = make_loop();
-  int fd = fd_of(loop), ends[2], told = 0;
+  int fd = fd_of(loop), ends[2], calls = 0;
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) abort();
   csched_fd_source source;
-  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, read_byte, &told);
+  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, read_byte, &calls);
   CHECK_EQUAL(csched_loop_add_fd(loop, &source), 0);
   CHECK(!is_readable(fd));
   CHECK_EQUAL(write(ends[1], "xyz", 3), 3);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 2), 2); // among the jobs, and counted as such
-  CHECK_EQUAL(told, 2);
+  CHECK_EQUAL(calls, 2);
   CHECK(is_readable(fd));
   CHECK_EQUAL(csched_loop_run_ready(loop, 9), 1);
   CHECK(!is_readable(fd));
@@ -124,7 +124,7 @@ static void host_of_sources(void) {
   close(ends[1]);
 }
 
-TEST("a host hears of sources, too") { host_of_sources(); }
+TEST("a loop in a host is readable for its sources, too") { host_of_sources(); }
 
 // MARK: submitters against a host
 
@@ -313,4 +313,4 @@ static void host_without_descriptors(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("without descriptors there is no host, and the loop is what it was") { host_without_descriptors(); }
+TEST("without descriptors there is no host, and the loop is unchanged") { host_without_descriptors(); }

@@ -101,7 +101,7 @@ static void loop_activations(void) {
   csched_activation_init(&test.outer, test.loop);
   csched_activation_init(&test.inner, test.loop);
   post(&test, 1, run_inner);
-  post(&test, 2, stop_outer); // while the inner one runs, which goes on
+  post(&test, 2, stop_outer); // while the inner run continues
   post(&test, 3, jot);
   post(&test, 4, stop_inner);
   post(&test, 5, jot); // after the end of both

@@ -55,7 +55,7 @@ static void loop_counts_unrun(void) {
   check_unrun(loop, 1, 0); // a loop that has run may still reach its later timers
   csched_loop_run_ready(loop, 9);
   check_unrun(loop, 0, 0);
-  // After a run it is asked on its own thread.
+  // After a run, the loop's own thread calls it.
   csched_time due = csched_now() + 1;
   probe_init(&probes[4], NULL, NULL);
   CHECK_EQUAL(csched_target_submit_at(target, &probes[4].timer, due, 0), 0);
@@ -80,6 +80,6 @@ static void loop_counts_unrun(void) {
 }
 
 TEST_UNLESS(QEMU, "qemu's process does not read its own memory by a system call",
-            "a loop counts what no run has come to, unless it is run, was stopped or has a host") { // LP13
+            "a loop counts the jobs that no run has reached, unless it is run, was stopped or has a host") { // LP13
   loop_counts_unrun();
 }

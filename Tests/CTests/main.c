@@ -260,7 +260,7 @@ static void read_arguments(int count, char **arguments) {
   }
 }
 
-static bool knows_pidfd(void) {
+static bool has_pidfd(void) {
 #ifdef SYS_pidfd_open
   int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
   if (fd < 0) return errno != ENOSYS;
@@ -271,7 +271,7 @@ static bool knows_pidfd(void) {
 
 int main(int count, char **arguments) {
   read_arguments(count, arguments);
-  if (!is_under(VALGRIND | QEMU) && !knows_pidfd()) options.under |= NO_PIDFD;
+  if (!is_under(VALGRIND | QEMU) && !has_pidfd()) options.under |= NO_PIDFD;
   if (!options.lists) printf("seed %llu\n", (unsigned long long)options.seed);
   for (const test *each = first_test; each != NULL; each = each->next) {
     if (!is_chosen(each)) continue;

@@ -37,10 +37,10 @@ static int add_source(void) {
 }
 static void remove_source(void) { CHECK_EQUAL(csched_loop_remove_fd(loop, &source), 0); }
 
-static void hear_nothing(csched_signal_source *source, uint32_t count) { (void)source, (void)count; }
+static void ignore_value(csched_signal_source *source, uint32_t count) { (void)source, (void)count; }
 static csched_signal_source signal_source;
 static int add_signal(void) {
-  csched_signal_source_init(&signal_source, SIGUSR2, hear_nothing, NULL);
+  csched_signal_source_init(&signal_source, SIGUSR2, ignore_value, NULL);
   return csched_loop_add_signal(loop, &signal_source);
 }
 static void remove_signal(void) { CHECK_EQUAL(csched_loop_remove_signal(loop, &signal_source), 0); }
@@ -109,7 +109,7 @@ static void memory_creations(void) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND, "the tool stands where allocations are counted",
-            "whichever allocation fails, what creates says so and leaves nothing behind") { // X4
+            "whichever allocation fails, each create function returns an error and leaves nothing") { // X4
   if (ctest_counts_allocations()) memory_creations();
 }
 
@@ -139,7 +139,7 @@ static void have_no_threads(void *context) {
 static void memory_no_threads(void) { CHECK_CHILD(have_no_threads, NULL); }
 
 TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread,
-            "without threads to be had, what starts one says so, and a later attempt succeeds") { // X4
+            "without threads, each start function returns an error, and a later attempt succeeds") { // X4
   memory_no_threads();
 }
 
@@ -190,7 +190,7 @@ static void come_back_soon(void *context) {
 
 static void memory_pool_comes_back(void) { CHECK_CHILD(come_back_soon, NULL); }
 
-TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "a pool comes back when there are threads again") { // MN1
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "a pool recovers when there are threads again") { // MN1
   memory_pool_comes_back();
 }
 

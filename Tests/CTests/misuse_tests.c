@@ -39,13 +39,13 @@ TEST_STOPS("a loop that is destroyed on another thread than its own stops the pr
   crew_run(1, destroy_elsewhere, loop);
 }
 
-TEST_STOPS("what is no priority stops the process", "csched_pool_target: 4 is no priority",
+TEST_STOPS("an invalid priority stops the process", "csched_pool_target: 4 is no priority",
            "Name one of csched_priority") {
   csched_pool *pool = NULL;
   if (csched_pool_create(&pool, NULL) == 0) csched_pool_target(pool, (csched_priority)4);
 }
 
-TEST_STOPS("what is no priority of a batch stops the process", "csched_pool_submit_batch: -1 is no priority",
+TEST_STOPS("an invalid priority of a batch stops the process", "csched_pool_submit_batch: -1 is no priority",
            "Name one of csched_priority") {
   csched_pool *pool = NULL;
   probe probe;
@@ -54,31 +54,31 @@ TEST_STOPS("what is no priority of a batch stops the process", "csched_pool_subm
   if (csched_pool_create(&pool, NULL) == 0) csched_pool_submit_batch(pool, (csched_priority)-1, jobs, 1);
 }
 
-TEST_STOPS("a loop that is closed by what is no policy stops the process", "csched_loop_close: 2 is no policy",
+TEST_STOPS("a loop that is closed by an invalid policy stops the process", "csched_loop_close: 2 is no policy",
            "Name one of csched_stop_policy") {
   csched_loop *loop = NULL;
   if (csched_loop_create(&loop) == 0) csched_loop_close(loop, (csched_stop_policy)2);
 }
 
-TEST_STOPS("a thread that is stopped by what is no policy stops the process", "csched_thread_stop: -1 is no policy",
+TEST_STOPS("a thread that is stopped by an invalid policy stops the process", "csched_thread_stop: -1 is no policy",
            "Name one of csched_stop_policy") {
   csched_thread_stop(start_thread("stopped"), (csched_stop_policy)-1);
 }
 
-TEST_STOPS("a pool that is stopped by what is no policy stops the process", "csched_pool_stop: 2 is no policy",
+TEST_STOPS("a pool that is stopped by an invalid policy stops the process", "csched_pool_stop: 2 is no policy",
            "Name one of csched_stop_policy") {
   csched_pool *pool = NULL;
   if (csched_pool_create(&pool, NULL) == 0) csched_pool_stop(pool, (csched_stop_policy)2);
 }
 
-TEST_STOPS("a shutdown by what is no policy stops the process", "csched_shutdown: -1 is no policy",
+TEST_STOPS("a shutdown by an invalid policy stops the process", "csched_shutdown: -1 is no policy",
            "Name one of csched_stop_policy") {
   csched_shutdown((csched_stop_policy)-1);
 }
 
 static void do_not_repeat(void *unused) { (void)unused; }
 
-TEST_STOPS("a repeating task by what is no pace stops the process", "csched_target_async_every: 4 is no pace",
+TEST_STOPS("a repeating task by an invalid pace stops the process", "csched_target_async_every: 4 is no pace",
            "Name one of csched_pace") {
   csched_loop *loop = NULL;
   if (csched_loop_create(&loop) != 0) return;
@@ -238,4 +238,4 @@ static void loop_destroyed_by_its_own(void) {
   CHECK_CHILD_STOPS(destroy_in_sync_on_it, NULL, "called inside of a sync");
 }
 
-TEST("a loop that is destroyed by what is its own stops the process") { loop_destroyed_by_its_own(); }
+TEST("a loop that its own job destroys stops the process") { loop_destroyed_by_its_own(); }

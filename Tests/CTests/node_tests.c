@@ -166,9 +166,9 @@ static void node_left(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("a loop goes on when a node is left by longjmp") { node_left(); }
+TEST("a loop continues when a node is left by longjmp") { node_left(); }
 
-TEST_STOPS("what is no node stops the process", "csched_target_submit_node:", "its `kind` must be CSCHED_NODE") {
+TEST_STOPS("an invalid node stops the process", "csched_target_submit_node:", "its `kind` must be CSCHED_NODE") {
   static const csched_node_type type = {run_again, drop_never, 0};
   csched_node node = {.type = &type};
   csched_target_submit_node(csched_loop_target(csched_main_loop()), &node);

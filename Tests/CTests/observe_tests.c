@@ -116,7 +116,7 @@ static void statistics_drops(void) {
   csched_statistics_end();
 }
 
-TEST("statistics count what was submitted, ran, was cancelled and dropped") { // OB1, OB4, OB5, ST1
+TEST("statistics count submitted, run, cancelled and dropped jobs") { // OB1, OB4, OB5, ST1
   statistics();
   statistics_drops();
 }
@@ -206,7 +206,7 @@ static void statistics_beside_changes(int rounds) {
   CHECK_EQUAL(statistics_of(csched_serial_target(queue)).waiting, 0);
   wait_until_run(busy.thread);
   CHECK_EQUAL(statistics_of(csched_thread_target(busy.thread)).waiting,
-              0); // also of jobs beside whose hooks counting ended
+              0); // also for the jobs whose hooks ran while counting ended
   csched_serial_destroy(queue);
   csched_pool_destroy(busy.pool);
   stop_and_join(busy.thread, CSCHED_STOP_RUN);
@@ -366,11 +366,11 @@ static void end_watch(void *context, const csched_watch_report *report) {
 static void watch_ends_itself(int rounds) {
   csched_thread *thread = start_thread("watched");
   for (int i = 0; i < rounds; i++) {
-    atomic_int told = 0;
-    CHECK_EQUAL(csched_watch_begin(2 * MS, end_watch, &told), 0);
+    atomic_int calls = 0;
+    CHECK_EQUAL(csched_watch_begin(2 * MS, end_watch, &calls), 0);
     gate gate;
     gate_close(&gate, thread);
-    CHECK_SOON(atomic_load(&told) == 1);
+    CHECK_SOON(atomic_load(&calls) == 1);
     gate_open(&gate);
     wait_until_run(thread);
   }
@@ -583,10 +583,10 @@ TEST_UNLESS(QEMU | THREAD_SANITIZER, "signals are late there",
 }
 
 // Runs at the end of the test program, not of a child of fork, where a watchdog is off.
-__attribute__((destructor)) static void run_long_if_asked(void) {
-  const char *asked = getenv("CTESTS_RUN_MS");
-  if (asked == NULL) return;
-  csched_time span = (csched_time)atoi(asked) * MS;
+__attribute__((destructor)) static void run_long_on_request(void) {
+  const char *text = getenv("CTESTS_RUN_MS");
+  if (text == NULL) return;
+  csched_time span = (csched_time)atoi(text) * MS;
   csched_thread *thread = start_thread("slow");
   csched_target_async(csched_thread_target(thread), rest, &span);
   stop_and_join(thread, CSCHED_STOP_RUN);
@@ -604,7 +604,7 @@ static const char *said_with(const char *value, int milliseconds, char *text, si
   return text;
 }
 
-TEST_UNLESS(QEMU | VALGRIND, no_peek, "SCHEDULER_WATCH watches a program that knows nothing of it") {
+TEST_UNLESS(QEMU | VALGRIND, no_peek, "SCHEDULER_WATCH watches a program that does not call it") {
   char text[8192];
   CHECK(strstr(said_with("10ms", 2000, text, sizeof text), " has run rest of loop 0x") != NULL);
   CHECK(strstr(said_with("0.01s", 2000, text, sizeof text), " has run rest of loop 0x") != NULL);
@@ -779,7 +779,7 @@ static void observe_fork(int forks) {
 }
 
 TEST_UNLESS(SANITIZERS | VALGRIND | QEMU, "tools do not follow a process with threads into its child",
-            "a trace goes on in the parent of a fork alone") { // OB5, TR3, TR4, WD3
+            "after fork a trace continues in the parent only") { // OB5, TR3, TR4, WD3
   observe_fork(times(5));
 }
 
@@ -824,7 +824,7 @@ static void recorder(void) {
   output_close(&output);
 }
 
-TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last") { recorder(); }
+TEST_UNLESS(QEMU, no_peek, "the recorder has a thread's last runs") { recorder(); }
 
 // In a child of fork the recorders of the parent's threads are gone, and this thread has run nothing.
 static void message_once(void) {
@@ -883,7 +883,7 @@ static void recorder_keeps(int jobs) {
   output_close(&output);
 }
 
-TEST_UNLESS(QEMU, no_peek, "the recorder has what a thread ran last, ten thousand runs of it") {
+TEST_UNLESS(QEMU, no_peek, "the recorder has a thread's last runs, after ten thousand of them") {
   recorder_keeps(500);
   recorder_keeps(20000);
 }

@@ -343,12 +343,12 @@ TEST_STOPS("a read-write lock that its reader unlocks for writing stops the proc
 
 static void unlock_anothers(int index, void *context) {
   (void)index, (void)context;
-  pthread_setname_np(pthread_self(), "stranger");
+  pthread_setname_np(pthread_self(), "other");
   csched_rwlock_unlock_write(&shelf.own);
 }
 
-TEST_STOPS("a read-write lock that a stranger unlocks for writing stops the process",
-           "csched_rwlock_unlock_write:", "(stranger)", "Unlock on the thread that locked") {
+TEST_STOPS("a read-write lock that another thread unlocks for writing stops the process",
+           "csched_rwlock_unlock_write:", "(other)", "Unlock on the thread that locked") {
   have_for_writing();
   crew_run(1, unlock_anothers, NULL);
 }

@@ -459,17 +459,17 @@ TEST_STOPS("a latch that has too much to count stops the process", "csched_latch
 }
 
 static csched_rlock rlock;
-static void unlock_as_stranger(int index, void *context) {
+static void unlock_as_other(int index, void *context) {
   (void)index, (void)context;
-  pthread_setname_np(pthread_self(), "stranger");
+  pthread_setname_np(pthread_self(), "other");
   csched_rlock_unlock(&rlock);
 }
 
-TEST_STOPS("a recursive lock that is not the caller's stops the process", "csched_rlock_unlock:", "(stranger)",
+TEST_STOPS("an unlock of a recursive lock by another thread stops the process", "csched_rlock_unlock:", "(other)",
            "Unlock on the thread that locked") {
   csched_rlock_lock(&rlock);
   csched_rlock_lock(&rlock);
-  crew_run(1, unlock_as_stranger, NULL);
+  crew_run(1, unlock_as_other, NULL);
 }
 
 TEST_STOPS("a recursive lock that is unlocked once too often stops the process",

@@ -279,7 +279,7 @@ static void serial_entered(void) {
   }
 }
 
-TEST("a queue that is entered runs nothing else until it is left") { serial_entered(); }
+TEST("an entered queue runs no job until it is left") { serial_entered(); }
 
 static void count_sync(void *context) { ++*(long *)context; }
 typedef struct sync_check {
@@ -385,9 +385,9 @@ static void serial_base_gone(int jobs) {
 }
 
 // SQ6, SQ7
-TEST("a serial queue whose base is gone drops everything") { serial_base_gone(100); }
+TEST("a serial queue whose base has ended drops all jobs") { serial_base_gone(100); }
 
-static void serial_let_go(int rounds) {
+static void serial_released(int rounds) {
   base base;
   base_begin(&base, ON_PAIR);
   for (int i = 0; i < rounds; i++) {
@@ -406,7 +406,7 @@ static void serial_let_go(int rounds) {
 }
 
 // SQ5
-TEST("a released queue runs what it has") { serial_let_go(times(500)); }
+TEST("a released queue runs its accepted jobs") { serial_released(times(500)); }
 
 TEST_STOPS("resume without suspend stops the process", "csched_serial_resume:", "is not suspended",
            "Resume once for each suspend") {

@@ -29,7 +29,7 @@ static void threads_counted(void) {
   CHECK_EQUAL(csched_live_threads(), 0);
 }
 
-TEST("each thread of ours is counted from its start to its end") { threads_counted(); }
+TEST("each thread of the library is counted from its start to its end") { threads_counted(); }
 
 static void count_up(int index, void *context) {
   (void)index;
@@ -79,12 +79,12 @@ static void shutdown(csched_stop_policy policy) {
   csched_shutdown(policy);
 }
 
-TEST("shutdown gives outstanding work of the main loop what the policy says, and refuses what comes later") {
+TEST("shutdown runs the main loop's outstanding work by its policy, and refuses later work") {
   shutdown(CSCHED_STOP_RUN);
   shutdown(CSCHED_STOP_DROP); // with no work remaining
 }
 
-TEST("shutdown gives outstanding work of the main loop what the policy says, and refuses what comes later, dropped") {
+TEST("shutdown drops the main loop's outstanding work by its policy, and refuses later work") {
   shutdown(CSCHED_STOP_DROP);
 }
 

@@ -216,7 +216,7 @@ static void wait_for_signals(void *unused) {
 
 TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
             "a signal that main blocks and waits for does not arrive at a thread of the library") {
-  if (access("/proc/self/syscall", R_OK) != 0) return; // an older kernel does not tell in which call a thread waits
+  if (access("/proc/self/syscall", R_OK) != 0) return; // an older kernel does not show in which call a thread waits
   CHECK_CHILD(wait_for_signals, NULL);
 }
 
@@ -264,10 +264,10 @@ TEST_UNLESS(NO_CHILD, NO_CHILD_WHY,
 
 // MARK: signals that all threads block
 
-static atomic_int heard;
-static void hear(csched_signal_source *source, uint32_t count) {
+static atomic_int handled;
+static void count_signals(csched_signal_source *source, uint32_t count) {
   (void)source;
-  atomic_fetch_add(&heard, (int)count);
+  atomic_fetch_add(&handled, (int)count);
 }
 
 static void attach_loop(int index, void *context) {
@@ -275,37 +275,37 @@ static void attach_loop(int index, void *context) {
   sigset_t mask;
   csched_loop_attach(context);
   kill(getpid(), SIGUSR1);
-  for (int before = atomic_load(&heard); atomic_load(&heard) == before;)
+  for (int before = atomic_load(&handled); atomic_load(&handled) == before;)
     csched_loop_run_once(context, csched_now() + MS);
   pthread_sigmask(SIG_SETMASK, NULL, &mask);
   CHECK(!is_blocked(&mask, SIGUSR1));
   csched_loop_detach(context);
 }
 
-static void hear_blocked_signals(void *unused) {
+static void handle_blocked_signals(void *unused) {
   (void)unused;
   sigset_t blocked = set_of(SIGUSR1), mask;
   pthread_sigmask(SIG_SETMASK, &blocked, NULL);
   csched_loop *loop;
   csched_signal_source source, other;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  csched_signal_source_init(&source, SIGUSR1, hear, NULL);
+  csched_signal_source_init(&source, SIGUSR1, count_signals, NULL);
   CHECK_EQUAL(csched_loop_add_signal(loop, &source), 0);
   kill(getpid(), SIGUSR1);
-  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&heard) < 1 && csched_now() < end;)
+  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&handled) < 1 && csched_now() < end;)
     csched_loop_run_once(loop, csched_now() + 10 * MS);
-  CHECK_EQUAL(atomic_load(&heard), 1);
+  CHECK_EQUAL(atomic_load(&handled), 1);
   csched_loop_detach(loop);
   crew_run(1, attach_loop, loop); // a loop that moves to another thread, which blocks the signal, too
   csched_loop_attach(loop);
   csched_loop_unregister_signal_(loop, &source); // as another thread does, before the loop's thread removes the source
-  csched_signal_source_init(&other, SIGUSR1, hear, NULL);
+  csched_signal_source_init(&other, SIGUSR1, count_signals, NULL);
   CHECK_EQUAL(csched_loop_add_signal(loop, &other), 0);
   csched_loop_remove_signal(loop, &source);
   kill(getpid(), SIGUSR1);
-  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&heard) < 3 && csched_now() < end;)
+  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&handled) < 3 && csched_now() < end;)
     csched_loop_run_once(loop, csched_now() + 10 * MS);
-  CHECK_EQUAL(atomic_load(&heard), 3);
+  CHECK_EQUAL(atomic_load(&handled), 3);
   CHECK_EQUAL(csched_loop_remove_signal(loop, &other), 0);
   pthread_sigmask(SIG_SETMASK, NULL, &mask);
   CHECK(is_blocked(&mask, SIGUSR1)); // as before the source, so a later signal does not end the process
@@ -314,7 +314,7 @@ static void hear_blocked_signals(void *unused) {
 }
 
 TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a signal with a source arrives although all other threads block it") { // SG5
-  CHECK_CHILD(hear_blocked_signals, NULL);
+  CHECK_CHILD(handle_blocked_signals, NULL);
 }
 
 static void dump_blocked_signal(void *unused) {
@@ -382,14 +382,14 @@ static void handle_on_small_stack(void *unused) {
   (void)unused;
   csched_loop *loop;
   csched_signal_source source;
-  int before = atomic_load(&heard), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  int before = atomic_load(&handled), null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  csched_signal_source_init(&source, SIGUSR1, hear, NULL);
+  csched_signal_source_init(&source, SIGUSR1, count_signals, NULL);
   CHECK_EQUAL(csched_loop_add_signal(loop, &source), 0);
   get_signal_on_small_stack(SIGUSR1);
-  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&heard) == before && csched_now() < end;)
+  for (csched_time end = csched_now() + 60000 * MS; atomic_load(&handled) == before && csched_now() < end;)
     csched_loop_run_once(loop, csched_now() + 10 * MS);
-  CHECK_EQUAL(atomic_load(&heard), before + 1);
+  CHECK_EQUAL(atomic_load(&handled), before + 1);
   CHECK_EQUAL(csched_loop_remove_signal(loop, &source), 0);
   CHECK_EQUAL(csched_dump_on_signal(SIGUSR1, null), 0);
   get_signal_on_small_stack(SIGUSR1);
@@ -400,7 +400,7 @@ static void handle_on_small_stack(void *unused) {
   close(null);
 }
 
-TEST_UNLESS(NO_CHILD | ADDRESS_SANITIZER, "tools know no stack but the thread's own",
+TEST_UNLESS(NO_CHILD | ADDRESS_SANITIZER, "tools support no stack but the thread's own",
             "the library's signal handlers run on an alternate stack, if there is one") {
   if (swapcontext != NULL) CHECK_CHILD(handle_on_small_stack, NULL);
 }

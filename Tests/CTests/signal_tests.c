@@ -86,7 +86,7 @@ static void use_others(storm *storm) {
   CHECK(later.ran_at >= later.timer.deadline);
 }
 
-static void be_told(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
+static void ignore_events(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
 
 static void suffer(int index, void *context) {
   storm *storm = context;
@@ -95,7 +95,7 @@ static void suffer(int index, void *context) {
   int ends[2];
   if (pipe(ends) != 0) abort();
   CHECK_EQUAL(csched_loop_create(&loop), 0);
-  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, be_told, NULL);
+  csched_fd_source_init(&source, ends[0], CSCHED_FD_READ, ignore_events, NULL);
   if (index == 1) CHECK_EQUAL(csched_loop_add_fd(loop, &source), 0); // on its poller
   be_victim(storm);
   CHECK_SOON(atomic_load(&storm->known) == VICTIMS);

@@ -19,35 +19,35 @@ typedef struct set {
   csched_file_source file;
   int ends[2];
   char folder[32];
-  int told[KINDS], drops;
+  int calls[KINDS], drops;
 } set;
 enum { FD, SIGNAL, CHILD, FILE_ };
 
-static void fd_told(csched_fd_source *source, unsigned events) {
+static void fd_ready(csched_fd_source *source, unsigned events) {
   char byte;
   (void)events;
-  if (read(source->fd, &byte, 1) == 1) ((set *)source->context)->told[FD]++;
+  if (read(source->fd, &byte, 1) == 1) ((set *)source->context)->calls[FD]++;
 }
-static void signal_told(csched_signal_source *source, uint32_t count) {
-  ((set *)source->context)->told[SIGNAL] += (int)count;
+static void signal_came(csched_signal_source *source, uint32_t count) {
+  ((set *)source->context)->calls[SIGNAL] += (int)count;
 }
-static void child_told(csched_child_source *source, csched_child_end end, int status) {
+static void child_ended(csched_child_source *source, csched_child_end end, int status) {
   (void)end, (void)status;
-  ((set *)source->context)->told[CHILD]++;
+  ((set *)source->context)->calls[CHILD]++;
 }
-static void file_told(csched_file_source *source, unsigned changes, const char *name) {
+static void file_changed(csched_file_source *source, unsigned changes, const char *name) {
   (void)changes, (void)name;
-  ((set *)source->context)->told[FILE_]++;
+  ((set *)source->context)->calls[FILE_]++;
 }
 
 static void set_init(set *set) {
   memset(set, 0, sizeof *set);
   snprintf(set->folder, sizeof set->folder, "/tmp/csched-refused-XXXXXX");
   if (mkdtemp(set->folder) == NULL || pipe(set->ends) != 0 || csched_loop_create(&set->loop) != 0) abort();
-  csched_fd_source_init(&set->fd, set->ends[0], CSCHED_FD_READ, fd_told, set);
-  csched_signal_source_init(&set->signal, SIGUSR2, signal_told, set);
-  csched_child_source_init(&set->child, getpid(), child_told, set); // which does not end meanwhile
-  csched_file_source_init(&set->file, set->folder, CSCHED_FILE_CREATED, file_told, set);
+  csched_fd_source_init(&set->fd, set->ends[0], CSCHED_FD_READ, fd_ready, set);
+  csched_signal_source_init(&set->signal, SIGUSR2, signal_came, set);
+  csched_child_source_init(&set->child, getpid(), child_ended, set); // which does not end meanwhile
+  csched_file_source_init(&set->file, set->folder, CSCHED_FILE_CREATED, file_changed, set);
 }
 
 static void set_end(set *set) {
@@ -137,7 +137,7 @@ static void source_refused_at_each_step(void) {
   for (int kind = 0; kind < KINDS; kind++) CHECK_CHILD(leaves_no_descriptors, &kind);
 }
 
-TEST_UNLESS(SANITIZERS | VALGRIND | QEMU | NO_PIDFD, "they keep descriptors of their own, or know no pidfd_open",
+TEST_UNLESS(SANITIZERS | VALGRIND | QEMU | NO_PIDFD, "they keep descriptors of their own, or lack pidfd_open",
             "a source that is refused a descriptor, whichever, leaves nothing and can be added later") { // SG2
   source_refused_at_each_step();
 }
@@ -159,7 +159,7 @@ static void tick(csched_job *job) { ((forking *)job->context)->ticks++; }
 static void tick_not(csched_job *job) { (void)job; }
 static const csched_job_type ticking = {tick, tick_not, NULL};
 
-static void hear(csched_event *event, uint64_t value) { ((forking *)event->context)->merged += value; }
+static void add_value(csched_event *event, uint64_t value) { ((forking *)event->context)->merged += value; }
 
 // Causes one event of each source, and one tick of the timer.
 static void provoke_all(forking *test) {
@@ -173,25 +173,26 @@ static void provoke_all(forking *test) {
   CHECK_EQUAL(csched_target_submit_at(csched_loop_target(test->set.loop), &test->timer, csched_now() + MS, 0), 0);
 }
 
-static bool are_told(const forking *test, int times) {
-  return test->set.told[FD] == times && test->set.told[SIGNAL] == times && test->set.told[FILE_] == test->changes &&
+static bool have_all_calls(const forking *test, int times) {
+  return test->set.calls[FD] == times && test->set.calls[SIGNAL] == times && test->set.calls[FILE_] == test->changes &&
          test->ticks == times && test->merged == 3 * (uint64_t)times;
 }
 
-static void check_all_told(forking *test, int times) {
+static void check_all_calls(forking *test, int times) {
   provoke_all(test);
   csched_time end = csched_now() + 60000 * MS;
-  while (!are_told(test, times) && csched_now() < end) csched_loop_run_once(test->set.loop, csched_now() + 10 * MS);
-  CHECK(are_told(test, times));
+  while (!have_all_calls(test, times) && csched_now() < end)
+    csched_loop_run_once(test->set.loop, csched_now() + 10 * MS);
+  CHECK(have_all_calls(test, times));
   CHECK_EQUAL(csched_loop_run_ready(test->set.loop, SIZE_MAX), 0);
-  CHECK(are_told(test, times));
-  CHECK_EQUAL(test->set.told[CHILD], 0);
+  CHECK(have_all_calls(test, times));
+  CHECK_EQUAL(test->set.calls[CHILD], 0);
 }
 
 static void in_child_between_runs(void *context) {
   forking *test = context;
   int sleeps = test->sleeps;
-  check_all_told(test, test->ticks + 1);
+  check_all_calls(test, test->ticks + 1);
   // On a busy machine all is ready before the loop could sleep.
   while (test->sleeps == sleeps) csched_loop_run_once(test->set.loop, csched_now() + MS);
   CHECK_EQUAL(test->sleeps, test->wakes);
@@ -203,7 +204,7 @@ static void in_child_between_runs(void *context) {
 static void in_child_of_hook(void *context) {
   forking *test = context;
   int sleeps = test->sleeps;
-  check_all_told(test, test->ticks + 1);
+  check_all_calls(test, test->ticks + 1);
   CHECK_EQUAL(test->sleeps, sleeps); // a run inside of a hook calls none
 }
 
@@ -231,18 +232,18 @@ static void source_forks_with_hooks(void) {
   pthread_sigmask(SIG_UNBLOCK, &usr2, NULL);
   forking test = {0};
   set_init(&test.set);
-  csched_event_init(&test.event, csched_loop_target(test.set.loop), CSCHED_MERGE_ADD, hear, &test);
+  csched_event_init(&test.event, csched_loop_target(test.set.loop), CSCHED_MERGE_ADD, add_value, &test);
   test.hook = (csched_loop_hook){forking_sleeps, forking_wakes, forking_drops, &test, NULL, {NULL, NULL}};
   CHECK_EQUAL(csched_loop_add_hook(test.set.loop, &test.hook), 0);
   for (int kind = 0; kind < KINDS; kind++) CHECK_EQUAL(add(&test.set, kind), 0);
-  check_all_told(&test, 1);
+  check_all_calls(&test, 1);
   CHECK_CHILD(in_child_between_runs, &test);
   test.changes++;
   CHECK_EQUAL(csched_loop_run_ready(test.set.loop, SIZE_MAX), 1); // the change: all else was the child's
-  CHECK(are_told(&test, 1));
+  CHECK(have_all_calls(&test, 1));
   test.forks = true;
   while (test.forks) csched_loop_run_once(test.set.loop, csched_now() + MS);
-  check_all_told(&test, 2);
+  check_all_calls(&test, 2);
   CHECK_EQUAL(test.hook_drops, 0);
   set_end(&test.set);
   CHECK_EQUAL(test.hook_drops, 1);
@@ -250,7 +251,7 @@ static void source_forks_with_hooks(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | VALGRIND | QEMU | NO_PIDFD,
-            "tools do not follow a process with threads into its child, and may know no pidfd_open",
+            "tools do not follow a process with threads into its child, and may lack pidfd_open",
             "in a child of fork sources of all kinds, and hooks, go on") {
   source_forks_with_hooks();
 }

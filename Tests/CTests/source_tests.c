@@ -33,29 +33,29 @@ static void permit_signals(void) {
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-typedef struct ear {
-  csched_signal_source source; // first: an ear is its source
+typedef struct listener {
+  csched_signal_source source; // first: a listener is its source
   csched_loop *loop;
-  int told, drops;
+  int reported, drops;
   bool removes;
-} ear;
+} listener;
 
-static void hear(csched_signal_source *source, uint32_t count) {
-  ear *ear = source->context;
-  ear->told += (int)count;
-  if (ear->removes) CHECK_EQUAL(csched_loop_remove_signal(ear->loop, source), 0);
+static void record(csched_signal_source *source, uint32_t count) {
+  listener *listener = source->context;
+  listener->reported += (int)count;
+  if (listener->removes) CHECK_EQUAL(csched_loop_remove_signal(listener->loop, source), 0);
 }
 
-static void hear_drop(csched_signal_source *source, int error) {
+static void record_drop(csched_signal_source *source, int error) {
   CHECK_EQUAL(error, ECANCELED);
-  ((ear *)source->context)->drops++;
+  ((listener *)source->context)->drops++;
 }
 
-static void ear_init(ear *ear, csched_loop *loop, int signal) {
-  memset(ear, 0, sizeof *ear);
-  ear->loop = loop;
-  csched_signal_source_init(&ear->source, signal, hear, ear);
-  ear->source.dropped = hear_drop;
+static void listener_init(listener *listener, csched_loop *loop, int signal) {
+  memset(listener, 0, sizeof *listener);
+  listener->loop = loop;
+  csched_signal_source_init(&listener->source, signal, record, listener);
+  listener->source.dropped = record_drop;
 }
 
 static bool has_default(int signal) {
@@ -67,24 +67,24 @@ static bool has_default(int signal) {
 static void source_signal(void) {
   permit_signals();
   csched_loop *loop = make_loop();
-  ear ear;
-  ear_init(&ear, loop, SIGUSR1);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EEXIST);
+  listener listener;
+  listener_init(&listener, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), 0);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), EEXIST);
   kill(getpid(), SIGUSR1);
-  run_until(loop, &ear.told, 1);
+  run_until(loop, &listener.reported, 1);
   raise(SIGUSR1);
   raise(SIGUSR1);
-  run_until(loop, &ear.told, 3);
+  run_until(loop, &listener.reported, 3);
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
-  ear.removes = true;
+  listener.removes = true;
   raise(SIGUSR1);
-  run_until(loop, &ear.told, 4);
+  run_until(loop, &listener.reported, 4);
   CHECK(has_default(SIGUSR1));
-  CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), ENOENT);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0); // again; the loop's close removes it
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &listener.source), ENOENT);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), 0); // again; the loop's close removes it
   csched_loop_destroy(loop);
-  CHECK_EQUAL(ear.drops, 1);
+  CHECK_EQUAL(listener.drops, 1);
   CHECK(has_default(SIGUSR1));
 }
 
@@ -94,9 +94,9 @@ TEST("a signal is reported to its loop, and its action put back") { source_signa
 static void source_signal_anew(void) {
   permit_signals();
   csched_loop *loop = make_loop();
-  ear first, second;
-  ear_init(&first, loop, SIGUSR1);
-  ear_init(&second, loop, SIGUSR1);
+  listener first, second;
+  listener_init(&first, loop, SIGUSR1);
+  listener_init(&second, loop, SIGUSR1);
   CHECK_EQUAL(csched_loop_add_signal(loop, &first.source), 0);
   raise(SIGUSR1);
   raise(SIGUSR1);
@@ -104,8 +104,8 @@ static void source_signal_anew(void) {
   CHECK_EQUAL(csched_loop_add_signal(loop, &second.source), 0);
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0);
   raise(SIGUSR1);
-  run_until(loop, &second.told, 1);
-  CHECK(second.told == 1 && first.told == 0);
+  run_until(loop, &second.reported, 1);
+  CHECK(second.reported == 1 && first.reported == 0);
   CHECK_EQUAL(csched_loop_remove_signal(loop, &second.source), 0);
   csched_loop_destroy(loop);
 }
@@ -115,7 +115,7 @@ TEST("signals for one source are not reported to the next one") { source_signal_
 
 typedef struct passing {
   csched_loop *from, *to;
-  ear first, second;
+  listener first, second;
 } passing;
 
 static void take_signal_over(int index, void *context) {
@@ -124,10 +124,10 @@ static void take_signal_over(int index, void *context) {
   csched_loop_unregister_signal_(test->from, &test->first.source);
   CHECK(has_default(SIGUSR1));
   CHECK_EQUAL(csched_loop_create(&test->to), 0);
-  ear_init(&test->second, test->to, SIGUSR1);
+  listener_init(&test->second, test->to, SIGUSR1);
   CHECK_EQUAL(csched_loop_add_signal(test->to, &test->second.source), 0);
   kill(getpid(), SIGUSR1);
-  run_until(test->to, &test->second.told, 1);
+  run_until(test->to, &test->second.reported, 1);
   CHECK_EQUAL(csched_loop_remove_signal(test->to, &test->second.source), 0);
   csched_loop_destroy(test->to);
 }
@@ -136,11 +136,11 @@ static void source_signal_passes(void) {
   permit_signals();
   passing test;
   test.from = make_loop();
-  ear_init(&test.first, test.from, SIGUSR1);
+  listener_init(&test.first, test.from, SIGUSR1);
   CHECK_EQUAL(csched_loop_add_signal(test.from, &test.first.source), 0);
   crew_run(1, take_signal_over, &test);
   CHECK_EQUAL(csched_loop_run_ready(test.from, SIZE_MAX), 0);
-  CHECK_EQUAL(test.first.told, 0);
+  CHECK_EQUAL(test.first.reported, 0);
   CHECK_EQUAL(csched_loop_remove_signal(test.from, &test.first.source), 0);
   CHECK_EQUAL(csched_loop_add_signal(test.from, &test.first.source), ECANCELED); // until it is initialised anew
   csched_loop_destroy(test.from);
@@ -154,26 +154,26 @@ static void handle(int signal) { (void)signal; }
 static void source_signal_refused(void) {
   permit_signals();
   csched_loop *loop = make_loop();
-  ear ear, other;
+  listener listener, other;
   int wrong[] = {-1, 0, SIGKILL, SIGSTOP, SIGSEGV, 65, 1000000};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    ear_init(&ear, loop, wrong[i]);
-    CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EINVAL);
+    listener_init(&listener, loop, wrong[i]);
+    CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), EINVAL);
   }
-  ear_init(&ear, loop, SIGUSR2);
+  listener_init(&listener, loop, SIGUSR2);
   signal(SIGUSR2, handle);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EBUSY);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), EBUSY);
   signal(SIGUSR2, SIG_DFL);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
-  ear_init(&other, loop, SIGUSR2);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), 0);
+  listener_init(&other, loop, SIGUSR2);
   CHECK_EQUAL(csched_loop_add_signal(loop, &other.source), EBUSY);
   signal(SIGUSR2, handle); // a handler of other code: it stays
-  CHECK_EQUAL(csched_loop_remove_signal(loop, &ear.source), 0);
+  CHECK_EQUAL(csched_loop_remove_signal(loop, &listener.source), 0);
   CHECK(!has_default(SIGUSR2));
   signal(SIGUSR2, SIG_DFL);
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_run(loop);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), ECANCELED);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), ECANCELED);
   CHECK(has_default(SIGUSR2));
   csched_loop_destroy(loop);
 }
@@ -190,15 +190,15 @@ static void send_signals(int index, void *context) {
 static void source_signals_beside(int rounds) {
   permit_signals();
   csched_loop *loop = make_loop();
-  ear ear;
+  listener listener;
   crew crew;
-  ear_init(&ear, loop, SIGUSR1);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
+  listener_init(&listener, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), 0);
   crew_start(&crew, SENDERS, send_signals, &rounds);
-  run_until(loop, &ear.told, SENDERS * rounds);
+  run_until(loop, &listener.reported, SENDERS * rounds);
   crew_join(&crew);
   csched_loop_run_ready(loop, SIZE_MAX); // the signal handler may write after its count was reported
-  CHECK_EQUAL(ear.told, SENDERS * rounds);
+  CHECK_EQUAL(listener.reported, SENDERS * rounds);
   csched_loop_destroy(loop);
 }
 
@@ -206,18 +206,18 @@ static void source_signals_beside(int rounds) {
 TEST("signals during the loop's check are all reported") { source_signals_beside(times(10000)); }
 
 static void in_child_of_signal(void *context) {
-  ear *ear = context;
-  int before = ear->told;
+  listener *listener = context;
+  int before = listener->reported;
   kill(getpid(), SIGUSR1);
-  run_until(ear->loop, &ear->told, before + 1);
-  csched_loop_destroy(ear->loop);
+  run_until(listener->loop, &listener->reported, before + 1);
+  csched_loop_destroy(listener->loop);
   CHECK(has_default(SIGUSR1));
 }
 
 // A signal that came before the fork, and was not reported yet, is reported in both processes.
 static void in_child_of_pending(void *context) {
-  ear *ear = context;
-  run_until(ear->loop, &ear->told, 1);
+  listener *listener = context;
+  run_until(listener->loop, &listener->reported, 1);
 }
 
 static void in_child_of_other(void *context) {
@@ -226,30 +226,30 @@ static void in_child_of_other(void *context) {
 }
 
 static void add_ear(csched_job *job) {
-  ear *ear = job->context;
-  CHECK_EQUAL(csched_loop_add_signal(ear->loop, &ear->source), 0);
+  listener *listener = job->context;
+  CHECK_EQUAL(csched_loop_add_signal(listener->loop, &listener->source), 0);
 }
 static void drop_nothing(csched_job *job) { (void)job; }
 
 static void source_signal_forks(void) {
   permit_signals();
   csched_loop *loop = make_loop();
-  ear ear;
-  ear_init(&ear, loop, SIGUSR1);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), 0);
-  CHECK_CHILD(in_child_of_signal, &ear);
+  listener listener;
+  listener_init(&listener, loop, SIGUSR1);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), 0);
+  CHECK_CHILD(in_child_of_signal, &listener);
   CHECK_EQUAL(csched_loop_run_ready(loop, SIZE_MAX), 0); // the child's was the child's
-  CHECK_EQUAL(ear.told, 0);
+  CHECK_EQUAL(listener.reported, 0);
   raise(SIGUSR1);
-  CHECK_CHILD(in_child_of_pending, &ear);
-  run_until(loop, &ear.told, 1);
+  CHECK_CHILD(in_child_of_pending, &listener);
+  run_until(loop, &listener.reported, 1);
   csched_loop_destroy(loop);
 
   csched_thread *thread = start_thread("other"); // whose loop is not in the child
-  ear_init(&ear, csched_thread_loop(thread), SIGUSR1);
+  listener_init(&listener, csched_thread_loop(thread), SIGUSR1);
   static const csched_job_type type = {add_ear, drop_nothing, NULL};
   csched_job job;
-  csched_job_init(&job, &type, &ear);
+  csched_job_init(&job, &type, &listener);
   csched_target_submit(csched_thread_target(thread), &job);
   wait_until_run(thread);
   CHECK(!has_default(SIGUSR1));
@@ -362,8 +362,8 @@ static void source_child(void) {
   CHECK_EQUAL(waitpid(pid, NULL, 0), pid); // the loop has not reaped it
 }
 
-TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
-            "the end of a child is told, also when somebody else has reaped it") {
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may lack pidfd_open",
+            "the end of a child is reported, also when other code has reaped it") {
   source_child();
   source_child_with_core();
 }
@@ -439,7 +439,7 @@ static void child_reaped_elsewhere_with_sources(void) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may lack pidfd_open",
             "each source of a child gets its status, one that is added later, too") {
   child_with_sources(7);
   child_with_sources(0);
@@ -483,7 +483,7 @@ static void children_of_loops(void) {
   crew_run(LOOPS, nurse_all, &nursery);
 }
 
-TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may lack pidfd_open",
             "loops that wait for the same children at once each get every status") {
   children_of_loops();
 }
@@ -629,7 +629,7 @@ static void source_file_gone(void) {
   CHECK_EQUAL(eye.drops, 0);
 }
 
-TEST("a source ends when its file is gone, and its handler may free it or add it again") { source_file_gone(); }
+TEST("a source ends when its file is deleted, and its handler may free it or add it again") { source_file_gone(); }
 
 TEST("changes of files are reported one by one, and not after the removal") {
   source_file(false);
@@ -641,13 +641,13 @@ TEST("changes of files are reported one by one, and not after the removal") {
 static void without_descriptors(void *context) {
   (void)context;
   csched_loop *loop = make_loop();
-  ear ear;
+  listener listener;
   nurse nurse;
   eye eye;
   struct rlimit none = {0, 0};
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
-  ear_init(&ear, loop, SIGHUP);
-  CHECK_EQUAL(csched_loop_add_signal(loop, &ear.source), EMFILE);
+  listener_init(&listener, loop, SIGHUP);
+  CHECK_EQUAL(csched_loop_add_signal(loop, &listener.source), EMFILE);
   CHECK(has_default(SIGHUP));
   csched_child_source_init(&nurse.source, getppid(), child_ends, &nurse);
   CHECK_EQUAL(csched_loop_add_child(loop, &nurse.source), is_under(NO_PIDFD) ? ENOTSUP : EMFILE);
@@ -662,43 +662,45 @@ TEST_UNLESS(VALGRIND | QEMU, "it keeps descriptors of its own", "without descrip
   source_without_descriptors();
 }
 
-static void drop_stranger(csched_fd_source *source, int error) { *(int *)source->context = error; }
-static void be_quiet(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
+static void store_error(csched_fd_source *source, int error) { *(int *)source->context = error; }
+static void ignore_events(csched_fd_source *source, unsigned events) { (void)source, (void)events; }
 
-static void descriptor_closed_by_stranger(void *says) {
+static void use_closed_descriptor(void *is_in_child) {
   csched_loop *loop = make_loop();
-  int ends[2], told = 0;
+  int ends[2], reported = 0;
   csched_fd_source first, second;
   CHECK_EQUAL(pipe(ends), 0);
-  csched_fd_source_init(&first, ends[0], CSCHED_FD_READ, be_quiet, &told);
-  if (says == NULL) first.dropped = drop_stranger;
+  csched_fd_source_init(&first, ends[0], CSCHED_FD_READ, ignore_events, &reported);
+  if (is_in_child == NULL) first.dropped = store_error;
   CHECK_EQUAL(csched_loop_add_fd(loop, &first), 0);
   close(ends[0]);
   CHECK_EQUAL(csched_loop_modify_fd(loop, &first, CSCHED_FD_READ | CSCHED_FD_EDGE), EBADF);
   CHECK_EQUAL(dup2(ends[1], ends[0]), ends[0]);
-  csched_fd_source_init(&second, ends[0], CSCHED_FD_WRITE, be_quiet, NULL);
+  csched_fd_source_init(&second, ends[0], CSCHED_FD_WRITE, ignore_events, NULL);
   CHECK_EQUAL(csched_loop_add_fd(loop, &second), 0);
-  CHECK_EQUAL(told, says == NULL ? EBADF : 0);
+  CHECK_EQUAL(reported, is_in_child == NULL ? EBADF : 0);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &first), ENOENT);
   close(ends[0]);
   CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
-  csched_fd_source_init(&second, ends[1], CSCHED_FD_WRITE, be_quiet, NULL);
+  csched_fd_source_init(&second, ends[1], CSCHED_FD_WRITE, ignore_events, NULL);
   CHECK_EQUAL(csched_loop_add_fd(loop, &second), 0);
   int folder = open("/", O_RDONLY | O_CLOEXEC);
-  CHECK_EQUAL(dup2(folder, ends[1]), ends[1]); // what no poller takes has the number now
+  CHECK_EQUAL(dup2(folder, ends[1]), ends[1]); // the number now belongs to a file that no poller accepts
   CHECK_EQUAL(csched_loop_remove_fd(loop, &second), EBADF);
   close(folder);
   close(ends[1]);
   csched_loop_destroy(loop);
-  if (says != NULL) abort(); // so that its message is checked
+  if (is_in_child != NULL) abort(); // so that its message is checked
 }
 
-static void source_closed_by_stranger(void) {
-  descriptor_closed_by_stranger(NULL);
-  CHECK_CHILD_STOPS(descriptor_closed_by_stranger, "says", "was closed while source");
+static void source_closed_by_other_code(void) {
+  use_closed_descriptor(NULL);
+  CHECK_CHILD_STOPS(use_closed_descriptor, "child", "was closed while source");
 }
 
-TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that other code closes is reported") { source_closed_by_stranger(); }
+TEST_UNLESS(HELGRIND, NO_CHILD_WHY, "a descriptor that other code closes is reported") {
+  source_closed_by_other_code();
+}
 
 // Other code, such as a daemon that closes all descriptors, gives the number of a source's own descriptor to another
 // file.
@@ -730,7 +732,7 @@ static void own_number_taken(bool is_silent, bool closes_loop) {
   CHECK_EQUAL(waitpid(pid, NULL, 0), pid);
 }
 
-TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may not know pidfd_open",
+TEST_UNLESS(VALGRIND | QEMU | NO_PIDFD, "it may lack pidfd_open",
             "a source does not close a descriptor that other code has given the source's number") {
   for (int i = 0; i < 4; i++) own_number_taken(i & 1, i & 2);
 }
@@ -848,4 +850,4 @@ static void event_cancelled(int rounds) {
 }
 
 // EV4, EV5
-TEST("an event that is cancelled tells nothing more") { event_cancelled(few(times(1000))); }
+TEST("a cancelled event calls its handler no more") { event_cancelled(few(times(1000))); }

@@ -162,12 +162,12 @@ static void stop_all(csched_stop_policy policy, bool feeds, int rounds) {
         stop_beside((enum nesting)nesting, on_pool != 0, policy, feeds, &state);
 }
 
-TEST("a stop to run runs what queues and limits have accepted before it") { // LM12, LP6, LP14, SQ13, X1, X6
+TEST("a stop to run runs the jobs that queues and limits accepted before it") { // LM12, LP6, LP14, SQ13, X1, X6
   stop_all(CSCHED_STOP_RUN, false, few(times(20)));
 }
 // LM12, SQ13, X2, X6
 TEST("a stop to run ends, whatever the jobs submit") { stop_all(CSCHED_STOP_RUN, true, few(times(5))); }
-TEST("a stop to drop drops what queues and limits have, or has run it") {
+TEST("a stop to drop drops each job of queues and limits that has not run") {
   stop_all(CSCHED_STOP_DROP, false, few(times(5)));
 }
 

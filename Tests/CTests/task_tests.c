@@ -203,7 +203,7 @@ TEST("to cancel a task and wait returns after the drop of another thread") { tas
 typedef struct nested {
   csched_task task, other;
   record other_record;
-  csched_drop_reason given, asked;
+  csched_drop_reason given, queried;
   csched_cancel_result found;
   atomic_int drops;
 } nested;
@@ -212,7 +212,7 @@ static void cancel_other_and_look(void *context, csched_drop_reason reason) {
   nested *nested = context;
   nested->given = reason;
   CHECK_EQUAL(csched_task_cancel(nested->other), CSCHED_CANCEL_DROPPED);
-  nested->asked = csched_task_drop_reason_();
+  nested->queried = csched_task_drop_reason_();
   nested->found = csched_task_cancel_and_wait(nested->task);
   atomic_fetch_add(&nested->drops, 1);
 }
@@ -220,7 +220,7 @@ static void cancel_other_and_look(void *context, csched_drop_reason reason) {
 static void task_drop_nested(csched_drop_reason reason) {
   csched_thread *thread = start_thread("tasks");
   csched_loop *loop;
-  nested nested = {.found = CSCHED_CANCEL_DROPPED, .asked = CSCHED_DROP_NO_MEMORY};
+  nested nested = {.found = CSCHED_CANCEL_DROPPED, .queried = CSCHED_DROP_NO_MEMORY};
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   nested.other = submit_to(csched_loop_target(loop), &nested.other_record);
   gate gate;
@@ -232,7 +232,7 @@ static void task_drop_nested(csched_drop_reason reason) {
   CHECK_SOON(csched_task_is_over(nested.task));
   CHECK(atomic_load(&nested.drops) == 1 && atomic_load(&nested.other_record.drops) == 1);
   CHECK_EQUAL(nested.given, reason);
-  CHECK_EQUAL(nested.asked, reason);
+  CHECK_EQUAL(nested.queried, reason);
   CHECK_EQUAL(nested.found, CSCHED_CANCEL_FINISHED);
   CHECK_EQUAL(atomic_load(&nested.other_record.reason), CSCHED_DROP_CANCELLED);
   csched_thread_join(thread);
@@ -267,7 +267,7 @@ static void task_drop_reasons(void) {
 }
 
 // TK5
-TEST("a drop of a task says why") { task_drop_reasons(); }
+TEST("a drop of a task has a reason") { task_drop_reasons(); }
 
 // A target of one's own that accepts no more work, but submits another task on the way, to a loop that accepts no more
 // work either.
@@ -311,7 +311,7 @@ static void task_refused_in_submission(void) {
 }
 
 // TK5
-TEST("a task whose submission has another one refused is refused itself") { task_refused_in_submission(); }
+TEST("a task whose submission causes another task's refusal is refused itself") { task_refused_in_submission(); }
 
 // A target that runs its task at once, and meanwhile makes another task, which may reuse the memory of the first.
 typedef struct reusing {
@@ -363,7 +363,7 @@ static void task_no_memory(void) {
   csched_loop_destroy(loop);
 }
 
-TEST_UNLESS(NO_FORK, "the tool needs memory, too", "a drop of a task says why, when there is no memory") {
+TEST_UNLESS(NO_FORK, "the tool needs memory, too", "a drop of a task has a reason, when there is no memory") {
   task_no_memory();
 }
 
@@ -434,7 +434,7 @@ static void begin_and_end_threads(void *context) {
 
 static void task_thread_ends(int threads) { CHECK_CHILD(begin_and_end_threads, &threads); }
 
-TEST_UNLESS(NO_MEMORY, own_memory, "what a thread leaves at its end is used by others") { // TM3
+TEST_UNLESS(NO_MEMORY, own_memory, "other threads use the memory that an ended thread leaves") { // TM3
   task_thread_ends(times(2000));
 }
 
@@ -449,7 +449,7 @@ static void use_in_child(void *context) {
 }
 
 // A drop that runs on another thread does not end in the child: a wait for it is reported.
-static void drop_until_told(void *context, csched_drop_reason reason) {
+static void drop_until_set(void *context, csched_drop_reason reason) {
   (void)reason;
   inside *inside = context;
   atomic_store(&inside->began, 1);
@@ -468,7 +468,7 @@ static void task_fork_in_drop(bool passes) {
   csched_loop *loop;
   CHECK_EQUAL(csched_loop_create(&loop), 0);
   inside inside = {.may_end = 0};
-  inside.task = csched_target_async_or_drop(csched_loop_target(loop), look_from_run, drop_until_told, &inside);
+  inside.task = csched_target_async_or_drop(csched_loop_target(loop), look_from_run, drop_until_set, &inside);
   crew crew;
   crew_start(&crew, 1, cancel_in_thread, &inside);
   WAIT_WHILE(!atomic_load(&inside.began));
@@ -508,7 +508,7 @@ static void task_drop_forks(void) {
 // TM4
 TEST_UNLESS(NO_FORK, no_child, "a drop that forks ends in the child, too") { task_drop_forks(); }
 
-static void use_until_told(int index, void *context) {
+static void use_until_set(int index, void *context) {
   record record = {.runs = 0};
   while (!atomic_load((atomic_int *)context)) {
     use_and_end(index, &record);
@@ -519,7 +519,7 @@ static void use_until_told(int index, void *context) {
 static void task_fork(int forks) {
   atomic_int is_over = 0;
   crew crew;
-  crew_start(&crew, 3, use_until_told, &is_over);
+  crew_start(&crew, 3, use_until_set, &is_over);
   for (int i = 0; i < forks; i++) CHECK_CHILD(use_in_child, NULL);
   atomic_store(&is_over, 1);
   crew_join(&crew);

@@ -25,7 +25,7 @@ enum {
   HELGRIND = 16,
   DRD = 32,
   QEMU = 64,
-  NO_PIDFD = 128, ///< no tool: an old kernel, or a filter of system calls, knows no pidfd_open
+  NO_PIDFD = 128, ///< no tool: an old kernel, or a filter of system calls, lacks pidfd_open
   SANITIZERS = THREAD_SANITIZER | ADDRESS_SANITIZER | MEMORY_SANITIZER,
   VALGRIND = MEMCHECK | HELGRIND | DRD,
 };

@@ -67,39 +67,39 @@ static void end_waited_for(int rounds) {
 }
 
 static journal order;
-static void tell_release(csched_job *job) { journal_add(&order, ((probe *)job)->id); }
+static void record_release(csched_job *job) { journal_add(&order, ((probe *)job)->id); }
 static void run_it(csched_job *job) {
   probe *probe = (struct probe *)job;
   if (probe->body != NULL) probe->body(probe);
 }
 static void drop_it(csched_job *job) { journal_add(&order, -((probe *)job)->id); }
-static const csched_job_type telling = {run_it, drop_it, tell_release};
+static const csched_job_type recording = {run_it, drop_it, record_release};
 
-static probe told[4];
-static void tell_init(int id, void (*body)(probe *)) {
-  probe_init(&told[id], body, NULL);
-  csched_job_init(job_of(&told[id]), &telling, NULL);
-  told[id].id = id;
+static probe recorded[4];
+static void recorded_init(int id, void (*body)(probe *)) {
+  probe_init(&recorded[id], body, NULL);
+  csched_job_init(job_of(&recorded[id]), &recording, NULL);
+  recorded[id].id = id;
 }
 
 static void run_inner(probe *probe) {
   (void)probe;
-  csched_trampoline_run(job_of(&told[2]));
+  csched_trampoline_run(job_of(&recorded[2]));
 }
 
 static void run_innermost(probe *probe) {
   (void)probe;
-  csched_trampoline_run(job_of(&told[3])); // waits, and is dropped
+  csched_trampoline_run(job_of(&recorded[3])); // waits, and is dropped
   pthread_exit(NULL);
 }
 
 static void end_nested(void) {
   csched_thread *thread = start_thread("nested");
   atomic_store(&order.count, 0);
-  tell_init(1, run_inner);
-  tell_init(2, run_innermost);
-  tell_init(3, NULL);
-  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&told[1])), 0);
+  recorded_init(1, run_inner);
+  recorded_init(2, run_innermost);
+  recorded_init(3, NULL);
+  CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&recorded[1])), 0);
   CHECK_EQUAL(csched_thread_join(thread), 0);
   csched_thread_destroy(thread);
   CHECK_JOURNAL(&order, "2,1,-3,3");
@@ -165,7 +165,7 @@ static void exit_on_nested_loop(void) {
 
 static void create_and_leave(void) { CHECK_EQUAL(csched_loop_create(&loop), 0); }
 
-static void is_nobodys(void) { CHECK(!csched_loop_is_on_thread(loop)); }
+static void check_not_on_thread(void) { CHECK(!csched_loop_is_on_thread(loop)); }
 
 static void end_on_loop(void) {
   probe_init(&ending, exit_thread, NULL);
@@ -185,7 +185,7 @@ static void end_on_loop(void) {
   CHECK_PROBE(&last, 1, 0);
   csched_loop_destroy(loop);
   on_bare_thread(create_and_leave);
-  on_bare_thread(is_nobodys); // though it may have the other's memory
+  on_bare_thread(check_not_on_thread); // though it may have the other's memory
   csched_loop_destroy(loop);
 }
 
@@ -194,7 +194,7 @@ TEST("a job that ends its thread on a loop has ended") { end_on_loop(); }
 
 // MARK: serial queues
 
-static void goes_on(csched_serial *queue) {
+static void continues(csched_serial *queue) {
   init_all(&ending, 1, exit_thread);
   probe_init(&next, NULL, NULL);
   csched_serial_suspend(queue);
@@ -221,7 +221,7 @@ static bool is_idle(csched_serial *queue) {
 
 // `base`: what `queue` is on, or itself. A sync that waits for a queue on a busy queue may run its body inside of its
 // help; such a body may not end its thread.
-static void goes_on_after_sync(csched_serial *queue, csched_serial *base) {
+static void continues_after_sync(csched_serial *queue, csched_serial *base) {
   synced = queue;
   CHECK_SOON(is_idle(queue) && is_idle(base));
   on_bare_thread(exit_in_sync);
@@ -237,16 +237,16 @@ static void exit_in_waiting_sync(int index, void *context) {
   CHECK_EQUAL(csched_serial_sync(context, exit_here, NULL), 0); // on a worker, because the queue is busy
 }
 
-static void end_queue_goes_on(int rounds) {
+static void end_queue_continues(int rounds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1});
   csched_serial *queue = NULL, *on_queue = NULL;
   CHECK_EQUAL(csched_serial_create(&queue, csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT)), 0);
   CHECK_EQUAL(csched_serial_create(&on_queue, csched_serial_target(queue)), 0);
   for (int i = 0; i < rounds; i++) {
-    goes_on(queue);
-    goes_on(on_queue);
-    goes_on_after_sync(queue, queue);
-    goes_on_after_sync(on_queue, queue);
+    continues(queue);
+    continues(on_queue);
+    continues_after_sync(queue, queue);
+    continues_after_sync(on_queue, queue);
     crew crew;
     csched_serial_suspend(queue);
     crew_start(&crew, 2, exit_in_waiting_sync, queue);
@@ -273,7 +273,7 @@ static void end_queue_goes_on(int rounds) {
 }
 
 // SQ8
-TEST("a serial queue goes on when a job ends its thread") { end_queue_goes_on(times(50)); }
+TEST("a serial queue continues when a job ends its thread") { end_queue_continues(times(50)); }
 
 // MARK: spawned jobs
 
@@ -328,4 +328,4 @@ static void job_many_levels(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("jobs inside of each other know where they run, at any depth") { job_many_levels(); }
+TEST("nested jobs have the right current target, at any depth") { job_many_levels(); }

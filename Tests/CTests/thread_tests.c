@@ -282,26 +282,26 @@ TEST("pthread_exit inside a job ends the thread cleanly") { thread_exits_inside(
 
 static void ignore(int number) { (void)number; }
 
-static void tell_who(probe *probe) { *(pthread_t *)probe->context = pthread_self(); }
+static void store_thread(probe *probe) { *(pthread_t *)probe->context = pthread_self(); }
 
 static void thread_interrupted(int signals) {
   struct sigaction action = {.sa_handler = ignore}, before; // without SA_RESTART
   sigaction(SIGUSR2, &action, &before);
   csched_thread *thread = start_thread("interrupted");
-  pthread_t who;
+  pthread_t interrupted;
   probe first, later;
-  probe_init(&first, tell_who, &who);
+  probe_init(&first, store_thread, &interrupted);
   probe_init(&later, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&first)), 0);
   wait_until_run(thread);
   CHECK_EQUAL(csched_target_submit_at(csched_thread_target(thread), &later.timer, csched_now() + 30 * MS, 0), 0);
   for (int i = 0; i < signals; i++) {
-    pthread_kill(who, SIGUSR2);
+    pthread_kill(interrupted, SIGUSR2);
     nap(10 * US);
   }
   CHECK_SOON(atomic_load(&later.releases) == 1);
   CHECK(later.ran_at >= later.timer.deadline);
-  wait_until_run(thread); // it lives
+  wait_until_run(thread); // the thread still runs jobs
   stop_and_join(thread, CSCHED_STOP_RUN);
   sigaction(SIGUSR2, &before, NULL);
 }
@@ -318,7 +318,7 @@ static void refuse_start(const csched_thread_options *options, int error, int or
   CHECK(thread == untouched);
 }
 
-static void never_told(void *context) { *(int *)context = 1; }
+static void set_called(void *context) { *(int *)context = 1; }
 
 #if defined(__linux__)
 #include <sys/resource.h>
@@ -373,8 +373,8 @@ static void have_no_permission(void *context) {
 #endif
 
 static void thread_policies(void) {
-  int is_told = 0;
-  csched_thread_options options = {.name = "refused", .at_end = never_told, .context = &is_told};
+  int is_called = 0;
+  csched_thread_options options = {.name = "refused", .at_end = set_called, .context = &is_called};
   const unsigned absurd[] = {0, UINT32_MAX}, missing = 1023;
   options.processors = absurd;
   options.processor_count = 2;
@@ -395,7 +395,7 @@ static void thread_policies(void) {
     options.priority = wrong[i].priority;
     refuse_start(&options, EINVAL, ENOTSUP);
   }
-  CHECK_EQUAL(is_told, 0);
+  CHECK_EQUAL(is_called, 0);
   CHECK_SOON(ctest_threads_named("refused") == 0);
 #if defined(__linux__)
   keep_to_one();

@@ -43,7 +43,7 @@ static void timer_debounced(int moves) {
   int64_t before = ctest_thread_voluntary_switches(atomic_load(&id));
   for (int i = 0; i < moves; i++) // later and later
     CHECK(csched_loop_rearm(csched_thread_loop(thread), &probe.timer, csched_now() + 10000 * MS));
-  CHECK(ctest_thread_voluntary_switches(atomic_load(&id)) - before <= 3); // the thread does not hear of it
+  CHECK(ctest_thread_voluntary_switches(atomic_load(&id)) - before <= 3); // a move does not wake the thread
   CHECK_EQUAL(csched_timer_cancel(&probe.timer), CSCHED_CANCEL_DROPPED);
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK_PROBE(&probe, 0, 1);
@@ -97,7 +97,7 @@ static void timer_move_races(int rounds, uint64_t seed) {
 }
 
 // W1, W5
-TEST("a timer moved while it comes due runs once") { timer_move_races(times(500), seed()); }
+TEST("a timer moved while it becomes due runs once") { timer_move_races(times(500), seed()); }
 
 // MARK: owners
 

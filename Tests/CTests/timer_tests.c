@@ -235,7 +235,7 @@ static void timer_cancel_races(int rounds, uint64_t seed) {
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-TEST("a timer cancelled while it comes due is run or dropped once") { timer_cancel_races(times(500), seed()); }
+TEST("a timer cancelled while it becomes due is run or dropped once") { timer_cancel_races(times(500), seed()); }
 
 static void rearm(probe *probe) {
   csched_thread *thread = probe->context;

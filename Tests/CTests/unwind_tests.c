@@ -113,7 +113,7 @@ static void unwind_nested_run(void) {
   csched_loop_destroy(loop);
 }
 
-TEST_STOPS("a sync that drives virtual time, and is left by what it runs there, stops the process",
+TEST_STOPS("a sync that drives virtual time, and is left by a job there, stops the process",
            "csched_serial_sync: what it ran in virtual time", "Let the job return") {
   csched_virtual *timeline = NULL;
   csched_serial *queue = NULL;
@@ -125,7 +125,7 @@ TEST_STOPS("a sync that drives virtual time, and is left by what it runs there, 
   csched_target_current(); // checks for unwound frames
 }
 
-TEST("a loop goes on after a longjmp out of a run") { // LP7
+TEST("a loop continues after a longjmp out of a run") { // LP7
   unwind_loop();
   unwind_nested_run();
 }
@@ -253,7 +253,7 @@ static void leave_sync(csched_serial *queue) {
   if (setjmp(back) == 0) csched_serial_sync(queue, jump_from_body, NULL);
 }
 
-static void check_goes_on(csched_serial *queue) {
+static void check_continues(csched_serial *queue) {
   probe_init(&next, NULL, NULL);
   CHECK_EQUAL(csched_target_submit(csched_serial_target(queue), job_of(&next)), 0);
   CHECK_SOON(atomic_load(&next.releases) == 1);
@@ -268,7 +268,7 @@ static void sync_on_other_thread(int index, void *queue) {
 static void check_ways_to_notice(queues *all) {
   csched_target_inside inside;
   leave_sync(all->queue);
-  check_goes_on(all->queue); // by a submission
+  check_continues(all->queue); // by a submission
   leave_sync(all->queue);
   CHECK_EQUAL(csched_serial_sync(all->queue, do_nothing, NULL), 0);
   leave_sync(all->queue);
@@ -289,7 +289,7 @@ static void leave_inner(void *context) {
   leave_sync(all->other);
   CHECK(csched_target_current() == csched_serial_target(all->queue));
   CHECK(!csched_target_is_inside(csched_serial_target(all->other)));
-  check_goes_on(all->other);
+  check_continues(all->other);
   CHECK(csched_target_current() == csched_serial_target(all->queue));
 }
 
@@ -312,12 +312,12 @@ static void unwind_sync(bool is_on_queue) {
   wait_until_idle(all.other);
   if (setjmp(back) == 0) csched_serial_sync(all.queue, leave_both, all.other);
   CHECK(csched_target_current() == NULL);
-  check_goes_on(all.queue);
-  check_goes_on(all.other);
+  check_continues(all.queue);
+  check_continues(all.other);
   wait_until_idle(all.queue);
   if (setjmp(back) == 0) enter_and_jump(all.queue);
   CHECK(csched_target_current() == NULL);
-  check_goes_on(all.queue);
+  check_continues(all.queue);
   leave_sync(all.queue);
   csched_serial_destroy(all.queue);
   all.queue = NULL;
@@ -356,7 +356,7 @@ static void unwind_queue_on_loop(void) {
   csched_loop_destroy(loop);
 }
 
-TEST("a queue goes on after a longjmp out of a sync") { // SQ8
+TEST("a queue continues after a longjmp out of a sync") { // SQ8
   unwind_sync(false);
   unwind_sync(true);
   unwind_queue_on_loop();
@@ -379,7 +379,7 @@ static void unwind_and_end(void) {
   CHECK_PROBE(&leaving, 1, 0);
   CHECK_PROBE(&next, 0, 1); // no thread can run it
   csched_loop_destroy(loop);
-  check_goes_on(all.queue);
+  check_continues(all.queue);
   end_queues(&all);
 }
 
@@ -426,7 +426,7 @@ static void have_no_memory(int index, void *context) {
   CHECK(csched_target_current() == NULL);
   CHECK(!csched_target_is_inside(csched_serial_target(((queues *)context)->other)));
   leave_sync(((queues *)context)->queue); // there is memory again
-  check_goes_on(((queues *)context)->queue);
+  check_continues(((queues *)context)->queue);
 }
 
 static void unwind_without_memory(void) {
@@ -436,6 +436,7 @@ static void unwind_without_memory(void) {
   end_queues(&all);
 }
 
-TEST_UNLESS(SANITIZERS | VALGRIND, "the tool allocates in the place of the tests", "what is current needs no memory") {
+TEST_UNLESS(SANITIZERS | VALGRIND, "the tool allocates in the place of the tests",
+            "a query of the current job needs no memory") {
   if (ctest_counts_allocations()) unwind_without_memory();
 }

@@ -75,7 +75,7 @@ static void submit_any(entry *entry, uint64_t *seed, csched_time start, csched_t
 static void virtual_order(int count, csched_time span, uint64_t seed) {
   const csched_time start = 1000;
   begin(start, 0);
-  int *wanted = calloc((size_t)count, sizeof *wanted), live = 0;
+  int *expected = calloc((size_t)count, sizeof *expected), live = 0;
   sort.entries = calloc((size_t)count, sizeof *sort.entries);
   sort.found = calloc((size_t)count, sizeof *sort.found);
   sort.count = count, sort.found_count = 0, sort.is_broken = false;
@@ -88,21 +88,21 @@ static void virtual_order(int count, csched_time span, uint64_t seed) {
     entry *each = &sort.entries[i];
     each->is_cancelled = chance_below(&seed, 3) == 0;
     if (each->is_cancelled) CHECK_EQUAL(csched_timer_cancel(&each->probe.timer), CSCHED_CANCEL_DROPPED);
-    else wanted[live++] = i;
+    else expected[live++] = i;
   }
   CHECK_EQUAL(csched_virtual_pending(timeline), live);
-  qsort(wanted, (size_t)live, sizeof *wanted, compare);
+  qsort(expected, (size_t)live, sizeof *expected, compare);
   csched_virtual_advance(timeline, span / 3);
   csched_virtual_step(timeline, (csched_time)count / 10);
   csched_virtual_run(timeline);
   CHECK(!sort.is_broken);
   CHECK_EQUAL(sort.found_count, live);
-  CHECK_EQUAL(memcmp(sort.found, wanted, sizeof *wanted * (size_t)live), 0);
+  CHECK_EQUAL(memcmp(sort.found, expected, sizeof *expected * (size_t)live), 0);
   CHECK_EQUAL(csched_virtual_pending(timeline), 0);
   for (int i = 0; i < count; i++)
     CHECK_PROBE(&sort.entries[i].probe, !sort.entries[i].is_cancelled, sort.entries[i].is_cancelled);
   csched_virtual_destroy(timeline);
-  free(sort.entries), free(sort.found), free(wanted);
+  free(sort.entries), free(sort.found), free(expected);
 }
 
 static long long last_tick, late, ran;
@@ -292,7 +292,7 @@ static void virtual_steps(void) {
 }
 
 // VT8
-TEST("steps of virtual time count what runs") { virtual_steps(); }
+TEST("steps of virtual time count the jobs that run") { virtual_steps(); }
 
 static void virtual_end_of_time(void) {
   begin(CSCHED_FOREVER - 10, 0);
@@ -449,7 +449,7 @@ static void sync_suspended(int index, void *queue) {
   atomic_store(&waiter, ctest_thread_id());
   CHECK_EQUAL(csched_serial_sync(queue, run_sync, &load_inside), 0);
 }
-static void go_on_and_exit(probe *probe) { // another thread runs its submission
+static void continue_and_exit(probe *probe) { // another thread runs its submission
   soon(probe->context);
   pthread_exit(NULL);
 }
@@ -464,7 +464,7 @@ static void virtual_sync_drives(void) {
   begin(0, 0);
   load_inside = 0;
   prepare(many, 5, mark);
-  probe_init(&many[3], go_on_and_exit, &many[4]);
+  probe_init(&many[3], continue_and_exit, &many[4]);
   CHECK_EQUAL(csched_serial_create(&queue, line()), 0);
   csched_serial_suspend(queue);
   at(&many[1], 5), at(&many[2], 9), at(&many[3], 8);
@@ -535,7 +535,7 @@ static void virtual_closed(void) {
 }
 
 // VT5
-TEST("virtual time that is closed drops what waits, and refuses the rest") { virtual_closed(); }
+TEST("closed virtual time drops the waiting jobs, and refuses later ones") { virtual_closed(); }
 
 // MARK: cancelling
 
@@ -704,7 +704,7 @@ static void virtual_left(void) {
 }
 
 // VT1, VT2
-TEST("what leaves a job in virtual time ends the drive") { virtual_left(); }
+TEST("an unwind of a job in virtual time ends the drive") { virtual_left(); }
 
 static void drive_in_child(void *unused) {
   (void)unused;
@@ -752,7 +752,7 @@ static void virtual_fork(void) {
 }
 
 TEST_UNLESS(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND, "tools do not follow a process with threads into its child",
-            "after fork virtual time goes on") { // VT1
+            "after fork virtual time continues") { // VT1
   virtual_fork();
 }
 

@@ -881,7 +881,7 @@ SYSTEM = {
     "pending wakes are not collected": "a level is reported again, an edge once",
     "planted: stale events go by the number alone": "reports of the copy of an old descriptor reach no source",
     "the wait for a timer does not check whether its run was unwound": "a job that is left by longjmp has ended",
-    "a loop that is being destroyed may be destroyed": "a loop that is destroyed by what is its own stops the process",
+    "a loop that is being destroyed may be destroyed": "a loop that its own job destroys stops the process",
 }
 BY_SYSTEM = [
     ("pending wakes are not collected", "loop/loop_fd.c", "", "if (is_open(fds)) poll_sources(fds, false);", ""),
