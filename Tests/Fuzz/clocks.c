@@ -173,7 +173,7 @@ int __wrap_csched_poller_wait_(csched_poller *poller, csched_poller_event *event
 }
 
 // Lets the thread go on until it would sleep. Returns: whether it has ended.
-static bool thread_goes_on(void) {
+static bool run_clock_thread(void) {
   if (thread.body == NULL) return false;
   if (setjmp(thread.sleeps) != 0) return false;
   thread.body(thread.context);
@@ -195,7 +195,7 @@ int __wrap_csched_os_thread_start_(csched_os_thread *handle, size_t stack_size, 
 void __wrap_csched_os_thread_join_(csched_os_thread handle);
 void __wrap_csched_os_thread_join_(csched_os_thread handle) {
   (void)handle;
-  bool has_ended = thread_goes_on();
+  bool has_ended = run_clock_thread();
   REQUIRE(has_ended, "the clocks' thread does not end");
   thread.body = NULL;
 }
@@ -335,13 +335,13 @@ static void rearm(item *item) {
 }
 
 static void run_all(void) {
-  thread_goes_on();
+  run_clock_thread();
   TRACE("run all");
   depth++;
   csched_loop_run_ready(loop, 10000);
   depth--;
   if (depth == 0) {
-    thread_goes_on(); // for timers submitted meanwhile
+    run_clock_thread(); // for timers submitted meanwhile
     csched_loop_run_ready(loop, 10000);
   }
 }
@@ -356,7 +356,7 @@ static void sleep(csched_time deadline) {
     if (at < next) next = at;
   }
   fuzz_sleep(next);
-  thread_goes_on();
+  run_clock_thread();
 }
 
 static void create(void) {
@@ -397,7 +397,7 @@ static void act(void) {
   case 7: fuzz_pass(fuzz_span() & (((csched_time)1 << 50) - 1)); break;
   case 8: suspend(fuzz_span() & (((csched_time)1 << 50) - 1)); break;
   case 9: set_wall(fuzz_instant(csched_clock_now(CSCHED_CLOCK_WALL))); break;
-  case 10: thread_goes_on(); break;
+  case 10: run_clock_thread(); break;
   case 11: csched_loop_run_ready(loop, which % 20); break;
   case 12: run_all(); break;
   case 13: csched_loop_run_until(loop, fuzz_now + (fuzz_span() & (((csched_time)1 << 40) - 1))); break;

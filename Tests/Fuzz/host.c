@@ -347,7 +347,7 @@ static void close_loop(csched_stop_policy policy) {
 }
 
 // Between runs a host may detach the loop from its thread, and attach it to another thread.
-static void let_go(void) {
+static void reattach(void) {
   csched_loop_detach(loop);
   is_detached = true;
   if (fuzz_below(2)) submit(&items[ITEMS - 1], false);
@@ -392,7 +392,7 @@ static void act(void) {
     case 11: stop(); break;
     default:
       if (which == 7 || which == 8) close_loop(which == 7 ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
-      else if (depth == 0) let_go();
+      else if (depth == 0) reattach();
     }
   }
   for (int i = 0; i < SOURCES; i++) look_at(&sources[i]);

@@ -2,7 +2,7 @@
 // threads, of which one runs at a time. The others are between two operations, or in a sleep. The input chooses the
 // next operation and its thread.
 // A sleeping thread that is chosen checks whether it has been woken. Time passes when all threads sleep and have
-// checked, or when the input says so.
+// checked, or when the input chooses so.
 //
 // The model checks:
 //   result   each operation returns the model's result: which thread gets what, in the order of arrival, and which
@@ -11,7 +11,7 @@
 //   counts   the units, the counts of a latch and of a group, and the readers are as many as in the model
 //   awake    when time passes because all sleep, no thread sleeps for a unit, an opening or an unlock that it has got:
 //            no wake is lost
-//   told     an event's handler gets all merged values; a group's notices are called in order, once the group was empty
+//   reports  an event's handler gets all merged values; a group's notices are called in order, once the group was empty
 
 #include "fuzz.h"
 
@@ -25,16 +25,16 @@
 
 enum { THREADS = 3, NOTICES = 4, MOST_LOOKS = 4 * THREADS };
 
-typedef enum want { NOTHING, RLOCK, LOCK, COND, UNIT, LATCH, GROUP, READ, WRITE } want;
+typedef enum wait_kind { NOTHING, RLOCK, LOCK, COND, UNIT, LATCH, GROUP, READ, WRITE } wait_kind;
 
 typedef struct actor {
   sem_t go;
   bool is_asleep, is_over;
   csched_time until; // where it sleeps
-  want want;
+  wait_kind wait_kind;
   csched_time deadline; // of the wait
   uint64_t arrival;
-  bool is_told;  // woken by a signal, a unit, an opening, the end of a group
+  bool is_woken; // woken by a signal, a unit, an opening, the end of a group
   bool has_left; // left a condition at its deadline, and waits for the lock only
   bool reads, writes;
 } actor;
@@ -45,7 +45,7 @@ static int number(const actor *actor) { return (int)(actor - actors); }
 
 static struct { // the next operation, and its thread
   unsigned what;
-  actor *who;
+  actor *thread;
 } order;
 static unsigned looks; // checks of sleepers since the last operation
 static uint64_t arrivals;
@@ -60,7 +60,7 @@ static void hand_to(actor *next) {
 }
 
 // Returns: a thread that is not over, an awake one if possible; NULL: all are over.
-static actor *somebody(void) {
+static actor *next_thread(void) {
   actor *found = NULL;
   for (int i = 1; i <= THREADS; i++) {
     actor *each = &actors[(number(me) + i) % THREADS];
@@ -86,9 +86,9 @@ static csched_event event;
 static uint64_t merged;
 static bool is_cancelled;
 
-static unsigned wanting(want want) {
+static unsigned waiters_for(wait_kind wait_kind) {
   unsigned count = 0;
-  for (int i = 0; i < THREADS; i++) count += actors[i].want == want;
+  for (int i = 0; i < THREADS; i++) count += actors[i].wait_kind == wait_kind;
   return count;
 }
 
@@ -105,35 +105,35 @@ static bool has_writer(void) {
 }
 
 // Does: marks the longest waiter of this kind as woken. Returns: whether there is one.
-static bool tell_first(want want) {
+static bool wake_first(wait_kind wait_kind) {
   actor *first = NULL;
   for (int i = 0; i < THREADS; i++) {
     actor *each = &actors[i];
-    if (each->want != want || each->is_told || each->has_left) continue;
+    if (each->wait_kind != wait_kind || each->is_woken || each->has_left) continue;
     if (first == NULL || each->arrival < first->arrival) first = each;
   }
-  if (first != NULL) first->is_told = true;
+  if (first != NULL) first->is_woken = true;
   return first != NULL;
 }
 
-static void tell_all(want want) {
-  while (tell_first(want)) {}
+static void wake_all(wait_kind wait_kind) {
+  while (wake_first(wait_kind)) {}
 }
 
-static bool wants_lock(const actor *actor) {
-  return actor->want == LOCK || (actor->want == COND && (actor->is_told || actor->has_left));
+static bool waits_for_lock(const actor *actor) {
+  return actor->wait_kind == LOCK || (actor->wait_kind == COND && (actor->is_woken || actor->has_left));
 }
 
-static bool may_go_on(const actor *actor) {
-  switch (actor->want) {
+static bool may_continue(const actor *actor) {
+  switch (actor->wait_kind) {
   case NOTHING: return true;
   case RLOCK: return rlock_owner < 0;
   case LOCK:
-  case COND: return wants_lock(actor) && lock_owner < 0;
+  case COND: return waits_for_lock(actor) && lock_owner < 0;
   case UNIT:
   case LATCH:
-  case GROUP: return actor->is_told;
-  case READ: return !has_writer() && wanting(WRITE) == 0;
+  case GROUP: return actor->is_woken;
+  case READ: return !has_writer() && waiters_for(WRITE) == 0;
   default: return !has_writer() && readers() == 0;
   }
 }
@@ -142,7 +142,7 @@ static void let_time_pass(void) {
   csched_time first = CSCHED_FOREVER;
   for (int i = 0; i < THREADS; i++) {
     if (actors[i].is_over) continue;
-    REQUIRE(!may_go_on(&actors[i]), "thread %d sleeps for %d, and may go on", i, (int)actors[i].want);
+    REQUIRE(!may_continue(&actors[i]), "thread %d sleeps for %d, and may go on", i, (int)actors[i].wait_kind);
     if (actors[i].until < first) first = actors[i].until;
   }
   fuzz_sleep(first);
@@ -150,33 +150,33 @@ static void let_time_pass(void) {
 }
 
 static void look(void) {
-  if (me->want == COND && !me->is_told && fuzz_now >= me->deadline) me->has_left = true;
+  if (me->wait_kind == COND && !me->is_woken && fuzz_now >= me->deadline) me->has_left = true;
 }
 
 static void sleep(csched_time deadline) {
   me->is_asleep = true;
   me->until = deadline;
-  actor *next = somebody();
+  actor *next = next_thread();
   if (next->is_asleep && ++looks > MOST_LOOKS) let_time_pass();
   hand_to(next);
   me->is_asleep = false;
   look();
 }
 
-static void begin_to_wait(want want, csched_time deadline) {
-  me->want = want;
+static void begin_to_wait(wait_kind wait_kind, csched_time deadline) {
+  me->wait_kind = wait_kind;
   me->deadline = deadline;
   me->arrival = ++arrivals;
-  me->is_told = false;
+  me->is_woken = false;
   me->has_left = deadline <= fuzz_now;
 }
 
-static void end_to_wait(bool result, bool wanted) {
-  TRACE("%d: %d for %d", number(me), result, (int)me->want);
-  REQUIRE(result == wanted, "thread %d gets %d for %d", number(me), result, (int)me->want);
+static void end_to_wait(bool result, bool expected) {
+  TRACE("%d: %d for %d", number(me), result, (int)me->wait_kind);
+  REQUIRE(result == expected, "thread %d gets %d for %d", number(me), result, (int)me->wait_kind);
   REQUIRE(result || fuzz_now >= me->deadline, "thread %d gives up early", number(me));
-  me->want = NOTHING;
-  me->is_told = me->has_left = false;
+  me->wait_kind = NOTHING;
+  me->is_woken = me->has_left = false;
 }
 
 // MARK: operations
@@ -189,14 +189,14 @@ static csched_time some_deadline(void) {
   return fuzz_add(fuzz_now, fuzz_span() & (((csched_time)1 << 36) - 1));
 }
 
-static bool others_want(want want) { return wanting(want) > (me->want == want); }
+static bool others_wait_for(wait_kind wait_kind) { return waiters_for(wait_kind) > (me->wait_kind == wait_kind); }
 
 static void take_rlock(void) {
   csched_time deadline = some_deadline();
   bool is_own = rlock_owner == number(me);
   if (!is_own) begin_to_wait(RLOCK, deadline);
   bool got = deadline == 0 ? csched_rlock_trylock(&rlock) : csched_rlock_lock_until(&rlock, deadline);
-  if (!is_own) end_to_wait(got, got ? rlock_owner < 0 : rlock_owner < 0 && !others_want(RLOCK));
+  if (!is_own) end_to_wait(got, got ? rlock_owner < 0 : rlock_owner < 0 && !others_wait_for(RLOCK));
   REQUIRE(got || !is_own, "its owner may take it again");
   if (!got) return;
   rlock_owner = number(me);
@@ -215,7 +215,7 @@ static void take_lock(void) {
   if (lock_owner == number(me)) return;
   begin_to_wait(LOCK, deadline);
   bool got = deadline == 0 ? csched_lock_trylock(&lock) : csched_lock_lock_until(&lock, deadline), is_wanted = false;
-  for (int i = 0; i < THREADS; i++) is_wanted |= &actors[i] != me && wants_lock(&actors[i]);
+  for (int i = 0; i < THREADS; i++) is_wanted |= &actors[i] != me && waits_for_lock(&actors[i]);
   end_to_wait(got, got ? lock_owner < 0 : lock_owner < 0 && !is_wanted);
   if (got) lock_owner = number(me);
 }
@@ -234,50 +234,50 @@ static void wait_for_cond(void) {
   bool result = csched_cond_wait_until(&cond, &lock, deadline);
   REQUIRE(lock_owner < 0, "thread %d has the lock", lock_owner);
   lock_owner = number(me);
-  end_to_wait(result, me->is_told);
+  end_to_wait(result, me->is_woken);
 }
 
 static void signal_cond(bool all) {
-  if (all) tell_all(COND);
-  else tell_first(COND);
+  if (all) wake_all(COND);
+  else wake_first(COND);
   (all ? csched_cond_broadcast : csched_cond_signal)(&cond);
 }
 
 static void take_unit(void) {
   csched_time deadline = some_deadline();
   begin_to_wait(UNIT, deadline);
-  me->is_told = units > 0;
-  if (me->is_told) units--;
+  me->is_woken = units > 0;
+  if (me->is_woken) units--;
   bool got = deadline == 0 ? csched_semaphore_trywait(&semaphore) : csched_semaphore_wait_until(&semaphore, deadline);
-  end_to_wait(got, me->is_told);
+  end_to_wait(got, me->is_woken);
 }
 
 static void give_units(void) {
   unsigned count = fuzz_below(4);
   units += count;
-  while (units > 0 && tell_first(UNIT)) units--;
+  while (units > 0 && wake_first(UNIT)) units--;
   csched_semaphore_signal(&semaphore, count);
 }
 
 static void count_down(void) {
   unsigned count = fuzz_below(4);
-  if (latch_count == 0 && wanting(LATCH) == 0) {
+  if (latch_count == 0 && waiters_for(LATCH) == 0) {
     latch_count = count;
     csched_latch_init(&latch, count);
     return;
   }
   if (count > latch_count) count = latch_count;
   latch_count -= count;
-  if (latch_count == 0) tell_all(LATCH);
+  if (latch_count == 0) wake_all(LATCH);
   csched_latch_count_down(&latch, count);
 }
 
 static void wait_for_latch(void) {
   csched_time deadline = some_deadline();
   begin_to_wait(LATCH, deadline);
-  me->is_told = latch_count == 0;
+  me->is_woken = latch_count == 0;
   bool result = csched_latch_wait_until(&latch, deadline);
-  end_to_wait(result, me->is_told);
+  end_to_wait(result, me->is_woken);
 }
 
 static void take_rwlock(bool writes) {
@@ -289,7 +289,8 @@ static void take_rwlock(bool writes) {
     got = deadline == 0 ? csched_rwlock_trylock_write(&rwlock) : csched_rwlock_lock_write_until(&rwlock, deadline);
   else got = deadline == 0 ? csched_rwlock_trylock_read(&rwlock) : csched_rwlock_lock_read_until(&rwlock, deadline);
   bool is_free = !has_writer() && (!writes || readers() == 0);
-  bool is_wanted = others_want(WRITE) || others_want(READ); // a reader that had to wait excludes all for a moment
+  bool is_wanted =
+      others_wait_for(WRITE) || others_wait_for(READ); // a reader that had to wait excludes all for a moment
   end_to_wait(got, got ? is_free : is_free && !is_wanted);
   *(writes ? &me->writes : &me->reads) = got;
 }
@@ -313,7 +314,7 @@ static notice notices[NOTICES];
 static uint64_t orders;
 
 static void end_of_group(void) {
-  tell_all(GROUP);
+  wake_all(GROUP);
   for (int i = 0; i < NOTICES; i++)
     if (notices[i].state == GIVEN) notices[i].state = SUBMITTED;
 }
@@ -350,18 +351,18 @@ static void leave(void) {
 static void wait_for_group(void) {
   csched_time deadline = some_deadline();
   begin_to_wait(GROUP, deadline);
-  me->is_told = group_count == 0;
+  me->is_woken = group_count == 0;
   bool result = csched_group_wait_until(&group, deadline);
-  end_to_wait(result, me->is_told);
+  end_to_wait(result, me->is_woken);
 }
 
 // MARK: an event
 
 static void merge(void);
 
-static void hear(csched_event *event, uint64_t value) {
+static void take_value(csched_event *event, uint64_t value) {
   (void)event;
-  REQUIRE(!is_cancelled && value == merged && value != 0, "told %llu, merged %llu", (unsigned long long)value,
+  REQUIRE(!is_cancelled && value == merged && value != 0, "reported %llu, merged %llu", (unsigned long long)value,
           (unsigned long long)merged);
   merged = 0;
   if (fuzz_below(4) == 0) merge();
@@ -385,7 +386,7 @@ static void cancel(void) {
 static void run_loop(void) { // on its thread
   if (me != &actors[0]) return;
   while (csched_loop_run_ready(loop, 8) == 8) {}
-  REQUIRE(merged == 0 && csched_event_is_idle(&event), "the event has not been told %llu", (unsigned long long)merged);
+  REQUIRE(merged == 0 && csched_event_is_idle(&event), "the event has not reported %llu", (unsigned long long)merged);
   for (int i = 0; i < NOTICES; i++) REQUIRE(notices[i].state != SUBMITTED, "a notice is left");
 }
 
@@ -432,20 +433,20 @@ static void act(unsigned what) {
 
 // Does this thread's operations, and reads the next one and its thread, until the input is over. Then releases all
 // locks and units.
-static void live(void) {
-  while (!fuzz_is_over() || order.who == me) {
-    if (order.who == me) {
-      order.who = NULL;
+static void do_operations(void) {
+  while (!fuzz_is_over() || order.thread == me) {
+    if (order.thread == me) {
+      order.thread = NULL;
       act(order.what);
       continue;
     }
     unsigned what = fuzz_below(22);
-    actor *who = &actors[fuzz_below(THREADS)];
-    if (!who->is_asleep) {
+    actor *thread = &actors[fuzz_below(THREADS)];
+    if (!thread->is_asleep) {
       order.what = what;
-      order.who = who;
+      order.thread = thread;
     }
-    hand_to(who);
+    hand_to(thread);
   }
   while (rlock_owner == number(me)) drop_rlock();
   drop_lock();
@@ -457,8 +458,8 @@ static void *be_actor(void *argument) {
   me = argument;
   for (;;) {
     while (sem_wait(&me->go) != 0) {}
-    live();
-    actor *next = somebody();
+    do_operations();
+    actor *next = next_thread();
     sem_post(next != NULL ? &next->go : &actors[0].go);
   }
   return NULL;
@@ -488,7 +489,8 @@ static void begin(void) {
   merged = arrivals = orders = 0;
   is_cancelled = false;
   REQUIRE(csched_loop_create(&loop) == 0, "there is a loop");
-  csched_event_init(&event, csched_loop_target(loop), rule % 2 == 0 ? CSCHED_MERGE_ADD : CSCHED_MERGE_OR, hear, NULL);
+  csched_event_init(&event, csched_loop_target(loop), rule % 2 == 0 ? CSCHED_MERGE_ADD : CSCHED_MERGE_OR, take_value,
+                    NULL);
   csched_semaphore_init(&semaphore, 0);
   csched_latch_init(&latch, 0);
   for (int i = 0; i < NOTICES; i++) csched_job_init(&notices[i].job, &type, NULL);
@@ -514,8 +516,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   fuzz_begin(data, size);
   begin();
-  live();
-  for (actor *next; (next = somebody()) != NULL;) hand_to(next);
+  do_operations();
+  for (actor *next; (next = next_thread()) != NULL;) hand_to(next);
   end();
   return 0;
 }

@@ -48,7 +48,7 @@ static bool find(copy *copy, const char *name, void *function) {
   return found != NULL;
 }
 
-// A thread that the library is to hear of when it ends.
+// A thread whose end calls a hook of the library.
 static void *use(void *argument) {
   copy *copy = argument;
   csched_loop *loop;

@@ -32,10 +32,10 @@ void wait_for(const std::atomic<int> &count, int expected) {
   while (count != expected) usleep(100);
 }
 
-// MARK: where it goes on
+// MARK: where a coroutine continues
 
 Detached hops(scheduler::thread &thread, scheduler::pool &pool, scheduler::serial &queue, std::atomic<int> &done) {
-  std::string kept(100, 'k'); // lives in the frame
+  std::string kept(100, 'k'); // is in the coroutine's frame
   auto owned = std::make_unique<int>(1);
   for (int round = 0; round < 500; round++) {
     co_await scheduler::on(thread);
@@ -81,19 +81,19 @@ Detached refused(csched_target *closed, csched_target *open, std::atomic<int> &d
   done++;
 }
 
-Detached given_up(csched_target *target, csched_target *other, std::atomic<int> &told, std::atomic<int> &done) {
+Detached given_up(csched_target *target, csched_target *other, std::atomic<int> &drops, std::atomic<int> &done) {
   try {
     co_await scheduler::on(target);
     CHECK(false);
   } catch (const scheduler::dropped &error) {
-    told += error.reason() == CSCHED_DROP_STOPPED;
+    drops += error.reason() == CSCHED_DROP_STOPPED;
   }
   co_await scheduler::on(other); // from inside of the drop
   done++;
 }
 
 void dropping() {
-  std::atomic<int> told{0}, done{0};
+  std::atomic<int> drops{0}, done{0};
   scheduler::pool pool;
   {
     scheduler::thread stopped;
@@ -104,10 +104,10 @@ void dropping() {
   }
   {
     scheduler::loop loop;
-    for (int i = 0; i < 10; i++) given_up(loop, pool, told, done);
-    CHECK(told == 0 && frames >= 10);
+    for (int i = 0; i < 10; i++) given_up(loop, pool, drops, done);
+    CHECK(drops == 0 && frames >= 10);
   }
-  CHECK(told == 10);
+  CHECK(drops == 10);
   wait_for(done, 11);
   {
     scheduler::thread thread;
@@ -116,12 +116,12 @@ void dropping() {
     thread.async([&may_go] {
       while (!may_go) usleep(100);
     });
-    for (int i = 0; i < 10; i++) given_up(i % 2 == 0 ? thread.target() : queue.target(), pool, told, done);
+    for (int i = 0; i < 10; i++) given_up(i % 2 == 0 ? thread.target() : queue.target(), pool, drops, done);
     thread.stop(CSCHED_STOP_DROP);
     may_go = true;
     thread.join();
   }
-  wait_for(told, 20);
+  wait_for(drops, 20);
   wait_for(done, 21);
   wait_for(frames, 0);
 }
@@ -200,6 +200,6 @@ int main() {
   leaving();
   CHECK(frames == 0 && csched_live_threads() == 0);
   csched_shutdown(CSCHED_STOP_DROP);
-  std::puts("coroutines go on where they were asked to, or with an error");
+  std::puts("coroutines continue on their target, or with an error");
   return 0;
 }

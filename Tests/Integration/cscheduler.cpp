@@ -191,11 +191,11 @@ void captures_of_the_cancelled() {
   });
   scheduler::task waiting = scheduler::async(thread, [capture = Capture(), &begun] { begun++; });
   csched_drop_reason reason = CSCHED_DROP_STOPPED;
-  scheduler::task told = thread.async([capture = Capture(), &begun] { begun++; },
-                                      [capture = Capture(), &reason](csched_drop_reason why) { reason = why; });
+  scheduler::task reported = thread.async([capture = Capture(), &begun] { begun++; },
+                                          [capture = Capture(), &reason](csched_drop_reason why) { reason = why; });
   while (begun == 0) usleep(100);
   CHECK(waiting.cancel() == CSCHED_CANCEL_DROPPED && waiting.is_over() && Capture::take_ended() == 1);
-  CHECK(told.cancel_and_wait() == CSCHED_CANCEL_DROPPED && reason == CSCHED_DROP_CANCELLED &&
+  CHECK(reported.cancel_and_wait() == CSCHED_CANCEL_DROPPED && reason == CSCHED_DROP_CANCELLED &&
         Capture::take_ended() == 2);
   CHECK(running.cancel() == CSCHED_CANCEL_RUNNING && !running.is_over() && Capture::take_ended() == 0);
   may_go = true;

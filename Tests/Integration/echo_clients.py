@@ -86,7 +86,7 @@ def exchange(clients, messages):
         selector.register(client, selectors.EVENT_READ | selectors.EVENT_WRITE)
     while selector.get_map():
         ready = selector.select(TIME_OUT)
-        require(ready, "the echo goes on")
+        require(ready, "the echo continues")
         for key, events in ready:
             client = key.fileobj
             if events & selectors.EVENT_WRITE:
@@ -95,13 +95,13 @@ def exchange(clients, messages):
                     selector.modify(client, selectors.EVENT_READ)
             if events & selectors.EVENT_READ:
                 data = client.recv(1 << 16)
-                require(data, "nobody is hung up on who speaks")
+                require(data, "an active client stays connected")
                 got[client] += data
                 if len(got[client]) == len(messages[client]):
                     selector.unregister(client)
     for client in clients:
         client.settimeout(TIME_OUT)
-        require(got[client] == messages[client], "what comes back is what was sent")
+        require(got[client] == messages[client], "the echo is what was sent")
 
 
 def many(path):
@@ -111,7 +111,7 @@ def many(path):
     exchange(clients, {client: bytes([i % 251]) * (1 + i * i % 700) for i, client in enumerate(clients)})
     exchange(clients[:4], {client: os.urandom(1_000_000) for client in clients[:4]})
 
-    # They leave: after a half-close all is still sent back; or in the middle, with data on the way.
+    # Clients close: after a half-close, whose echo is complete, or with data on the way.
     clients[0].sendall(b"last words")
     clients[0].shutdown(socket.SHUT_WR)
     require(read_all(clients[0], 100) == b"last words", "a half-closed client gets its echo, and then the end")
@@ -124,7 +124,7 @@ def many(path):
             pass  # it is full: the server waits until it can write
     for client in clients[:200]:
         client.close()
-    wait_until(lambda: server.descriptors() == before + 200, "the descriptors of those who left are closed")
+    wait_until(lambda: server.descriptors() == before + 200, "the descriptors of closed clients are closed")
     exchange(clients[200:], {client: b"still there" for client in clients[200:]})
 
     # A second server says that there is one, and leaves its socket alone.
@@ -133,34 +133,34 @@ def many(path):
     server.connected += 1  # a connection that only tests for a listener
     exchange(clients[200:], {client: b"still there" for client in clients[200:]})
     server.end(signal.SIGTERM)
-    require(all(is_closed(client) for client in clients[200:]), "the end hangs up on all")
+    require(all(is_closed(client) for client in clients[200:]), "the end disconnects all clients")
 
 
 def idle(path):
     server = Server(path, SHORT)
     before = server.descriptors()
     start = time.monotonic()
-    spoken = start
-    silent, talker = [server.connect() for _ in range(50)], server.connect()
+    last_sent = start
+    silent, active = [server.connect() for _ in range(50)], server.connect()
     for client in silent:
         client.sendall(b"x")
     require(all(client.recv(1) == b"x" for client in silent), "all are served once")
     while server.descriptors() > before + 1:
-        require(time.monotonic() < start + TIME_OUT, "idle clients are hung up on")
-        spoke = time.monotonic()
+        require(time.monotonic() < start + TIME_OUT, "idle clients are disconnected")
+        sent = time.monotonic()
         try:
-            talker.sendall(b"x")
-            is_open = talker.recv(1) == b"x"
+            active.sendall(b"x")
+            is_open = active.recv(1) == b"x"
         except (BrokenPipeError, ConnectionResetError):
             is_open = False
-        if not is_open:  # as it should be where this process was kept from speaking for so long
-            require(spoke - spoken >= SHORT / 1000, "who speaks is not hung up on")
-            talker = server.connect()
-        spoken = spoke
+        if not is_open:  # right if this process did not run for so long
+            require(sent - last_sent >= SHORT / 1000, "an active client stays connected")
+            active = server.connect()
+        last_sent = sent
         time.sleep(0.02)
-    require(time.monotonic() - start >= SHORT / 1000, "nobody is hung up on before the time")
-    require(all(is_closed(client) for client in silent), "the idle see the end")
-    wait_until(lambda: server.descriptors() == before, "who speaks no more is hung up on, too")
+    require(time.monotonic() - start >= SHORT / 1000, "no client is disconnected early")
+    require(all(is_closed(client) for client in silent), "idle clients see the end")
+    wait_until(lambda: server.descriptors() == before, "a client that is idle later is disconnected, too")
 
     # A server that was stopped for a while does not close clients that wrote meanwhile.
     late = server.connect()

@@ -135,7 +135,7 @@ struct Queues {
     csched_serial_destroy(lower);
     csched_pool_destroy(pool);
   }
-  void go_on() { // without a sync, or another call that checks for unwound frames
+  void run_all() { // without a sync, or another call that checks for unwound frames
     for (csched_serial *queue : {lower, upper}) {
       Job job;
       csched_target_submit(csched_serial_target(queue), &job);
@@ -152,7 +152,7 @@ void syncs() {
   Queues queues;
   CHECK(thrown_by([&] { csched_serial_sync(queues.upper, refuse_body, nullptr); }) == 43);
   CHECK(is_outside());
-  queues.go_on();
+  queues.run_all();
   CHECK(csched_serial_sync(
             queues.upper,
             [](void *context) { // caught inside of another sync
@@ -167,7 +167,7 @@ void syncs() {
             },
             queues.pool) == 0);
   CHECK(is_outside());
-  queues.go_on();
+  queues.run_all();
 }
 
 // More frame records than fit into one block.
@@ -217,7 +217,7 @@ void through_c() {
   CHECK(thrown_by([&] { run_in_c(loop); }) == 42);
   CHECK(csched_target_current() == nullptr && csched_loop_current() == nullptr && thrower.has_ended());
   CHECK(thrown_by([&] { sync_in_c(queues.upper, refuse_body, nullptr); }) == 43);
-  queues.go_on();
+  queues.run_all();
   CHECK(thrown_by([&] { trampoline_in_c(&refuser); }) == 42);
   csched_trampoline_run(&next);
   CHECK(next.has_ended() && refuser.has_ended());
@@ -248,7 +248,7 @@ void thread_end() {
   CHECK(ending.has_ended() && next.ran == 0 && next.dropped == 1 && next.released == 1);
   CHECK(csched_target_submit(csched_loop_target(loop), &late) == ECANCELED && late.dropped == 1);
   csched_loop_destroy(loop);
-  queues.go_on();
+  queues.run_all();
 }
 
 // MARK: on a fiber
@@ -284,6 +284,6 @@ int main() {
     thread_end();
     on_fiber();
   }
-  std::puts("what was left by exceptions goes on");
+  std::puts("queues and loops that exceptions left continue");
   return 0;
 }

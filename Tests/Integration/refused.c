@@ -118,11 +118,11 @@ static csched_time processor_time(void) {
          (csched_time)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
 }
 
-static int told;
+static int reads;
 static void take(csched_fd_source *source, unsigned events) {
   char byte;
   (void)events;
-  if (read(source->fd, &byte, 1) == 1) told++;
+  if (read(source->fd, &byte, 1) == 1) reads++;
   else csched_loop_remove_fd(source->context, source); // without a read, the source would be reported for ever
 }
 
@@ -147,7 +147,7 @@ static int use_loop(bool is_sound) {
   csched_timer_init(&timer, &type, NULL);
   if (csched_target_submit_at(csched_loop_target(loop), &timer, csched_now() + MS, 0) != 0) return WRONG;
   csched_loop_run_until(loop, csched_now() + 5 * MS);
-  if (is_sound && is_written && told != 1) return WRONG;
+  if (is_sound && is_written && reads != 1) return WRONG;
   bool submits = pthread_create(&submitter, NULL, submit_late, loop) == 0;
   csched_time start = csched_now(), used = processor_time();
   csched_loop_run_until(loop, start + 60 * MS);
@@ -212,8 +212,8 @@ static int use_clock(void) {
 
 // MARK: sources
 
-static int heard;
-static void hear(csched_signal_source *source, uint32_t count) { (void)source, heard += (int)count; }
+static int signals;
+static void count_signals(csched_signal_source *source, uint32_t count) { (void)source, signals += (int)count; }
 static void see_end(csched_child_source *source, csched_child_end end, int status) {
   (void)source, (void)end, (void)status;
 }
@@ -240,7 +240,7 @@ static int use_sources(void) {
   if (csched_loop_create(&loop) != 0 || pipe(ends) != 0) return AN_ERROR;
   csched_fd_source_init(&fd, ends[0], CSCHED_FD_READ, take, loop);
   if (csched_loop_add_fd(loop, &fd) != 0) return AN_ERROR; // which has opened the loop's own descriptors
-  csched_signal_source_init(&signal_source, SIGUSR1, hear, NULL);
+  csched_signal_source_init(&signal_source, SIGUSR1, count_signals, NULL);
   csched_child_source_init(&child, getpid(), see_end, NULL);
   csched_file_source_init(&file, "/tmp", CSCHED_FILE_CREATED, see_change, NULL);
   for (int i = 0; i < 2; i++) { // the first time a bell is opened for the signal, and kept

@@ -52,7 +52,7 @@ static struct fate {
       is_known; // is_known: the submission has returned
 } fates[STEPS];
 
-// A step that locks uses one of these, and a word that says who is inside.
+// A step that locks uses one of these, and a word that names the thread inside.
 static csched_lock lock = CSCHED_LOCK_INIT;
 static csched_rlock rlock = CSCHED_RLOCK_INIT;
 static csched_rwlock rwlock = CSCHED_RWLOCK_INIT;

@@ -123,7 +123,7 @@ void soak_settle(soak_tally *tally) {
   for (uint64_t released; (released = atomic_load(&tally->released)) != submitted; soak_nap(200 * US)) {
     if (released != last) since = csched_now();
     last = released;
-    CHECK(csched_now() - since < PATIENCE, "nothing goes on: %llu submitted, %llu ran, %llu dropped, %llu released",
+    CHECK(csched_now() - since < PATIENCE, "no progress: %llu submitted, %llu ran, %llu dropped, %llu released",
           (unsigned long long)submitted, (unsigned long long)tally->ran, (unsigned long long)tally->dropped,
           (unsigned long long)released);
   }

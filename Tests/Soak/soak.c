@@ -224,7 +224,7 @@ static int soak(double minutes, uint64_t seed, void (*lose)(void)) {
 
 soak_stopper *soak_stopper_here;
 
-static void stop_and_go_on(pid_t child, uint64_t *seed) {
+static void stop_and_continue(pid_t child, uint64_t *seed) {
   kill(child, SIGSTOP);
   soak_nap(soak_below(seed, 20) * MS);
   kill(child, SIGCONT);
@@ -241,7 +241,7 @@ static int watch(pid_t child, uint64_t seed) {
       fprintf(stderr, "soak: ended by signal %d\n", WTERMSIG(status));
       return 1;
     }
-    if (atomic_load(&soak_stopper_here->is_wanted)) stop_and_go_on(child, &seed);
+    if (atomic_load(&soak_stopper_here->is_wanted)) stop_and_continue(child, &seed);
     else soak_nap(10 * MS);
   }
 }

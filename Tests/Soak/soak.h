@@ -85,10 +85,10 @@ void soak_locks(const soak_slice *slice, soak_figures *figures);
 void soak_waits(const soak_slice *slice, soak_figures *figures);
 void soak_timers(const soak_slice *slice, soak_figures *figures);
 void soak_storms(const soak_slice *slice, soak_figures *figures);
-/// The storms again, while the process is stopped and goes on at random.
+/// The storms again, while the process is stopped and continued at random.
 void soak_stops(const soak_slice *slice, soak_figures *figures);
 
-/// Another process stops this one and lets it go on, at random, while `is_wanted`; it counts how often.
+/// Another process stops this one and continues it, at random, while `is_wanted`; it counts how often.
 typedef struct soak_stopper {
   atomic_bool is_wanted;
   _Atomic uint64_t stops;

@@ -31,8 +31,8 @@ typedef struct shared {
   uint64_t first, second; // equal except during a write
   csched_event event;
   _Atomic uint64_t merged;
-  uint64_t told; // by the event's handler
-  atomic_bool is_telling;
+  uint64_t reported; // by the event's handler
+  atomic_bool is_handling;
   _Atomic uint64_t waits, given_up;
 } shared;
 
@@ -72,7 +72,7 @@ static bool wait_for_room(one *one, csched_cond *cond, uint64_t bad_count, how h
   return count(one, buffer->count != bad_count);
 }
 
-static void tell(one *one, csched_cond *cond) {
+static void wake(one *one, csched_cond *cond) {
   if (soak_below(&one->seed, 4) == 0) csched_cond_broadcast(cond);
   else csched_cond_signal(cond);
 }
@@ -85,14 +85,14 @@ static void use_buffer(one *one) {
   if (is_in) {
     buffer->items[buffer->count++] = ++one->item;
     buffer->put += one->item;
-    tell(one, &buffer->filled);
+    wake(one, &buffer->filled);
   }
   csched_lock_unlock(&buffer->lock);
   if (!is_in) return;
   csched_lock_lock(&buffer->lock);
   while (!wait_for_room(one, &buffer->filled, 0, choose(one))) {}
   buffer->taken += buffer->items[--buffer->count];
-  tell(one, &buffer->emptied);
+  wake(one, &buffer->emptied);
   csched_lock_unlock(&buffer->lock);
 }
 
@@ -119,7 +119,7 @@ static void use_rlock(one *one) {
     shared->depth--;
     csched_rlock_unlock(&shared->rlock);
   }
-  CHECK(shared->depth-- == 1, "somebody was inside of a recursive lock");
+  CHECK(shared->depth-- == 1, "two threads are inside of a recursive lock");
   csched_rlock_unlock(&shared->rlock);
 }
 
@@ -132,7 +132,7 @@ static void be_reader(one *one) {
   else csched_rwlock_lock_read(&shared->rwlock);
   if (!count(one, got)) return;
   atomic_fetch_add(&shared->readers, 1);
-  CHECK(atomic_load(&shared->writers) == 0, "somebody writes beside a reader");
+  CHECK(atomic_load(&shared->writers) == 0, "a thread writes beside a reader");
   CHECK(shared->first == shared->second, "half of what was written is read");
   if (soak_below(&one->seed, 8) == 0) sched_yield();
   atomic_fetch_sub(&shared->readers, 1);
@@ -148,7 +148,7 @@ static void be_writer(one *one) {
   else csched_rwlock_lock_write(&shared->rwlock);
   if (!count(one, got)) return;
   CHECK(atomic_fetch_add(&shared->writers, 1) == 0, "two write");
-  CHECK(atomic_load(&shared->readers) == 0, "somebody reads beside a writer");
+  CHECK(atomic_load(&shared->readers) == 0, "a thread reads beside a writer");
   shared->first++;
   if (soak_below(&one->seed, 8) == 0) sched_yield();
   shared->second++;
@@ -216,12 +216,12 @@ static void use_group(one *one) {
   count(one, true);
 }
 
-static void hear(csched_event *event, uint64_t value) {
+static void take_value(csched_event *event, uint64_t value) {
   shared *shared = event->context;
-  CHECK(!atomic_exchange(&shared->is_telling, true), "an event is told by two threads");
-  CHECK(value > 0, "an event is told of nothing");
-  shared->told += value;
-  atomic_store(&shared->is_telling, false);
+  CHECK(!atomic_exchange(&shared->is_handling, true), "two threads run an event's handler");
+  CHECK(value > 0, "an event reports 0");
+  shared->reported += value;
+  atomic_store(&shared->is_handling, false);
 }
 
 static void use_event(one *one) {
@@ -255,8 +255,8 @@ static void check_nothing_is_left(shared *shared) {
         (unsigned long long)buffer->count, (unsigned long long)buffer->put, (unsigned long long)buffer->taken);
   CHECK(csched_semaphore_units(&shared->semaphore) == UNITS, "%u units of %d",
         csched_semaphore_units(&shared->semaphore), UNITS);
-  CHECK(shared->told == shared->merged, "%llu merged, %llu told", (unsigned long long)shared->merged,
-        (unsigned long long)shared->told);
+  CHECK(shared->reported == shared->merged, "%llu merged, %llu reported", (unsigned long long)shared->merged,
+        (unsigned long long)shared->reported);
   CHECK(shared->first == shared->second, "%llu and %llu written", (unsigned long long)shared->first,
         (unsigned long long)shared->second);
   csched_cond_destroy(&buffer->filled); // these stop the process if a thread waits for them, or owns them
@@ -269,8 +269,8 @@ void soak_waits(const soak_slice *slice, soak_figures *figures) {
   shared shared = {.end = slice->end, .seed = soak_chance(slice->seed), .tally = &figures->tally};
   csched_semaphore_init(&shared.semaphore, UNITS);
   CHECK(csched_pool_create(&shared.pool, &(csched_pool_options){.name = "waits", .workers = 2}) == 0, "no pool");
-  csched_event_init(&shared.event, csched_pool_target(shared.pool, CSCHED_PRIORITY_DEFAULT), CSCHED_MERGE_ADD, hear,
-                    &shared);
+  csched_event_init(&shared.event, csched_pool_target(shared.pool, CSCHED_PRIORITY_DEFAULT), CSCHED_MERGE_ADD,
+                    take_value, &shared);
   soak_on_threads(THREADS, wait_in_all_ways, &shared);
   while (!csched_event_is_idle(&shared.event)) soak_nap(200 * US);
   csched_pool_destroy(shared.pool);

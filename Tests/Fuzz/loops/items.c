@@ -24,7 +24,7 @@ csched_time item_latest(const item *item) {
   return latest < item->due_by ? item->due_by : latest;
 }
 
-bool item_can_go_on(const item *item) {
+bool item_may_run(const item *item) {
   if (!is_pending(item)) return false;
   if (item->is_timed && item->due_by > fuzz_now) return false;
   return !place_is_queue(item->place) || (!place_is_suspended(item->place) && !place_is_held(item->place));

@@ -127,7 +127,7 @@ static void resume_all(void) {
     while (places[i].exists && places[i].suspensions > 0) queue_resume(i);
 }
 
-// Time goes on, to each deadline: what waits there comes.
+// Moves the time to each deadline: each timer that is due there runs.
 static void run_out(void) {
   for (int i = 0; i < TIMERS; i++) {
     if (items[i].state != WAITS || items[i].deadline >= FUZZ_LATEST) continue;

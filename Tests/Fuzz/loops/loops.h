@@ -42,7 +42,7 @@ void items_begin(void);
 void item_submit(item *item, int place, bool is_timed);
 void item_cancel(item *item, bool as_timer, bool waits);
 void item_rearm(item *item, int loop);
-/// Checks what can be asked of an item at any time.
+/// Checks what holds for an item at any time.
 void item_check(const item *item);
 /// Checks that the item's last submission has been released.
 void item_check_end(const item *item);
@@ -51,7 +51,7 @@ bool item_is_among_timers(const item *item);
 /// Returns: the latest instant at which its loop must wake for it.
 csched_time item_latest(const item *item);
 /// Returns: whether a run of its loop would come past it now, for sure.
-bool item_can_go_on(const item *item);
+bool item_may_run(const item *item);
 
 // MARK: places
 

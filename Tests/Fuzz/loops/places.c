@@ -110,6 +110,6 @@ void loop_close(int at, csched_stop_policy policy) {
 
 void loop_check_settled(int at) {
   for (int i = 0; i < ITEMS; i++)
-    REQUIRE(places[items[i].place].loop != at || !item_can_go_on(&items[i]), "item %d is left in %d, in place %d", i,
+    REQUIRE(places[items[i].place].loop != at || !item_may_run(&items[i]), "item %d is left in %d, in place %d", i,
             items[i].state, items[i].place);
 }

@@ -19,7 +19,7 @@ let package = Package(
         .product(name: "CScheduler", package: "Scheduler"),
       ]),
     .executableTarget(name: "AllTasksOnDefault", dependencies: ["Cases"]),
-    // They are there because they were asked for.
+    // This package requests them.
     .executableTarget(
       name: "AllTasksInstalled",
       dependencies: ["Cases", executors, .product(name: "SchedulerMainLoop", package: "Scheduler")]),

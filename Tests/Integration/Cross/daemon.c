@@ -14,13 +14,13 @@
 static csched_loop *loop;
 static csched_thread *thread;
 static struct {
-  long lines, sum, strangers;
+  long lines, sum, foreign;
   pthread_t first;
 } served; // the thread's own: no lock
 
 static void serve(void *number) {
   if (served.lines++ == 0) served.first = pthread_self();
-  if (!pthread_equal(served.first, pthread_self())) served.strangers++;
+  if (!pthread_equal(served.first, pthread_self())) served.foreign++;
   served.sum += (long)(intptr_t)number;
   printf("%ld\n", served.sum);
   fflush(stdout);
@@ -62,5 +62,5 @@ int main(void) {
   csched_thread_destroy(thread);
   csched_loop_destroy(loop);
   printf("served %ld lines on one thread\n", served.lines);
-  return served.strangers == 0 ? 0 : 1;
+  return served.foreign == 0 ? 0 : 1;
 }

@@ -380,7 +380,7 @@ const program *make_program(uint64_t seed, program_api api, const char *without)
     is_enabled[SIGNAL] = false; // at a stop, the signal has its own action again, which ends the process
   if (is_virtual) is_enabled[SOURCES] = is_enabled[SIGNAL] = is_enabled[PROCESS] = false;
   if (is_unshared && is_enabled[TASK])
-    is_enabled[STOP] = false; // a task goes on on the shared pool when its scheduler has been stopped
+    is_enabled[STOP] = false; // a task continues on the shared pool when its scheduler has been stopped
   whole.is_observed = once_in(4);
   whole.is_sampled = !is_swift && once_in(6);
   make_nodes();
@@ -472,7 +472,7 @@ bool program_is_exclusive(int number) { return is_exclusive(number); }
 enum { CHILD_LIMIT = 10 }; // seconds
 
 // Handler of SIGALRM, in a child that does not end. Does: ends it with its stack on stderr; without a failure if it
-// waits for a lock of the Swift runtime. The runtime does not know of forks (ForkSafely.md), so the lock of a thread
+// waits for a lock of the Swift runtime. The runtime does not support fork (ForkSafely.md), so the lock of a thread
 // that made a type at the fork stays locked in the child.
 static void end_late_child(int number) {
   void *frames[64];

@@ -129,9 +129,9 @@ extension World {
       }
     } catch {
       switch error {
-      case is CancellationError: require(Task.isCancelled, "step \(number): cancelled, though nobody has cancelled it")
+      case is CancellationError: require(Task.isCancelled, "step \(number): cancelled without a cancel")
       case SchedulerError.stopped:
-        require(own.node != none && mayBeRefused(own.node), "step \(number): stopped, though nobody has stopped it")
+        require(own.node != none && mayBeRefused(own.node), "step \(number): stopped without a stop")
       default: require(false, "step \(number): \(error)")
       }
       if own.kind == PERFORM {

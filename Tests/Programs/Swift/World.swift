@@ -123,7 +123,7 @@ final class World: Sendable {
     time == nil ? instant >= due : instant == due
   }
 
-  /// Whether the root of the node has been asked to stop.
+  /// Whether a stop of the node's root has begun.
   func mayBeRefused(_ number: Int32) -> Bool { place(program_root_of(number)).stops.value != 0 }
 
   // MARK: what must hold in an action

@@ -56,7 +56,7 @@ ctest_finding ctest_in_child(void (*body)(void *), void *context, int status, co
   bool is_right = says == NULL ? WIFEXITED(ended) && WEXITSTATUS(ended) == status
                                : WIFSIGNALED(ended) && WTERMSIG(ended) == SIGABRT && strstr(said, says) != NULL;
   if (is_right) return NULL;
-  snprintf(found, sizeof found, "the child %s %d, and prints: %s", WIFSIGNALED(ended) ? "dies of signal" : "ends with",
+  snprintf(found, sizeof found, "the child %s %d, and prints: %s", WIFSIGNALED(ended) ? "ends by signal" : "ends with",
            WIFSIGNALED(ended) ? WTERMSIG(ended) : WEXITSTATUS(ended), said);
   return found;
 }

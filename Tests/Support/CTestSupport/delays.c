@@ -23,8 +23,8 @@ static _Thread_local uint64_t state;
 #endif
 
 UNTRACED static void read_seed(void) {
-  const char *asked = getenv("SCHEDULER_TEST_DELAYS");
-  if (asked != NULL) seed = strtoull(asked, NULL, 10) | 1;
+  const char *text = getenv("SCHEDULER_TEST_DELAYS");
+  if (text != NULL) seed = strtoull(text, NULL, 10) | 1;
 }
 
 UNTRACED static uint64_t next_random(void) {

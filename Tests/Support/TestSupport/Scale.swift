@@ -6,7 +6,7 @@ import CTestSupport
   import Darwin
 #endif
 
-/// How long the tests work: short under a sanitizer, as long as asked for by `SCHEDULER_TEST_SCALE` (0.4 is the
+/// How long the tests work: short under a sanitizer, as long as requested by `SCHEDULER_TEST_SCALE` (0.4 is the
 /// default).
 public enum Scale {
   public enum Sanitizer: Sendable { case none, address, thread }
@@ -20,14 +20,14 @@ public enum Scale {
 
   /// The factor by which counts are multiplied.
   public static let factor: Double = {
-    let asked = getenv("SCHEDULER_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 0.4
+    let requested = getenv("SCHEDULER_TEST_SCALE").flatMap { Double(String(cString: $0)) } ?? 0.4
     let usual =
       switch sanitizer {
       case .none: 1.0
       case .address: 0.5
       case .thread: 0.3
       }
-    return max(asked, 0) * usual
+    return max(requested, 0) * usual
   }()
 
   /// Whether each signal to the process comes at once, and counts. ThreadSanitizer puts a handler off while the thread

@@ -24,8 +24,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// A seed for the test called `name`, printed so that the run can be repeated.
   public static func freshSeed(for name: String) -> UInt64 {
-    let asked = getenv("SCHEDULER_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
-    let seed = asked ?? csched_now()
+    let requested = getenv("SCHEDULER_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
+    let seed = requested ?? csched_now()
     print("\(name): SCHEDULER_TEST_SEED=\(seed)")
     return seed
   }

@@ -29,7 +29,7 @@ static __thread acquired last[LAST];
 
 static size_t place_of(const volatile void *word) { return ((uintptr_t)word >> 2 ^ (uintptr_t)word >> 14) % WORDS; }
 
-// Odd: a name lives longer than a word on a stack, and the next object there may be a mutex, which DRD would mistake it
+// Odd: a name stays longer than a word on a stack, and the next object there may be a mutex, which DRD would mistake it
 // for.
 static void *name_of(const volatile void *word) { return (void *)((uintptr_t)word + 1); }
 

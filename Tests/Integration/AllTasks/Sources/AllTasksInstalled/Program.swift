@@ -1,4 +1,4 @@
-// All tasks of a program on the pool and the main loop, because its main, which is not async, asks for it first.
+// All tasks of a program on the pool and the main loop, because its main, which is not async, requests that first.
 import Cases
 import Foundation
 import Scheduler
@@ -79,7 +79,7 @@ import SchedulerMainLoop
     }
   }
 
-  /// How often a thread of this process has gone to sleep.
+  /// How often threads of this process have gone to sleep.
   static func switches() -> Int {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

@@ -107,7 +107,7 @@ private func cancelledSleeps() async -> String {
   return "\(cancelled)"
 }
 
-/// A clock that Swift does not know.
+/// A clock of no type that Swift handles.
 private struct OtherClock: Clock {
   var now: ContinuousClock.Instant.Shifted { .init(instant: .now) }
   let minimumResolution = Duration.nanoseconds(1)

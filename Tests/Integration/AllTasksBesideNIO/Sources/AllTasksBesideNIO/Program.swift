@@ -17,7 +17,7 @@ let clients = 16, messages = 200
     let after = GlobalExecutors.jobs
     precondition(after.onPool - before.onPool >= clients * messages, "the tasks ran elsewhere: \(before) \(after)")
 
-    // A future's value comes to a task of the main actor, and that goes on in the main loop.
+    // A task of the main actor gets a future's value, and continues in the main loop.
     let onMain = await MainActor.run { MainScheduler.instance.isIsolatingCurrentContext() == true }
     let sum = try await group.next().submit { 40 }.get() + 2
     precondition(onMain && sum == 42)

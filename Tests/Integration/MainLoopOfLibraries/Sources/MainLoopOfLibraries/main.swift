@@ -44,5 +44,5 @@ default: try runInLibuv()
 }
 
 precondition(seen.last == actions && seen.delayed == [10, 20, 30], "\(seen)")
-precondition(seen.ticksOfLibrary > 0, "the library's own work goes on")
+precondition(seen.ticksOfLibrary > 0, "the library's own work continues")
 print("the main scheduler in \(library): \(actions) actions in order, in \(seen.rounds) rounds; delayed ones, too")
