@@ -875,9 +875,9 @@ static void recorder_keeps(int jobs) {
   }
   while (!csched_job_is_idle(&many[jobs - 1])) csched_loop_run_ready(loop, SIZE_MAX);
   const char *text = recorded(&output);
-  long share = 9000 / output_count(text, "has run last"), wanted = jobs < share ? jobs : share;
+  long share = 9000 / output_count(text, "has run last"), expected = jobs < share ? jobs : share;
   long kept = runs_of(text, "context 0xabc") + runs_of(text, "context 0xdee");
-  CHECK(kept >= wanted && kept <= 10240);
+  CHECK(kept >= expected && kept <= 10240);
   free(many);
   csched_loop_destroy(loop);
   output_close(&output);
@@ -995,9 +995,9 @@ TEST_UNLESS(QEMU, no_peek, "the record has cancels, drops, wakes and waits") {
   next_event(text, ": wake for loop 0x");
   next_event(next_event(text, ": cancel "), ": log_b of loop 0x");
   next_event(next_event(next_event(text, ": drop "), ": log_a of loop 0x"), ", stopped\n");
-  char wanted[64];
-  snprintf(wanted, sizeof wanted, ": wait for %p", (void *)&sleeper.latch);
-  next_event(text, wanted);
+  char expected[64];
+  snprintf(expected, sizeof expected, ": wait for %p", (void *)&sleeper.latch);
+  next_event(text, expected);
   csched_events_end();
   output_close(&output);
 }

@@ -84,15 +84,15 @@ static void start_each_kind(int index, void *context) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-// Checks that threads which a thread with the mask `own` starts begin with `wanted`, and that this thread keeps its own
-// mask.
-static void check_starts(const sigset_t *own, const sigset_t *wanted, bool on_main) {
+// Checks that threads which a thread with the mask `own` starts begin with `expected`, and that this thread keeps its
+// own mask.
+static void check_starts(const sigset_t *own, const sigset_t *expected, bool on_main) {
   starts starts = {.own = own};
   if (on_main) start_each_kind(0, &starts);
   else crew_run(1, start_each_kind, &starts);
   for (int i = 0; i < STARTED; i++)
     for (int signal = 1; signal <= 31; signal++)
-      CHECK_EQUAL(is_blocked(&starts.begins[i], signal) ? signal : 0, is_blocked(wanted, signal) ? signal : 0);
+      CHECK_EQUAL(is_blocked(&starts.begins[i], signal) ? signal : 0, is_blocked(expected, signal) ? signal : 0);
 }
 
 // `on_main`: the main thread has started a thread before.

@@ -15,11 +15,11 @@ static csched_loop *make_loop(void) {
   return loop;
 }
 
-// Runs the loop until `*word` is at least `wanted`.
-static void run_until(csched_loop *loop, const int *word, int wanted) {
+// Runs the loop until `*word` is at least `expected`.
+static void run_until(csched_loop *loop, const int *word, int expected) {
   csched_time end = csched_now() + 60000 * MS;
-  while (*word < wanted && csched_now() < end) csched_loop_run_once(loop, csched_now() + 10 * MS);
-  CHECK(*word >= wanted);
+  while (*word < expected && csched_now() < end) csched_loop_run_once(loop, csched_now() + 10 * MS);
+  CHECK(*word >= expected);
 }
 
 // MARK: signals

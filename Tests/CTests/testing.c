@@ -14,10 +14,10 @@ void child_check_(check_place here, void (*body)(void *), void *context, int sta
   if (found != NULL) test_fail(here, found);
 }
 
-void test_check_equal(check_place here, const char *text, int64_t found, int64_t wanted) {
-  if (found == wanted) return;
+void test_check_equal(check_place here, const char *text, int64_t found, int64_t expected) {
+  if (found == expected) return;
   char message[256];
-  snprintf(message, sizeof message, "%s is %lld, not %lld", text, (long long)found, (long long)wanted);
+  snprintf(message, sizeof message, "%s is %lld, not %lld", text, (long long)found, (long long)expected);
   test_fail(here, message);
 }
 
@@ -25,10 +25,10 @@ TEST("a failed check stops nothing, and the first one is reported") {
   int line = __LINE__ + 1;
   CHECK_EQUAL(1 + 1, 3);
   CHECK(line == 0);
-  char wanted[64];
-  snprintf(wanted, sizeof wanted, "testing.c:%d: ", line);
+  char expected[64];
+  snprintf(expected, sizeof expected, "testing.c:%d: ", line);
   bool is_right =
-      ctest_found() != NULL && strstr(ctest_found(), wanted) != NULL && strstr(ctest_found(), "1 + 1 is 2, not 3");
+      ctest_found() != NULL && strstr(ctest_found(), expected) != NULL && strstr(ctest_found(), "1 + 1 is 2, not 3");
   ctest_forget();
   CHECK(is_right);
 }
@@ -182,13 +182,13 @@ void journal_add(journal *journal, int id) {
   if (at < (int)(sizeof journal->ids / sizeof journal->ids[0])) journal->ids[at] = id;
 }
 
-void journal_check_(check_place here, const journal *journal, const char *wanted) {
+void journal_check_(check_place here, const journal *journal, const char *expected) {
   char found[256] = "", message[600];
   size_t length = 0;
   for (int i = 0; i < atomic_load(&journal->count) && length < sizeof found - 16; i++)
     length += (size_t)snprintf(found + length, sizeof found - length, i == 0 ? "%d" : ",%d", journal->ids[i]);
-  if (strcmp(found, wanted) == 0) return;
-  snprintf(message, sizeof message, "the order is %s, not %s", found, wanted);
+  if (strcmp(found, expected) == 0) return;
+  snprintf(message, sizeof message, "the order is %s, not %s", found, expected);
   test_fail(here, message);
 }
 

@@ -87,9 +87,9 @@ typedef struct check_place {
 #define HERE ((check_place){__FILE__, __func__, __LINE__})
 
 void test_fail(check_place here, const char *text);
-void test_check_equal(check_place here, const char *text, int64_t found, int64_t wanted);
-#define CHECK(condition)         ((condition) ? (void)0 : test_fail(HERE, #condition))
-#define CHECK_EQUAL(found, want) test_check_equal(HERE, #found, (int64_t)(found), (int64_t)(want))
+void test_check_equal(check_place here, const char *text, int64_t found, int64_t expected);
+#define CHECK(condition)             ((condition) ? (void)0 : test_fail(HERE, #condition))
+#define CHECK_EQUAL(found, expected) test_check_equal(HERE, #found, (int64_t)(found), (int64_t)(expected))
 /// Waits up to a minute for what another thread will bring about.
 #define CHECK_SOON(condition)                                                                                          \
   do {                                                                                                                 \
@@ -173,6 +173,6 @@ typedef struct journal {
   int ids[64];
 } journal;
 void journal_add(journal *journal, int id);
-void journal_check_(check_place here, const journal *journal, const char *wanted);
-#define CHECK_JOURNAL(journal, wanted) journal_check_(HERE, journal, wanted)
+void journal_check_(check_place here, const journal *journal, const char *expected);
+#define CHECK_JOURNAL(journal, expected) journal_check_(HERE, journal, expected)
 void note(probe *probe); ///< a body: adds the probe's id to the journal that is its context

@@ -340,13 +340,13 @@ static void keep_to_one(void) {
   CHECK_EQUAL(sched_getaffinity(0, sizeof mine, &mine), 0);
   unsigned last = CPU_SETSIZE - 1;
   while (!CPU_ISSET(last, &mine)) last--;
-  int nice = getpriority(PRIO_PROCESS, 0), wanted = nice < 19 ? nice + 1 : 19;
+  int nice = getpriority(PRIO_PROCESS, 0), expected = nice < 19 ? nice + 1 : 19;
   seen_on_thread seen = {.nice = -100};
   csched_thread *thread = NULL;
   CHECK_EQUAL(csched_thread_start(&thread, &(csched_thread_options){.processors = &last,
                                                                     .processor_count = 1,
                                                                     .policy = CSCHED_POLICY_NICE,
-                                                                    .priority = wanted}),
+                                                                    .priority = expected}),
               0);
   if (thread == NULL) return;
   probe probe;
@@ -354,7 +354,7 @@ static void keep_to_one(void) {
   CHECK_EQUAL(csched_target_submit(csched_thread_target(thread), job_of(&probe)), 0);
   stop_and_join(thread, CSCHED_STOP_RUN);
   CHECK(CPU_COUNT(&seen.processors) == 1 && CPU_ISSET(last, &seen.processors));
-  CHECK_EQUAL(seen.nice, wanted);
+  CHECK_EQUAL(seen.nice, expected);
   CHECK_EQUAL(getpriority(PRIO_PROCESS, 0), nice);
 }
 

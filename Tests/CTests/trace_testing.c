@@ -82,9 +82,9 @@ static bool value(const char **at);
 
 static void skip(const char **at) { *at += strspn(*at, " \t\r\n"); }
 
-static bool next_is(const char **at, char wanted) {
+static bool next_is(const char **at, char expected) {
   skip(at);
-  if (**at != wanted) return false;
+  if (**at != expected) return false;
   ++*at;
   return true;
 }

@@ -199,8 +199,8 @@ static void prepare(source *source, unsigned events) {
 static void add(source *source) {
   int answer = csched_loop_add_fd(loop, own(source));
   TRACE("add source %d: %d", number(source), answer);
-  int wanted = source->is_added ? EEXIST : closing != 0 && answer == ECANCELED ? ECANCELED : 0;
-  REQUIRE(answer == wanted, "add of %d says %d", number(source), answer);
+  int expected = source->is_added ? EEXIST : closing != 0 && answer == ECANCELED ? ECANCELED : 0;
+  REQUIRE(answer == expected, "add of %d says %d", number(source), answer);
   if (answer != 0) return;
   source->is_added = true;
   source->has_been_readable = false;
@@ -326,10 +326,10 @@ static void run_until(csched_time deadline) {
   csched_run_result result = csched_loop_run_until(loop, deadline);
   depth--;
   ran_at = fuzz_now;
-  csched_run_result wanted = closing != 0      ? CSCHED_RUN_CLOSED
-                             : is_stop_pending ? CSCHED_RUN_ENDED
-                                               : CSCHED_RUN_TIMED_OUT;
-  REQUIRE(result == wanted, "the run ends by %d", (int)result);
+  csched_run_result expected = closing != 0      ? CSCHED_RUN_CLOSED
+                               : is_stop_pending ? CSCHED_RUN_ENDED
+                                                 : CSCHED_RUN_TIMED_OUT;
+  REQUIRE(result == expected, "the run ends by %d", (int)result);
   if (result == CSCHED_RUN_ENDED) is_stop_pending = false;
   if (depth == 0 && closing != 0) is_close_known = true;
 }

@@ -75,10 +75,10 @@ static void cancel(item *item, bool waits) {
   int before = item->state;
   TRACE("cancel %d in %d", number(item), before);
   csched_cancel_result result = waits ? csched_job_cancel_and_wait(&item->job) : csched_job_cancel(&item->job);
-  csched_cancel_result wanted = before == WAITS  ? CSCHED_CANCEL_DROPPED
-                                : before == RUNS ? CSCHED_CANCEL_RUNNING
-                                                 : CSCHED_CANCEL_FINISHED;
-  REQUIRE(result == wanted, "cancel of %d in %d says %d", number(item), before, (int)result);
+  csched_cancel_result expected = before == WAITS  ? CSCHED_CANCEL_DROPPED
+                                  : before == RUNS ? CSCHED_CANCEL_RUNNING
+                                                   : CSCHED_CANCEL_FINISHED;
+  REQUIRE(result == expected, "cancel of %d in %d says %d", number(item), before, (int)result);
 }
 
 static void nest(bool drains) {

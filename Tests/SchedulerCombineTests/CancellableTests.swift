@@ -40,7 +40,7 @@
       #expect(disposed.read() == 1)
     }
 
-    @Test("a set of either kind disposes what is stored in it when it is released") func stores() {
+    @Test("a set of either kind disposes its elements when it is released") func stores() {
       let clock = TestScheduler()
       do {
         var cancellables: Set<AnyCancellable> = [], list: [AnyCancellable] = [], disposables: Set<AnyDisposable> = []

@@ -31,7 +31,7 @@
       #expect(log.read() == ["at once", "early", "a", "b"] && clock.now.nanoseconds == 5_000_000_000)
     }
 
-    @Test("a repeating action ticks until it is cancelled, and its closure is gone then", arguments: Kind.timed)
+    @Test("a repeating action ticks until it is cancelled, and its closure is then released", arguments: Kind.timed)
     func repeating(_ kind: Kind) throws {
       let made = try kind.make(), ticks = Protected(0), gone = Protected(0)
       func begin() -> any Cancellable {
@@ -85,7 +85,9 @@
       #expect(now.advanced(by: 3).distance(to: now) == -3 && now < now.advanced(by: 1))
     }
 
-    @Test("what never comes due can be scheduled, and cancelled", arguments: [Stride.seconds(Int.max), .seconds(.nan)])
+    @Test(
+      "an action that is never due can be scheduled, and cancelled",
+      arguments: [Stride.seconds(Int.max), .seconds(.nan)])
     func never(_ stride: Stride) {
       let queue = SerialScheduler(name: "never")
       let held = [1].publisher.delay(for: stride, scheduler: queue.combine).sink { _ in Issue.record("it came") }

@@ -18,7 +18,7 @@
       #expect(throws: SchedulerError.moreThanOneElement) { try [1, 2].publisher.toBlocking().single() }
     }
 
-    @Test("a publisher's failure is thrown, and what came before is kept") func failure() {
+    @Test("a publisher's failure is thrown, and the values before it are kept") func failure() {
       let source = [1, 2].publisher.setFailureType(to: Failed.self).append(Fail(error: Failed()))
       #expect(throws: Failed()) { try source.toBlocking().toArray() }
       guard case .failed(let elements, let error) = source.toBlocking().materialize() else {
@@ -29,11 +29,11 @@
       #expect(error is Failed)
     }
 
-    @Test("no more values are asked for than the wait wants") func demand() throws {
-      let asked = Protected(0)
-      let counted = (0...).publisher.handleEvents(receiveOutput: { _ in asked.withLock { $0 += 1 } })
+    @Test("a wait requests no more values than it needs") func demand() throws {
+      let requested = Protected(0)
+      let counted = (0...).publisher.handleEvents(receiveOutput: { _ in requested.withLock { $0 += 1 } })
       #expect(try counted.toBlocking().first() == 0)
-      #expect(asked.withLock { $0 } == 1)
+      #expect(requested.withLock { $0 } == 1)
     }
 
     @Test("a publisher that sends without end is stopped by the timeout") func endless() {

@@ -53,9 +53,9 @@ private func useExecutors() async {
   thread.stop()
 }
 
-/// What becomes of the schedulers in a child of fork, each in a process of its own.
+/// The schedulers in a child of fork, each in a process of its own.
 @Suite(.enabled(if: Scale.sanitizer == .none), .nothingIsLeft) struct SchedulerForkTests {
-  @Test("after fork what needs no other thread works") func ownThread() async {
+  @Test("after fork calls that need no other thread work") func ownThread() async {
     await #expect(processExitsWith: .success) {
       let value = Protected(1)
       MainScheduler.instance.schedule {}
@@ -105,7 +105,7 @@ private func useExecutors() async {
     }
   }
 
-  @Test("after fork a custom scheduler goes on, also with delayed actions") func custom() async {
+  @Test("after fork a custom scheduler continues, also with delayed actions") func custom() async {
     await #expect(processExitsWith: .success) {
       let scheduler = CustomScheduler { work in work() }, ticks = Protected(0)
       func run() {
@@ -137,7 +137,7 @@ private func useExecutors() async {
           }
         }
       }
-      // Not before: Swift's run-time library locks its tables when a type is used first, and a fork does not know of
+      // Not before: Swift's run-time library locks its tables when a type is used first, and a fork does not handle
       // these locks.
       precondition(eventually { rounds.read { $0.allSatisfy { $0 > 1000 } } })
       for _ in 0..<Scale.count(300) {
@@ -215,14 +215,14 @@ private func useExecutors() async {
       precondition(failed == nil, failed!)
       failed = inChild {
         held.write([])
-        require(ends.value == 0, "its thread is not here, and nobody else may release it")
+        require(ends.value == 0, "its thread is not here, and no other may release it")
       }
       precondition(failed == nil, failed!)
       held.write([])
     }
   }
 
-  /// What a part of a program holds and lets go of, in a child as anywhere.
+  /// Objects that a part of a program holds and releases, in a child, too.
   private struct Holdings: Sendable {
     let thread = try! ThreadScheduler(name: "left"), queue = SerialScheduler(), pool = ConcurrentScheduler()
     let group = ActionGroup(), results = ResultGroup<Int>(), own = try! WorkerPool(workers: 1)
@@ -254,7 +254,7 @@ private func useExecutors() async {
     }
   }
 
-  @Test("after fork the parent's pending actions are disposed, and released, silently") func letGo() async {
+  @Test("after fork the parent's pending actions are disposed, and released, silently") func release() async {
     await #expect(processExitsWith: .success) {
       let held = Protected<Holdings?>(Holdings())
       precondition(eventually { held.read()!.group.pendingCount == 1 && held.read()!.results.pendingCount == 0 })
@@ -291,9 +291,9 @@ private func useExecutors() async {
   }
 }
 
-/// What becomes of them without threads to be had, each in a process of its own.
+/// The schedulers without threads, each in a process of its own.
 @Suite(.enabled(if: Scale.sanitizer == .none), .nothingIsLeft) struct NoThreadTests {
-  @Test("prepare says that there is no thread for the pool, and succeeds later") func prepare() async {
+  @Test("prepare fails without a thread for the pool, and succeeds later") func prepare() async {
     await #expect(processExitsWith: .success) {
       guard ctest_forbid_threads(true) else { exit(0) }
       let threads = System.threadCount

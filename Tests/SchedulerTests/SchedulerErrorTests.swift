@@ -6,7 +6,7 @@ import Testing
 @Suite(.nothingIsLeft) struct SchedulerErrorTests {
   static let named: [SchedulerError] = [.stopped, .refused, .deadlock, .timeout, .noElements, .moreThanOneElement]
 
-  @Test("errors of one reason are equal, of two are not, and each says what it is") func equality() {
+  @Test("errors of one reason are equal, of two are not, and each has a description") func equality() {
     let all = Self.named + [.system(EAGAIN), .system(EBADF)]
     #expect(Set(all).count == all.count)
     #expect(Set(all.map(\.description)).count == all.count)
@@ -14,7 +14,7 @@ import Testing
     #expect(SchedulerError.system(EBADF).description == "the system refuses: Bad file descriptor (error 9)")
   }
 
-  @Test("the system's error number is there for what the system refuses, and for nothing else") func systemError() {
+  @Test("an error has the system's number if the system refuses, and only then") func systemError() {
     #expect(SchedulerError.system(ENOMEM).systemError == ENOMEM)
     #expect(SchedulerError.system(.max).systemError == .max)
     #expect(Self.named.allSatisfy { $0.systemError == nil })
@@ -45,7 +45,7 @@ import Testing
       [.stopped, .system(EBADF), .system(EPERM), .timeout].map(word) == ["stopped", "descriptor", "other", "other"])
   }
 
-  @Test("what fails throws this type: waits, starts, queues, sleeps") func everywhere() async throws {
+  @Test("all failures throw this type: waits, starts, queues, sleeps") func everywhere() async throws {
     #expect(throws: SchedulerError.timeout) { try RunLoopLock(timeout: .zero).run() }
     #expect(throws: SchedulerError.system(EINVAL)) { try ThreadScheduler(processors: [-1]) }
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread)
@@ -54,9 +54,9 @@ import Testing
     #expect(throws: SchedulerError.stopped) { try queue.trySync {} }
     await #expect(throws: SchedulerError.stopped) { try await thread.perform {} }
     await #expect(throws: SchedulerError.stopped) { try await thread.sleep(for: .seconds(1)) }
-    let told = Protected<[SchedulerError]>([])
-    thread.schedule({}, onDrop: { error in told.withLock { $0.append(error) } })
-    thread.onReadable(0, {}, onDrop: { error in told.withLock { $0.append(error) } }).dispose()
-    #expect(told.read() == [.refused, .stopped])
+    let drops = Protected<[SchedulerError]>([])
+    thread.schedule({}, onDrop: { error in drops.withLock { $0.append(error) } })
+    thread.onReadable(0, {}, onDrop: { error in drops.withLock { $0.append(error) } }).dispose()
+    #expect(drops.read() == [.refused, .stopped])
   }
 }

@@ -148,7 +148,7 @@ private actor Audit {
           isOpen.write(true)
           for await _ in stream {}
         }()
-        async let writer: Void = { if isOpen.read() { source.finish() } }()  // too early: nobody ends the stream
+        async let writer: Void = { if isOpen.read() { source.finish() } }()  // too early: the stream does not end
         _ = await (reader, writer)
       }
     }

@@ -5,10 +5,10 @@ import SchedulerVirtualTime
 import TestSupport
 import Testing
 
-/// How tests ask for a body that is left soon.
+/// The limits of tests whose body is left soon.
 private let impatient = VirtualTime.Limits(jobs: 10_000, patience: .milliseconds(50))
 
-/// For one that waits for other threads, which a busy machine may keep waiting.
+/// The limits of tests that wait for other threads, which a busy machine may delay.
 private let patient = VirtualTime.Limits(patience: .seconds(600))
 
 /// Runs `action` on another thread, after the calling task has been suspended: in virtual time no other runs before.
@@ -23,7 +23,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
 
 @Suite(.nothingIsLeft, .enabled(if: VirtualTime.isAvailable)) struct VirtualEndTests {
   @Test(
-    "a wait that is cancelled goes on in virtual time, at its instant", arguments: [nil, 1, 7] as [UInt64?])
+    "a cancelled wait continues in virtual time, at its instant", arguments: [nil, 1, 7] as [UInt64?])
   func cancelled(seed: UInt64?) async throws {
     try await withVirtualTime(seed: seed, limits: patient) { time in
       let scheduler = time.scheduler, queue = SerialScheduler(target: scheduler)
@@ -134,7 +134,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
       ", seed 3: the body has not ended, and nothing of it can run")
   }
 
-  // What is left is a leak, which the address sanitizer tells of.
+  // A remaining object is a leak, which the address sanitizer reports.
   @Test("a body that does not heed its cancellation is left, too", .enabled(if: Scale.sanitizer != .address))
   func left() async {
     await #expect(processExitsWith: .success) {
@@ -169,7 +169,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("many at once do not know of each other, nor of tasks in real time")
+  @Test("many at once do not affect each other, nor tasks in real time")
   func manyAtOnce() async throws {
     let start = ContinuousClock.now
     let outside = Task {
@@ -194,13 +194,13 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     #expect(try await outside.value >= .milliseconds(20))
   }
 
-  @Test("what lies beside what in memory does not mislead the first virtual time of a process", arguments: 0..<7)
+  @Test("the order of objects in memory does not mislead the first virtual time of a process", arguments: 0..<7)
   func beginsAnywhere(_ shift: Int) async {
     await withExitArgument(shift) {
       await #expect(processExitsWith: .success) {
         let shift: Int = exitArgument()
-        // An actor takes 113 to 120 bytes, its job 73 to 88: what is free of such sizes lies side by side, in an order
-        // of its own each time.
+        // An actor takes 113 to 120 bytes, its job 73 to 88: free blocks of such sizes lie side by side, in an order
+        // that differs each time.
         func allocate(_ size: Int) -> UnsafeMutableRawPointer { .allocate(byteCount: size, alignment: 8) }
         let taken = (0..<2_000).flatMap { _ in [allocate(120), allocate(88)] }
         let free = (0..<7).map { _ in (allocate(120), allocate(88)) }
@@ -221,8 +221,8 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("a task from outside that one inside resumes goes on outside, in real time")
-  func stranger() async throws {
+  @Test("a task from outside that one inside resumes continues outside, in real time")
+  func resumedFromInside() async throws {
     let (stream, source) = AsyncStream<Int>.makeStream()
     let outside = Task {
       var sum = 0
@@ -245,7 +245,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     #expect(slept >= .milliseconds(5))
   }
 
-  @Test("what another thread resumes comes back, and is counted")
+  @Test("a task that another thread resumes returns to virtual time, and is counted")
   func escapes() async throws {
     await withVirtualTime(limits: patient) { time in
       await withCheckedContinuation { continuation in elsewhere { continuation.resume() } }
@@ -256,7 +256,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("a task of an actor that another thread resumes comes back, too")
+  @Test("a task of an actor that another thread resumes returns to virtual time, too")
   func escapesOfActors() async throws {
     actor Reader {
       func read() async -> Int {
@@ -272,7 +272,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("an actor with a thread of its own is outside, and its caller comes back")
+  @Test("an actor with a thread of its own is outside, and its caller returns to virtual time")
   func actorsWithThreads() async throws {
     actor Pinned {
       let thread: ThreadScheduler
@@ -291,7 +291,7 @@ private func elsewhere(_ action: @escaping @Sendable () -> Void) {
     await thread.stopAndJoin()
   }
 
-  @Test("a task that outlives the body ends its sleep on the clock by CancellationError, and goes on outside")
+  @Test("a task that outlives the body ends its sleep on the clock by CancellationError, and continues outside")
   func outlives() async throws {
     let (task, time) = await withVirtualTime { time in
       let task = Task {

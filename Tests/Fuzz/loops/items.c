@@ -208,10 +208,10 @@ void item_cancel(item *item, bool as_timer, bool waits) {
   uint64_t order = item->order;
   csched_cancel_result result = call_cancel(item, as_timer, waits);
   TRACE("cancel %d in %d: %d", item_number(item), before, (int)result);
-  csched_cancel_result wanted = before == WAITS  ? CSCHED_CANCEL_DROPPED
-                                : before == RUNS ? CSCHED_CANCEL_RUNNING
-                                                 : CSCHED_CANCEL_FINISHED;
-  REQUIRE(result == wanted, "cancel of %d in %d says %d", item_number(item), before, (int)result);
+  csched_cancel_result expected = before == WAITS  ? CSCHED_CANCEL_DROPPED
+                                  : before == RUNS ? CSCHED_CANCEL_RUNNING
+                                                   : CSCHED_CANCEL_FINISHED;
+  REQUIRE(result == expected, "cancel of %d in %d says %d", item_number(item), before, (int)result);
   if (leaves && item->order == order)
     REQUIRE(item->state == IDLE, "timer %d was cancelled, and is not released", item_number(item));
 }

@@ -80,7 +80,7 @@ void loop_run_ready(int at, size_t most) {
 }
 
 // A run checks its reasons to end in this order.
-static csched_run_result wanted(int at, bool is_stopped) {
+static csched_run_result expected(int at, bool is_stopped) {
   if (loops[at].closing != 0) return CSCHED_RUN_CLOSED;
   if (is_stopped || loops[at].is_stop_pending) return CSCHED_RUN_ENDED;
   return CSCHED_RUN_TIMED_OUT;
@@ -89,7 +89,7 @@ static csched_run_result wanted(int at, bool is_stopped) {
 static void check_result(int at, csched_run_result result, csched_time deadline) {
   bool is_stopped = frames[frame_count - 1].is_stopped;
   TRACE("loop %d: ends by %d", at, (int)result);
-  REQUIRE(result == wanted(at, is_stopped), "a run of loop %d ends by %d", at, (int)result);
+  REQUIRE(result == expected(at, is_stopped), "a run of loop %d ends by %d", at, (int)result);
   if (result == CSCHED_RUN_TIMED_OUT) REQUIRE(fuzz_now >= deadline, "a run of loop %d ends early", at);
   if (result == CSCHED_RUN_CLOSED)
     for (int i = 0; i < ITEMS; i++)

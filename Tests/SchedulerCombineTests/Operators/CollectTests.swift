@@ -35,7 +35,7 @@
           == ["[1, 2] at 1", "[3] at 15", "[4, 5] at 21", "[6] at 35", "finished at 40"])
     }
 
-    @Test("a failure comes at once, without the last group") func failure() {
+    @Test("a failure is delivered at once, without the last group") func failure() {
       let seen = VirtualTimeTests.Seen()
       seen.send([(0, 1)])
       seen.clock.schedule(after: .milliseconds(1)) { seen.source.send(completion: .failure(Failed())) }
@@ -45,7 +45,9 @@
         ])
     }
 
-    @Test("no more values are asked for than the groups take", arguments: Kind.timed) func demand(_ kind: Kind) throws {
+    @Test("collect requests no more values than the groups take", arguments: Kind.timed) func demand(_ kind: Kind)
+      throws
+    {
       let made = try kind.make(), sent = Protected(0), recorder = Recorder<[Int], Never>(.max(2))
       (0...).publisher.handleEvents(receiveOutput: { _ in sent.withLock { $0 += 1 } })
         .collect(.byTimeOrCount(made.view, .seconds(1), 5)).subscribe(recorder)

@@ -28,7 +28,7 @@
       #expect(failed.ends == [.failure(Failed())] && cancelled.read())
     }
 
-    @Test("merge asks each for one value at a time, and loses none") func mergeDemand() {
+    @Test("merge requests one value at a time of each, and loses none") func mergeDemand() {
       let sent = Protected([0, 0]), recorder = Recorder<Int, Never>(.max(4))
       func source(_ index: Int) -> some Publisher<Int, Never> {
         (0...).publisher.handleEvents(receiveOutput: { _ in sent.withLock { $0[index] += 1 } }).map { $0 * 2 + index }
@@ -44,7 +44,7 @@
       recorder.cancel()
     }
 
-    @Test("a merge of what four threads send delivers each once, one at a time") func mergeThreads() {
+    @Test("a merge delivers each value of four threads once, one at a time") func mergeThreads() {
       let queue = ConcurrentScheduler(name: "merge"), recorder = Recorder<Int, Never>(.max(1)) { _, _ in .max(1) }
       Publishers.MergeMany(
         (0..<4).map { part in (part * 1_000..<part * 1_000 + 1_000).publisher.receive(on: queue.combine) }
@@ -78,7 +78,7 @@
       #expect(none.ends == [.finished])
     }
 
-    @Test("combineLatest delivers no more than is asked for, and leaves nothing out") func combineLatestDemand() {
+    @Test("combineLatest delivers no more than the demand, and leaves nothing out") func combineLatestDemand() {
       let recorder = Recorder<(Int, Int), Never>(.max(3))
       (0...).publisher.combineLatest((0...).publisher).subscribe(recorder)
       #expect(recorder.count.read() == 3)
@@ -91,7 +91,7 @@
       recorder.cancel()
     }
 
-    @Test("combineLatest asks again of one side when the other is silent") func combineLatestSilent() {
+    @Test("combineLatest requests again of one side when the other is silent") func combineLatestSilent() {
       let silent = CurrentValueSubject<Int, Never>(7),
         recorder = Recorder<(Int, Int), Never>(.max(1)) { _, _ in .max(1) }
       silent.combineLatest((0..<100).publisher).subscribe(recorder)

@@ -15,7 +15,7 @@
   }
 
   @Suite("Many values", .nothingIsLeft) struct ManyValuesTests {
-    @Test("through each operator that hands on, asked for without limit", arguments: SchedulingTests.moves.map(\.name))
+    @Test("through each operator that hands on, with unlimited demand", arguments: SchedulingTests.moves.map(\.name))
     func unlimited(_ name: String) {
       let queue = SerialScheduler(name: "million"), count = manyValues, sum = Sum()
       let move = SchedulingTests.moves.first { $0.name == name }!.move

@@ -7,7 +7,7 @@
   import Testing
 
   @Suite("retry and interval", .nothingIsLeft) struct RetryTests {
-    @Test("each attempt comes after its pause, and the last failure is passed on") func backoff() {
+    @Test("each attempt begins after its pause, and the last failure is passed on") func backoff() {
       let seen = VirtualTimeTests.Seen()
       let source = Deferred { () -> Fail<Int, Failed> in
         seen.log.append("at \(seen.milliseconds)")
@@ -20,7 +20,7 @@
         ])
     }
 
-    @Test("what had not come is asked of the next attempt") func demand() {
+    @Test("the remaining demand is requested of the next attempt") func demand() {
       let clock = TestScheduler(), attempts = Protected(0), recorder = Recorder<Int, Failed>(.max(5))
       Deferred { () -> AnyPublisher<Int, Failed> in
         attempts.withLock { $0 += 1 }
@@ -28,7 +28,7 @@
       }
       .retry(.max, backoff: .constant(.seconds(1)), scheduler: clock.combine).subscribe(recorder)
       clock.advance(by: .seconds(10))
-      // The third attempt has one value to give, and then nobody asks.
+      // The third attempt has one value to give, and then no demand is left.
       #expect(recorder.values == [1, 2, 1, 2, 1] && attempts.read() == 3 && recorder.broken.isEmpty)
       recorder.cancel()
       #expect(clock.pendingCount == 0)

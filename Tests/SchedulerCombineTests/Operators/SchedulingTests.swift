@@ -18,7 +18,7 @@
       ("timeout", { $0.timeout(.seconds(3_600), scheduler: $1) }),
     ]
 
-    @Test("all values come, in order, then the end", arguments: Kind.all) func order(_ kind: Kind) throws {
+    @Test("all values are delivered, in order, then the end", arguments: Kind.all) func order(_ kind: Kind) throws {
       for (name, move) in Self.moves where !(kind.isInline && name == "timeout") {
         let made = try kind.make(), recorder = Recorder<Int, Never>()
         move((0..<500).publisher.eraseToAnyPublisher(), made.view).subscribe(recorder)
@@ -59,7 +59,7 @@
       #expect(recorder.values == Array(0..<100) && recorder.ends == [.failure(Failed())] && recorder.broken.isEmpty)
     }
 
-    @Test("no more is asked for than the subscriber asks for", arguments: Kind.all) func demand(_ kind: Kind) throws {
+    @Test("no more is requested than the subscriber requests", arguments: Kind.all) func demand(_ kind: Kind) throws {
       for (name, move) in Self.moves where !(kind.isInline && name == "timeout") {
         let made = try kind.make(), recorder = Recorder<Int, Never>(.max(3)), sent = Protected(0)
         let source = (0...).publisher.handleEvents(receiveOutput: { _ in sent.withLock { $0 += 1 } })
@@ -72,14 +72,14 @@
       }
     }
 
-    @Test("a subscriber that asks for one more in each call gets all, with a constant stack", arguments: Kind.all)
+    @Test("a subscriber that requests one more in each call gets all, with a constant stack", arguments: Kind.all)
     func reentrancy(_ kind: Kind) throws {
       for (name, move) in Self.moves where !(kind.isInline && name == "timeout") {
-        for isAskedForInside in [false, true] {
+        for requestsInside in [false, true] {
           let made = try kind.make()
           let recorder = Recorder<Int, Never>(.max(1), keeps: false) { recorder, _ in
-            if isAskedForInside { recorder.request(.max(1)) }
-            return isAskedForInside ? .none : .max(1)
+            if requestsInside { recorder.request(.max(1)) }
+            return requestsInside ? .none : .max(1)
           }
           let usual = Scale.sanitizer == .thread ? 500 : 5_000
           let count = name == "delay" ? 200 : usual  // each delay is a timer of its own here
@@ -90,7 +90,7 @@
       }
     }
 
-    @Test("a cancellation from inside of a call is the last that is heard", arguments: Kind.all)
+    @Test("no value follows a cancellation from inside of a call", arguments: Kind.all)
     func cancelInside(_ kind: Kind) throws {
       for (name, move) in Self.moves where !(kind.isInline && name == "timeout") {
         let made = try kind.make(), gone = Protected(0)
@@ -105,7 +105,7 @@
       }
     }
 
-    @Test("what waits is gone when the cancellation has returned, on a scheduler that never comes to it")
+    @Test("waiting values are released when the cancellation returns, on a scheduler that never runs them")
     func captures() {
       let clock = TestScheduler()
       let all: [(CombineScheduler, PassthroughSubject<Tracked, Never>) -> OperatorPublisher<Tracked, Never>] = [
@@ -116,10 +116,10 @@
       ]
       for (index, operate) in all.enumerated() {
         for ends in [false, true] {
-          let gone = Protected(0), heard = Protected(0), subject = PassthroughSubject<Tracked, Never>()
+          let gone = Protected(0), received = Protected(0), subject = PassthroughSubject<Tracked, Never>()
           let owned = Tracked(gone)
           var held: AnyCancellable? = operate(clock.combine, subject).sink { [owned] _ in
-            withExtendedLifetime(owned) { heard.withLock { $0 += 1 } }
+            withExtendedLifetime(owned) { received.withLock { $0 += 1 } }
           }
           for _ in 0..<3 { subject.send(Tracked(gone)) }
           if ends { subject.send(completion: .finished) }
@@ -128,7 +128,7 @@
           #expect(gone.read() == 3, "values of number \(index)")
           #expect(clock.pendingCount == 0, "number \(index)")
           clock.run()
-          #expect(heard.read() == 0)
+          #expect(received.read() == 0)
           withExtendedLifetime(owned) {}
         }
       }

@@ -56,7 +56,7 @@
         ])
     }
 
-    @Test("debounce keeps the latest value until it is asked for") func debounceDemand() {
+    @Test("debounce keeps the latest value until there is demand") func debounceDemand() {
       let seen = Seen(), recorder = Recorder<Int, Failed>(.none)
       seen.send([(0, 1), (50, 2)])
       seen.source.debounce(for: .milliseconds(10), scheduler: seen.view).subscribe(recorder)
@@ -80,7 +80,7 @@
       }
     }
 
-    @Test("timeout ends what is silent for too long, behind what came in time") func timeout() {
+    @Test("timeout ends a publisher that is silent for too long, behind its values") func timeout() {
       let seen = Seen()
       seen.send([(0, 1), (9, 2), (18, 3), (40, 4)])
       #expect(
@@ -113,7 +113,7 @@
       #expect(recorder.values.count == 20 && recorder.values.allSatisfy { $0 >= 0 } && recorder.broken.isEmpty)
     }
 
-    @Test("a value that comes due while the end comes is not lost") func endRace() {
+    @Test("a value that becomes due during the end is not lost") func endRace() {
       for round in 0..<Scale.count(200) {
         let queue = SerialScheduler(name: "end"), source = PassthroughSubject<Int, Never>()
         let latest = Recorder<Int, Never>(), first = Recorder<Int, Never>(), waiting = Recorder<Int, Never>()

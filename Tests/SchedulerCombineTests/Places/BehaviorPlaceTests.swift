@@ -29,7 +29,7 @@
       recorder.cancel()
     }
 
-    @Test("subscribers of what three threads send end with one value, and nothing is left out of demand") func threads()
+    @Test("subscribers of the values of three threads end with one value, and demand leaves nothing out") func threads()
     {
       let queue = ConcurrentScheduler(name: "behaviour"), subject = BehaviorSubject<Int, Never>(-1)
       let recorders = (0..<4).map { _ in Recorder<Int, Never>(.max(1)) { _, _ in .max(1) } }

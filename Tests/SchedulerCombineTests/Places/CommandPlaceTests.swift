@@ -8,8 +8,8 @@
   @Suite("Place 1: a command", .nothingIsLeft) struct CommandPlaceTests {
     typealias Plain = Command<Int, Int, Failed>
 
-    /// What a command tells of, in order.
-    final class Told: @unchecked Sendable {
+    /// The events of a command, in order.
+    final class Events: @unchecked Sendable {
       // Unchecked, because cancellables are not Sendable: they are touched by the test's thread alone.
       let log = Protected<[String]>([])
       private var held: Set<AnyCancellable> = []
@@ -28,7 +28,7 @@
         ).store(in: &held)
       }
 
-      /// What has come since the last look.
+      /// The entries since the last call.
       func take() -> [String] {
         log.withLock { entries in
           defer { entries = [] }
@@ -45,60 +45,60 @@
         made.append(input)
         return subject
       }
-      let told = Told(command), first = Recorder<Int, CommandError<Failed>>(),
+      let events = Events(command), first = Recorder<Int, CommandError<Failed>>(),
         second = Recorder<Int, CommandError<Failed>>()
       clock.run()
-      #expect(told.take() == ["enabled true", "executing false"])
+      #expect(events.take() == ["enabled true", "executing false"])
       command.execute(1).subscribe(first)
       command.execute(2).subscribe(second)
       #expect(made.read() == [])  // it begins behind the change of isExecuting
       clock.run()
-      #expect(told.take() == ["executing true", "enabled false"] && made.read() == [1])
+      #expect(events.take() == ["executing true", "enabled false"] && made.read() == [1])
       #expect(second.ends == [.failure(.notEnabled)] && second.values == [])
       subject.send(7)
       subject.send(completion: .finished)
       clock.run()
-      #expect(told.take() == ["value 7", "executing false", "enabled true"])
+      #expect(events.take() == ["value 7", "executing false", "enabled true"])
       #expect(first.values == [7] && first.ends == [.finished] && first.broken.isEmpty)
       command.execute(3)
       clock.run()
       #expect(made.read() == [1, 3])
       subject.send(completion: .finished)
       clock.run()
-      told.cancel()
+      events.cancel()
     }
 
     @Test("several at a time where that is allowed, and isExecuting is false behind the last") func concurrent() {
       let clock = TestScheduler(), subjects = (0..<3).map { _ in PassthroughSubject<Int, Failed>() }
       let command = Plain(on: clock.combine) { subjects[$0] }
-      let told = Told(command)
+      let events = Events(command)
       #expect(!command.allowsConcurrentExecution)
       command.allowsConcurrentExecution = true
       for index in 0..<3 { command.execute(index) }
       clock.run()
-      #expect(told.take() == ["enabled true", "executing false", "executing true"])
+      #expect(events.take() == ["enabled true", "executing false", "executing true"])
       for (index, subject) in subjects.enumerated() { subject.send(index) }
-      command.allowsConcurrentExecution = false  // those that are going on go on
+      command.allowsConcurrentExecution = false  // running executions continue
       for subject in subjects.reversed() { subject.send(completion: .finished) }
       clock.run()
       #expect(
-        told.take().sorted() == ["enabled false", "enabled true", "executing false", "value 0", "value 1", "value 2"])
-      told.cancel()
+        events.take().sorted() == ["enabled false", "enabled true", "executing false", "value 0", "value 1", "value 2"])
+      events.cancel()
     }
 
-    @Test("it is enabled as its publisher says, and what is executing goes on") func enabled() {
+    @Test("its publisher enables and disables it, and a running execution continues") func enabled() {
       let clock = TestScheduler(), isAllowed = PassthroughSubject<Bool, Never>(),
         subject = PassthroughSubject<Int, Failed>()
       let command = Plain(enabledIf: isAllowed, on: clock.combine) { _ in subject }
-      let told = Told(command)
+      let events = Events(command)
       clock.run()
-      #expect(told.take() == ["enabled true", "executing false"])  // nothing has been said against it
+      #expect(events.take() == ["enabled true", "executing false"])  // its publisher has sent nothing yet
       command.execute(1)
       isAllowed.send(false)
       isAllowed.send(true)
       isAllowed.send(false)
       clock.run()
-      #expect(told.take() == ["executing true", "enabled false"])
+      #expect(events.take() == ["executing true", "enabled false"])
       subject.send(completion: .finished)
       clock.run()
       let refused = Recorder<Int, CommandError<Failed>>()
@@ -108,28 +108,28 @@
       isAllowed.send(completion: .finished)  // the last word stays
       command.execute(1).subscribe(Recorder<Int, CommandError<Failed>>())
       clock.run()
-      #expect(told.take() == ["executing false"])
-      told.cancel()
+      #expect(events.take() == ["executing false"])
+      events.cancel()
     }
 
-    @Test("a failure comes to the execution and to errors, and the command goes on") func failures() {
+    @Test("a failure is delivered to the execution and to errors, and the command continues") func failures() {
       let clock = TestScheduler(), recorder = Recorder<Int, CommandError<Failed>>()
       let command = Plain(on: clock.combine) { Just($0).setFailureType(to: Failed.self).append(Fail(error: Failed())) }
-      let told = Told(command)
+      let events = Events(command)
       clock.run()
-      _ = told.take()
+      _ = events.take()
       for input in 1...2 {
         let execution = command.execute(input)
         clock.run()
         if input == 2 { execution.subscribe(recorder) }  // a late subscriber gets all of it
         clock.run()
         #expect(
-          told.take() == [
+          events.take() == [
             "executing true", "enabled false", "value \(input)", "error Failed()", "executing false", "enabled true",
           ])
       }
       #expect(recorder.values == [2] && recorder.ends == [.failure(.failed(Failed()))])
-      told.cancel()
+      events.cancel()
     }
 
     @Test("of eight threads that begin at the same time one wins, again and again") func race() {
@@ -154,9 +154,9 @@
 
     @Test("without a scheduler it begins, and delivers all, on the main one") func onMain() {
       ctest_host_main_loop()
-      let elsewhere = Protected<[String]>([]), heard = Protected(0), ended = Protected(false)
+      let elsewhere = Protected<[String]>([]), calls = Protected(0), ended = Protected(false)
       @Sendable func look(_ name: String) {
-        heard.withLock { $0 += 1 }
+        calls.withLock { $0 += 1 }
         if Schedulers.current !== SchedulerCombine.MainScheduler.instance { elsewhere.append(name) }
       }
       let queue = ConcurrentScheduler(name: "work")
@@ -176,13 +176,13 @@
           ended.write(true)
         }, receiveValue: { _ in look("value of the execution") }
       ).store(in: &held)
-      #expect(eventually { ended.read() && heard.read() == 13 })
+      #expect(eventually { ended.read() && calls.read() == 13 })
       #expect(elsewhere.read() == [])
       held = []
     }
 
     @Test(
-      "an execution is asked for no more than its subscriber asks for, and cancelled from inside of a call",
+      "an execution gets its subscriber's demand, and is cancelled from inside of a call",
       arguments: Kind.timed)
     func demand(_ kind: Kind) throws {
       let made = try kind.make(), gone = Protected(0), sent = Protected(0), isExecuting = Protected<[Bool]>([])
@@ -208,7 +208,7 @@
       #expect(made.until { gone.read() == 1 })
     }
 
-    @Test("one that is cancelled before it begins is not made, and its input is gone") func cancelled() {
+    @Test("one that is cancelled before it begins is not made, and its input is released") func cancelled() {
       let clock = TestScheduler(), gone = Protected(0), made = Protected(0)
       let command = Command<Tracked, Int, Never>(on: clock.combine) { _ in
         made.withLock { $0 += 1 }
@@ -218,7 +218,7 @@
       #expect(gone.read() == 1 && clock.pendingCount == 0)
       clock.run()
       #expect(made.read() == 0)
-      command.execute(Tracked(gone))  // enabled again; nobody listens
+      command.execute(Tracked(gone))  // enabled again; there is no subscriber
       clock.run()
       #expect(made.read() == 1 && gone.read() == 2)
     }
@@ -237,25 +237,25 @@
       #expect(eventually { done.read() } && count.read() == 500)
     }
 
-    @Test("what executes goes on without its command, and then all completes") func released() {
-      let clock = TestScheduler(), subject = PassthroughSubject<Int, Failed>(), told: Told
+    @Test("running executions continue without their command, and then all complete") func released() {
+      let clock = TestScheduler(), subject = PassthroughSubject<Int, Failed>(), events: Events
       do {
         let command = Plain(enabledIf: Just(true), on: clock.combine) { _ in subject }
-        told = Told(command)
+        events = Events(command)
         command.execute(1)
         clock.run()
-        _ = told.take()
+        _ = events.take()
       }
       clock.run()
-      #expect(told.take() == [])
+      #expect(events.take() == [])
       subject.send(1)
       subject.send(completion: .finished)
       clock.run()
       #expect(
-        told.take().sorted() == [
+        events.take().sorted() == [
           "enabled ends", "enabled true", "error ends", "executing ends", "executing false", "value 1", "value ends",
         ])
-      told.cancel()
+      events.cancel()
     }
 
     @Test("many values, and a subscriber that takes one value at a time") func many() {

@@ -48,7 +48,8 @@
       #expect(eventually { file.openCount == 0 })
     }
 
-    @Test("an empty file ends at once; what cannot be opened, or read, fails with what the system says") func failures()
+    @Test("an empty file ends at once; a file that cannot be opened, or read, fails with the system's error")
+    func failures()
       throws
     {
       let queue = SerialScheduler(name: "bytes"), empty = try TemporaryFile()
@@ -62,7 +63,7 @@
       #expect("\(FileError(path: "/no-such-file", code: ENOENT))" == "/no-such-file: No such file or directory")
     }
 
-    @Test("no more is read than is asked for, but for one piece, and a cancellation from inside closes the file")
+    @Test("no more is read than the demand, but for one piece, and a cancellation from inside closes the file")
     func demand() throws {
       let file = try TemporaryFile(size: 100_000), queue = SerialScheduler(name: "bytes"), isOpen = Protected(false)
       let recorder = Recorder<[UInt8], FileError>(.max(2)) { recorder, _ in
@@ -86,7 +87,7 @@
     @Test("eight readers that block do not keep the pool from other work") func blocking() throws {
       let pool = ConcurrentScheduler(name: "work"), pipe = try TemporaryFile(), ran = Protected(false)
       unlink(pipe.path)
-      #expect(mkfifo(pipe.path, 0o600) == 0)  // whoever opens it to read waits for a writer
+      #expect(mkfifo(pipe.path, 0o600) == 0)  // an open for reading waits for a writer
       let recorders = (0..<8).map { _ in Recorder<[UInt8], FileError>() }
       for recorder in recorders {
         FileBytes(path: pipe.path).publisher(on: SerialScheduler(name: "reader")).subscribe(recorder)
@@ -99,7 +100,7 @@
       #expect(eventually { recorders.allSatisfy { $0.ends == [.finished] } })
     }
 
-    @Test("two gigabytes are read in flat memory, as fast as they are asked for") func sparse() async throws {
+    @Test("two gigabytes are read in flat memory, at the speed of the demand") func sparse() async throws {
       await #expect(processExitsWith: .success) {
         let isMeasured = Scale.sanitizer == .none
         let size = isMeasured ? 2 << 30 : 32 << 20, file = try TemporaryFile(size: size)
@@ -110,7 +111,7 @@
           most.withLock { $0 = max($0, System.residentBytes) }
           return .max(1)
         }
-        // Delivered on another queue, which is slower than the reader: that has to wait until it is asked.
+        // Delivered on another queue, which is slower than the reader: the reader waits for demand.
         FileBytes(path: file.path, pieceSize: 1 << 18).publisher(on: queue).receive(on: slow.combine).subscribe(
           recorder)
         precondition(eventually { recorder.hasEnded }, "it has not ended")
@@ -150,7 +151,7 @@
       }
     }
 
-    @Test("what is not UTF-8, cut at the end, too, and a line that is too long, fail behind what was right")
+    @Test("invalid UTF-8, cut at the end, too, and a line that is too long, fail behind the valid text")
     func failures() throws {
       let queue = SerialScheduler(name: "text")
       for bytes in [

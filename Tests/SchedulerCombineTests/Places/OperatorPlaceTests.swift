@@ -26,7 +26,7 @@
       }
     }
 
-    @Test("repeat passes a failure on, and what had not come is asked of the next") func repeatEnds() {
+    @Test("repeat passes a failure on, and requests the remaining demand of the next") func repeatEnds() {
       let clock = TestScheduler(), failed = Recorder<Int, Failed>(), asking = Recorder<Int, Never>(.max(3))
       Fail<Int, Failed>(error: Failed()).repeat(scheduler: clock.combine).subscribe(failed)
       [1, 2].publisher.repeat(scheduler: clock.combine).subscribe(asking)
@@ -37,7 +37,8 @@
     }
 
     @Test(
-      "an endless repeat of what is empty takes no stack, lets other work run, and is cancelled", arguments: Kind.timed)
+      "an endless repeat of an empty publisher takes no stack, lets other work run, and is cancelled",
+      arguments: Kind.timed)
     func repeatEmpty(_ kind: Kind) throws {
       let made = try kind.make(), subscribed = Protected(0), gone = Protected(0)
       let recorder = Recorder<Int, Never>()
@@ -87,7 +88,7 @@
         ])
     }
 
-    @Test("throttle with a predicate delivers no more than is asked for, and leaves out nothing that is due")
+    @Test("throttle with a predicate delivers no more than the demand, and leaves out no due value")
     func predicateDemand() {
       let clock = TestScheduler(), source = PassthroughSubject<Int, Never>(), recorder = Recorder<Int, Never>(.max(1))
       source.throttle(for: 1, scheduler: clock.combine) { $0 % 2 == 0 }.subscribe(recorder)
@@ -105,7 +106,7 @@
       #expect(recorder.values == [1, 3, 4, 5] && recorder.hasEnded && recorder.broken.isEmpty)
     }
 
-    @Test("its values and its predicate are gone with the cancellation") func predicateCaptures() {
+    @Test("its values and its predicate are released with the cancellation") func predicateCaptures() {
       let clock = TestScheduler(), gone = Protected(0), source = PassthroughSubject<Tracked, Never>()
       do {
         let tracked = Tracked(gone), recorder = Recorder<Tracked, Never>(.none)

@@ -5,7 +5,7 @@
   import Testing
 
   @Suite("Place 4: a replay subject", .nothingIsLeft) struct ReplayPlaceTests {
-    @Test("a new subscriber gets the last values, then what comes, then the end; a late one the values and the end")
+    @Test("a new subscriber gets the last values, then new ones, then the end; a late one the values and the end")
     func replay() {
       let subject = ReplaySubject<Int, Failed>(capacity: 2), early = Recorder<Int, Failed>(),
         late = Recorder<Int, Failed>()
@@ -33,7 +33,7 @@
       #expect(recorder.values == [1, 2] && recorder.broken.isEmpty)
     }
 
-    @Test("what is sent from inside of a replay comes behind it") func reentrancy() {
+    @Test("a value that is sent from inside of a replay follows it") func reentrancy() {
       let subject = ReplaySubject<Int, Never>()
       subject.send(1)
       subject.send(2)
@@ -46,7 +46,7 @@
       recorder.cancel()
     }
 
-    @Test("no more is delivered than is asked for, and the rest waits") func demand() {
+    @Test("no more is delivered than the demand, and the rest waits") func demand() {
       let subject = ReplaySubject<Int, Never>(), recorder = Recorder<Int, Never>(.max(1))
       for value in 1...3 { subject.send(value) }
       subject.subscribe(recorder)
@@ -58,7 +58,7 @@
       #expect(recorder.values == [1, 2, 3] && recorder.hasEnded && recorder.broken.isEmpty)
     }
 
-    @Test("subscribers that come while three threads send all see one order") func order() {
+    @Test("subscribers that begin while three threads send all see one order") func order() {
       let queue = ConcurrentScheduler(name: "replay"), subject = ReplaySubject<Int, Never>()
       let recorders = (0..<8).map { _ in Recorder<Int, Never>() }
       let sending = (0..<3).map { part in
@@ -79,7 +79,7 @@
         let subject = ReplaySubject<Tracked, Never>(capacity: 1), recorder = Recorder<Tracked, Never>(.none)
         subject.subscribe(recorder)
         for _ in 0..<3 { subject.send(Tracked(gone)) }
-        #expect(gone.read() == 0)  // the subscriber has not asked for them yet
+        #expect(gone.read() == 0)  // the subscriber has not requested them yet
         recorder.cancel()
         #expect(gone.read() == 2)
       }

@@ -5,7 +5,7 @@
   import Testing
 
   @Suite("Place 5: a sequence as a stream", .nothingIsLeft) struct SequencePlaceTests {
-    @Test("all elements come, in order, then the end", arguments: Kind.all) func order(_ kind: Kind) throws {
+    @Test("all elements are delivered, in order, then the end", arguments: Kind.all) func order(_ kind: Kind) throws {
       let made = try kind.make()
       for count in [0, 1, 300] {
         let recorder = Recorder<Int, Never>()
@@ -27,7 +27,7 @@
       held.cancel()
     }
 
-    @Test("as many are taken as are asked for, and a cancellation stops it between two values", arguments: Kind.all)
+    @Test("as many are taken as are requested, and a cancellation stops it between two values", arguments: Kind.all)
     func demand(_ kind: Kind) throws {
       let made = try kind.make(), taken = Protected(0)
       let recorder = Recorder<Int, Never>(.max(2)) { recorder, value in
@@ -46,8 +46,8 @@
       #expect(taken.read() == 5)
     }
 
-    @Test("the sequence is gone with a cancellation between two values, though the subscription is held") func between()
-    {
+    @Test("the sequence is released by a cancellation between two values, though the subscription is held")
+    func between() {
       let clock = TestScheduler(), gone = Protected(0)
       let subscriber = Holder<Int, Never>()
       (0...).lazy.map { [tracked = Tracked(gone)] value in withExtendedLifetime(tracked) { value } }
@@ -59,7 +59,7 @@
       #expect(gone.read() == 1)
     }
 
-    @Test("nothing is kept after a cancellation that comes before the first value") func cancelled() {
+    @Test("nothing is kept after a cancellation before the first value") func cancelled() {
       let clock = TestScheduler(), gone = Protected(0)
       do { [Tracked(gone)].publisher(on: clock.combine).sink { _ in }.cancel() }
       #expect(gone.read() == 1 && clock.pendingCount == 0)

@@ -6,28 +6,28 @@
   import Testing
 
   @Suite("Place 10: settings without feedback loops", .nothingIsLeft) struct SettingsPlaceTests {
-    @Test("what is sent is set, and does not come back; what others set comes out") func own() {
-      let store = SettingsStore(), channel = SettingChannel("color", of: store), heard = Recorder<String?, Never>()
-      channel.values.subscribe(heard)
+    @Test("a sent value is set, and not delivered again; other observers' values are delivered") func own() {
+      let store = SettingsStore(), channel = SettingChannel("color", of: store), received = Recorder<String?, Never>()
+      channel.values.subscribe(received)
       for value in ["red", "green"] {
         channel.send(value)
         #expect(eventually { store["color"] == value })
       }
       store["size"] = "1"  // another one
       store["color"] = "blue"
-      #expect(eventually { heard.values.count >= 2 })
-      #expect(heard.values == [nil, "blue"])
+      #expect(eventually { received.values.count >= 2 })
+      #expect(received.values == [nil, "blue"])
       channel.send("green")
       #expect(eventually { store["color"] == "green" })
       store["color"] = "blue"  // what came out last, but not what was sent last
       store["color"] = nil
-      #expect(eventually { heard.values.last == .some(nil) && heard.values.count > 2 })
-      #expect(heard.values == [nil, "blue", "blue", nil] || heard.values == [nil, "blue", nil])
-      #expect(heard.broken.isEmpty)
-      heard.cancel()
+      #expect(eventually { received.values.last == .some(nil) && received.values.count > 2 })
+      #expect(received.values == [nil, "blue", "blue", nil] || received.values == [nil, "blue", nil])
+      #expect(received.broken.isEmpty)
+      received.cancel()
     }
 
-    @Test("two fields that follow each other through one setting come to rest, and agree") func fields() {
+    @Test("two fields that follow each other through one setting end with one value") func fields() {
       let store = SettingsStore(), writes = Protected(0)
       let counting = store.observe { _ in writes.withLock { $0 += 1 } }
       let fields = (0..<2).map { _ in Field(SettingChannel("name", of: store)) }
@@ -42,8 +42,8 @@
       for field in fields { field.held?.cancel() }
     }
 
-    @Test("what another observer makes of our value, inside of our own change, comes out") func normalized() {
-      let store = SettingsStore(), heard = Recorder<String?, Never>()
+    @Test("another observer's change of our value, inside of our own change, is delivered") func normalized() {
+      let store = SettingsStore(), received = Recorder<String?, Never>()
       func normalize(_ store: SettingsStore) -> any Disposable {
         store.observe { [weak store] key in
           guard let store, let value = store[key], value != value.lowercased() else { return }
@@ -51,15 +51,16 @@
         }
       }
       let before = normalize(store), channel = SettingChannel("name", of: store), after = normalize(store)
-      channel.values.subscribe(heard)
+      channel.values.subscribe(received)
       channel.send("ABC")
-      #expect(eventually { heard.values == [nil, "abc"] })
-      heard.cancel()
+      #expect(eventually { received.values == [nil, "abc"] })
+      received.cancel()
       before.dispose()
       after.dispose()
     }
 
-    @Test("four threads set and one channel sends: it hears the last value, and asks for one at a time") func many() {
+    @Test("four threads set and one channel sends: it delivers the last value, and requests one at a time") func many()
+    {
       let store = SettingsStore(), channel = SettingChannel("number", of: store),
         pool = ConcurrentScheduler(name: "setters")
       let recorder = Recorder<String?, Never>(.max(1), keeps: false) { _, _ in .max(1) }

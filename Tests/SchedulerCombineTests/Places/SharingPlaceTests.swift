@@ -93,7 +93,7 @@
       late.cancel()
     }
 
-    @Test("cancelled before it begins it does not, and its captures are gone") func neverBegun() {
+    @Test("cancelled before it begins it does not, and its captures are released") func neverBegun() {
       let clock = TestScheduler(), gone = Protected(0)
       func source() -> some Publisher<Int, Never> {
         Deferred { [tracked = Tracked(gone)] in withExtendedLifetime(tracked) { Just(1) } }
@@ -121,13 +121,13 @@
       #expect(gone.read() == 0)
       shared = nil
       #expect(gone.read() == 3)
-      subject.send(Tracked(gone))  // the work goes on for who is there
+      subject.send(Tracked(gone))  // the work continues for the other subscribers
       #expect(gone.read() == 4 && recorder.count.read() == 4)
       subject.send(completion: .finished)
       #expect(recorder.hasEnded)
     }
 
-    @Test("many values to two subscribers, one of whom asks for one at a time") func many() {
+    @Test("many values to two subscribers, one of which requests one at a time") func many() {
       let queue = SerialScheduler(name: "million"), sum = Sum(), count = manyValues / 2
       let shared = (0..<count).publisher.startEagerly(on: queue.combine)
       let held = shared.sink(receiveCompletion: { _ in sum.hasEnded.write(true) }, receiveValue: { sum.value += $0 })

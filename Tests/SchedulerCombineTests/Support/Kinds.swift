@@ -18,12 +18,12 @@
 
     struct Made: Sendable {
       let scheduler: any ImmediateSchedulerType
-      /// Lets virtual time go on.
+      /// Lets virtual time continue.
       var drive: @Sendable () -> Void = {}
 
       var view: CombineScheduler { scheduler.combine }
 
-      /// Looks until `condition` holds, while time goes on.
+      /// Looks until `condition` holds, while time continues.
       func until(_ condition: () -> Bool) -> Bool {
         eventually {
           drive()

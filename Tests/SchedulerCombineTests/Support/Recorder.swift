@@ -5,14 +5,14 @@
 
   struct Failed: Error, Equatable {}
 
-  /// Says so when the last reference is gone.
+  /// Records the end of its last reference.
   final class Tracked: Sendable {
     let gone: Protected<Int>
     init(_ gone: Protected<Int>) { self.gone = gone }
     deinit { gone.withLock { $0 += 1 } }
   }
 
-  /// A subscriber that asks for what it is told to ask for, keeps what comes, and counts what breaks Combine's rules.
+  /// A subscriber that requests a test's demand, keeps the values, and counts violations of Combine's rules.
   final class Recorder<Input, Failure: Error>: Subscriber, Cancellable, @unchecked Sendable {
     // Unchecked, because values are not Sendable: what it has is guarded by its lock.
     struct State {
@@ -62,7 +62,7 @@
 
     func receive(_ input: Input) -> Subscribers.Demand {
       change {
-        if $0.demand == .none { $0.broken.append("a value that nobody asked for") }
+        if $0.demand == .none { $0.broken.append("a value without demand") }
         if $0.inside != 0 { $0.broken.append("a call inside of another") }
         if !$0.ends.isEmpty { $0.broken.append("a value after the end") }
         $0.inside += 1

@@ -96,7 +96,7 @@ import Testing
     #expect(children.value == 0)
   }
 
-  @Test("a tick's context that is kept cancels the ticks, and what is scheduled through it") func keptTick() {
+  @Test("a kept context of a tick cancels the ticks, and the actions scheduled through it") func keptTick() {
     let clock = TestScheduler(), queue = SerialScheduler(), kept = Protected<[ActionContext]>([]), children = Counter()
     queue.suspend()
     let token = clock.schedule(.every(.seconds(1))) { context in kept.append(context) }
@@ -183,7 +183,7 @@ import Testing
   }
 
   // AX4
-  @Test("a wait returns after the action and what it scheduled, also after another disposal") func late() {
+  @Test("a wait returns after the action and those it scheduled, also after another disposal") func late() {
     let workers = ConcurrentScheduler(), begun = ActionGroup(entered: 2), goOn = Gate(), ends = Counter(),
       waited = Gate()
     let token = workers.schedule { context in
@@ -247,7 +247,7 @@ import Testing
     thread.join()
   }
 
-  @Test("a handler whose turn would come after the action's end is not called") func tooLate() {
+  @Test("a handler whose turn would be after the action's end is not called") func tooLate() {
     let workers = ConcurrentScheduler(), begun = Gate(), goOn = Gate(), calls = Counter()
     let second = Protected<(any Disposable)?>(nil)
     let token = workers.schedule { context in
@@ -287,8 +287,8 @@ import Testing
   }
 
   // AX2, AX3
-  @Test("what is scheduled through a context is cancelled with it, also when that has ended, down the tree") func tree()
-  {
+  @Test("an action scheduled through a context is cancelled with it, also when that has ended, down the tree")
+  func tree() {
     let workers = ConcurrentScheduler(), queue = SerialScheduler(), runs = Counter(), begun = ActionGroup(entered: 1),
       seen = ActionGroup(entered: 1)
     queue.suspend()
@@ -328,7 +328,7 @@ import Testing
   }
 
   // AX1, AX2
-  @Test("a context that is kept cancels what is scheduled through it, and holds nothing that has ended") func kept() {
+  @Test("a kept context cancels the actions scheduled through it, and holds none that has ended") func kept() {
     let workers = ConcurrentScheduler(), kept = Protected<ActionContext?>(nil), ends = Counter(), runs = Counter(),
       done = Gate()
     workers.schedule { context in
@@ -352,7 +352,7 @@ import Testing
     #expect(runs.value == 0)
   }
 
-  @Test("what a stopped scheduler drops has ended") func dropped() throws {
+  @Test("an action that a stopped scheduler drops has ended") func dropped() throws {
     let thread = try ThreadScheduler(), ends = Counter(), context = Protected<ActionContext?>(nil)
     thread.stop()
     synchronously { thread.join() }

@@ -15,7 +15,7 @@ import Testing
     #expect(group.isIdle)
   }
 
-  @Test("what the actions of a group hold has gone when it is empty", arguments: SchedulerUnderTest.all)  // GM3
+  @Test("the captures of a group's actions are released when it is empty", arguments: SchedulerUnderTest.all)  // GM3
   func captures(_ kind: SchedulerUnderTest) throws {
     let scheduler = try kind.make(), group = ActionGroup(), ends = Counter()
     let grouped = group.scheduler(on: scheduler)
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("a wait for a group gives up, and the group goes on") func timed() {
+  @Test("a wait for a group gives up, and the group continues") func timed() {
     let group = ActionGroup(), open = Gate(), scheduler = ConcurrentScheduler()
     group.schedule(on: scheduler) { open.wait() }
     #expect(synchronously { !group.wait(for: .milliseconds(5)) && !group.wait(for: .zero) })
@@ -61,15 +61,15 @@ import Testing
   }
 
   @Test("observers are notified once, when all have left") func notified() {
-    let group = ActionGroup(), log = Log<Int>(), queue = SerialScheduler(), told = Gate()
+    let group = ActionGroup(), log = Log<Int>(), queue = SerialScheduler(), isNotified = Gate()
     group.enter()
     for n in 0..<3 { group.notify(on: queue) { log.add(n) } }
     group.schedule(on: queue) { log.add(-1) }
     queue.drain()
     #expect(log.entries == [-1])
     group.leave()
-    group.notify(on: queue) { told.open() }
-    #expect(synchronously { told.wait() })
+    group.notify(on: queue) { isNotified.open() }
+    #expect(synchronously { isNotified.wait() })
     #expect(log.entries == [-1, 0, 1, 2])
   }
 
@@ -92,7 +92,8 @@ import Testing
     #expect(runs.value == 1)
   }
 
-  @Test("what a cancelled action's captures schedule in the group is not cancelled with it") func cancelledAnew() {
+  @Test("actions that a cancelled action's captures schedule in the group are not cancelled with it")
+  func cancelledAnew() {
     let group = ActionGroup(), queue = SerialScheduler(), runs = Counter()
     queue.suspend()
     func submit() {
@@ -151,7 +152,7 @@ import Testing
   /// What becomes of an action of a group.
   enum Ending: CaseIterable { case disposed, cancelled, dropped, run }
 
-  @Test("what a stopped scheduler drops leaves the group") func dropped() throws {
+  @Test("an action that a stopped scheduler drops leaves the group") func dropped() throws {
     let group = ActionGroup(), thread = try ThreadScheduler()
     thread.stop()
     synchronously { thread.join() }
@@ -172,7 +173,7 @@ import Testing
     group.leave()
   }
 
-  @Test("what a group's scheduler runs is counted, waited for and cancelled") func scheduler() {
+  @Test("actions of a group's scheduler are counted, waited for and cancelled") func scheduler() {
     let group = ActionGroup(), queue = SerialScheduler(), runs = Counter(), ends = Counter()
     let scheduler = group.scheduler(on: queue)
     queue.suspend()
@@ -194,7 +195,7 @@ import Testing
     #expect(runs.value == 1)
   }
 
-  @Test("what is scheduled on a group's scheduler is counted, waited for and cancelled by the group") func asked() {
+  @Test("the group counts, waits for and cancels actions on its scheduler") func forwarded() {
     let queue = SerialScheduler(), group = ActionGroup(), scheduler = group.scheduler(on: queue), runs = Counter()
     #expect(group.isIdle && group.pendingCount == 0 && synchronously { group.wait(for: .zero) })
     queue.suspend()

@@ -83,7 +83,7 @@ import Testing
     #expect(drops.entries == [.stopped, .refused])
   }
 
-  @Test("what a task awaits of a cancelled group throws a CancellationError", arguments: Awaited.allCases)  // GM5
+  @Test("a task's wait for a cancelled group throws a CancellationError", arguments: Awaited.allCases)  // GM5
   func awaited(_ awaited: Awaited) async throws {
     let queue = SerialScheduler(), group = ActionGroup(), scheduler = group.scheduler(on: queue)
     queue.suspend()
@@ -107,7 +107,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(!task.isCancelled)
     queue.resume()
-    try await scheduler.perform {}  // the group goes on
+    try await scheduler.perform {}  // the group continues
   }
 
   enum Awaited: CaseIterable { case sleep, clock, perform, performBefore, ticks }
@@ -132,7 +132,7 @@ import Testing
     queue.resume()
     queue.drain()
     #expect(log.entries == ["handler", "cancelled"] && children.value == 0)
-    // The group goes on: the next member is not cancelled.
+    // The group continues: the next member is not cancelled.
     scheduler.schedule { context in log.add(context.isCancelled ? "again" : "new") }
     #expect(synchronously { group.wait(for: .seconds(60)) })
     #expect(log.entries.last == "new")
@@ -163,7 +163,7 @@ import Testing
     #expect(log.entries == ["handler", "cancelled"] && children.value == 0 && ticks.value == 2)
   }
 
-  @Test("a cancel of a group between ticks cancels what the ticks have scheduled") func betweenTicks() {
+  @Test("a cancel of a group between ticks cancels the actions that the ticks have scheduled") func betweenTicks() {
     let group = ActionGroup(), queue = SerialScheduler(), clock = TestScheduler(), children = Counter(),
       ticks = Counter()
     queue.suspend()

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized, .nothingIsLeft) struct PeriodicActionTests {
   // PA1, PA3
   @Test(
-    "no tick begins while a periodic action is suspended, and it goes on when it is resumed",
+    "no tick begins while a periodic action is suspended, and it continues when it is resumed",
     arguments: SchedulerUnderTest.queued)
   func suspended(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ticks = Counter()
@@ -208,15 +208,15 @@ import Testing
     }
   }
 
-  /// Its clock goes on by 30 ns as soon as somebody has looked, when that is asked for.
+  /// A read of `now` moves its clock by 30 ns, once for each time that `advancesOnce` is set.
   private struct Moving: SchedulerType {
     let base: SchedulerTarget
     let clock: TestScheduler
-    let isAsked = Protected(false)
+    let advancesOnce = Protected(false)
 
     var now: MonotonicTime {
       let now = clock.now
-      if isAsked.exchange(false) { clock.sleep(by: .nanoseconds(30)) }
+      if advancesOnce.exchange(false) { clock.sleep(by: .nanoseconds(30)) }
       return now
     }
 
@@ -227,13 +227,13 @@ import Testing
     }
   }
 
-  @Test("a pause does not move the grid, though time goes on while it ends", arguments: [false, true])
+  @Test("a pause does not move the grid, though time continues while it ends", arguments: [false, true])
   func grid(isInQueue: Bool) {
     let clock = TestScheduler(), seen = Log<UInt64>()
     let scheduler = Moving(base: isInQueue ? SerialScheduler(target: clock) : clock, clock: clock)
     let action = scheduler.schedulePeriodic(.nanoseconds(100)) { [unowned clock] _ in seen.add(clock.now.nanoseconds) }
     action.suspend()
-    scheduler.isAsked.write(true)
+    scheduler.advancesOnce.write(true)
     action.resume()
     #expect(clock.now.nanoseconds == 30)
     clock.advance(to: MonotonicTime(nanoseconds: 450))
@@ -241,7 +241,7 @@ import Testing
     #expect(seen.entries == [100, 200, 300, 400])
   }
 
-  @Test("run() goes on for the first tick after a pause, and for no other")
+  @Test("run() continues for the first tick after a pause, and for no other")
   func runEnds() {
     let clock = TestScheduler(), ticks = Counter()
     let action = clock.schedulePeriodic(.seconds(1)) { _ in ticks.increment() }

@@ -10,7 +10,7 @@ import Testing
     deinit { gone.append(number) }
   }
 
-  @Test("a step that would run inside of another one waits, and keeps what it holds until it is over")
+  @Test("a step that would run inside of another one waits, and keeps its captures until it is over")
   func inside() {
     let gone = Protected<[Int]>([]), steps = Protected<[Int]>([]), early = Protected<[Int]>([])
     let scheduler = CustomScheduler(name: "at once") { $0() }

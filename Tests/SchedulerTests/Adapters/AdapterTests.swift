@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Adapters of RxSwift and ReactiveSwift", .nothingIsLeft) struct AdapterTests {
-  /// The schedulers in both directions: ours as theirs, and that as ours again.
+  /// The schedulers in both directions: this package's as the other library's, and that as this package's again.
   static let thereAndBack: [@Sendable (any SchedulerType) -> any SchedulerType] = [
     { SchedulerOfRx(RxScheduler($0)) }, { SchedulerOfReactive(ReactiveScheduler($0)) },
   ]
@@ -30,7 +30,7 @@ import Testing
     #expect(start.duration(to: scheduler.now) == .seconds(2))
   }
 
-  @Test("what is disposed before its turn does not run, and its captures are gone", arguments: [0, 1])
+  @Test("an action that is disposed before its turn does not run, and its captures are released", arguments: [0, 1])
   func cancellation(_ index: Int) {
     let clock = TestScheduler(), scheduler = Self.thereAndBack[index](clock)
     for delay in [Duration.zero, .seconds(1)] {
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(
-    "a scheduler without delays goes through its adapters: the trampoline's order, and what an action returns",
+    "a scheduler without delays goes through its adapters: the trampoline's order, and an action's disposable",
     arguments: [0, 1])
   func immediate(_ index: Int) {
     let scheduler: any ImmediateSchedulerType =

@@ -7,14 +7,14 @@ import Testing
 
 /// What behaves differently here than in RxSwift, ReactiveSwift and ReactiveObjC: the lists in Documentation/Migration.
 @Suite("Differences that a migrant meets", .nothingIsLeft) struct DifferenceTests {
-  @Test("RxSwift: a token is disposed after the run, too, where theirs tells of dispose() alone") func isDisposed() {
+  @Test("RxSwift: a token is disposed after the run, too; RxSwift's by dispose() alone") func isDisposed() {
     let clock = TestScheduler(), token = clock.schedule {}
     #expect(!token.isDisposed)
     clock.run()
     #expect(token.isDisposed)
   }
 
-  @Test("RxSwift: a disposed action is gone at once, where theirs waits in its queue for its turn") func gone() {
+  @Test("RxSwift: a disposed action is released at once; RxSwift's waits in its queue for its turn") func gone() {
     let clock = TestScheduler()
     weak var weakly: Token?
     func begin() -> any Disposable {
@@ -26,7 +26,7 @@ import Testing
     #expect(weakly == nil && clock.pendingCount == 0)
   }
 
-  @Test("RxSwift: time is monotonic, and a wall date is asked for by its type") func time() {
+  @Test("RxSwift: time is monotonic, and a wall date has a type of its own") func time() {
     let queue = SerialScheduler(name: "time"), ran = Counter()
     let before = MonotonicTime.now
     #expect(queue.now >= before)
@@ -34,7 +34,7 @@ import Testing
     #expect(eventually { ran.value == 1 })
   }
 
-  @Test("RxTest: work for the present runs at the present, where theirs is put off by one unit") func present() {
+  @Test("RxTest: work for the present runs at the present; RxTest's is put off by one unit") func present() {
     let clock = TestScheduler(initialClock: MonotonicTime(nanoseconds: 100)), log = Log<UInt64>()
     clock.schedule { log.add(clock.now.nanoseconds) }
     clock.schedule(at: MonotonicTime(nanoseconds: 50)) { log.add(clock.now.nanoseconds) }
@@ -54,7 +54,7 @@ import Testing
     #expect(log.entries == [1, 2, 3])
   }
 
-  @Test("RxSwift: ticks that are missed become one, where theirs each come") func lateTicks() {
+  @Test("RxSwift: missed ticks become one; RxSwift's each run") func lateTicks() {
     let clock = TestScheduler(), ticks = Counter()
     let ticking = clock.schedule(.every(.seconds(1))) { ticks.increment() }
     clock.sleep(by: .seconds(10))
@@ -63,7 +63,7 @@ import Testing
     ticking.dispose()
   }
 
-  @Test("RxSwift: a bag has no dispose(), as theirs; a composite has, and takes closures") func bags() {
+  @Test("RxSwift: a bag has no dispose(), as in RxSwift; a composite has, and takes closures") func bags() {
     let count = Counter()
     do {
       let bag = DisposeBag()
@@ -78,7 +78,7 @@ import Testing
     #expect(count.value == 2)
   }
 
-  @Test("RxSwift: the concurrent main scheduler keeps the order, where theirs runs at once on the main thread")
+  @Test("RxSwift: the concurrent main scheduler keeps the order; RxSwift's runs at once on the main thread")
   func concurrentMain() async {
     await #expect(processExitsWith: .success) {
       onMainThread {
@@ -93,14 +93,15 @@ import Testing
     }
   }
 
-  @Test("RxSwift: advanceTo does not take the clock back, where theirs does") func back() {
+  @Test("RxSwift: advanceTo does not take the clock back; RxSwift's does") func back() {
     let clock = TestScheduler(initialClock: 100), ran = Counter()
     clock.schedule { ran.increment() }
     clock.advanceTo(50)
     #expect(clock.now.nanoseconds == 100_000_000_000 && ran.value == 1)
   }
 
-  @Test("ReactiveSwift: a disposable that is over may be added, where theirs is refused: it may lead on") func added() {
+  @Test("ReactiveSwift: an ended disposable may be added, which ReactiveSwift refuses: it may have a successor")
+  func added() {
     let clock = TestScheduler(), composite = CompositeDisposable(), returned = DisposalCounter()
     let token = clock.schedule(()) { returned }
     clock.run()
@@ -109,7 +110,7 @@ import Testing
     #expect(returned.value == 1)
   }
 
-  @Test("ReactiveSwift: a scoped disposable says whether it was disposed itself, where theirs asks the inner one")
+  @Test("ReactiveSwift: isDisposed of a scoped disposable is its own; ReactiveSwift's is the inner one's")
   func scoped() {
     let scoped = ScopedDisposable(BooleanDisposable())
     scoped.inner.dispose()
@@ -118,7 +119,7 @@ import Testing
     #expect(scoped.isDisposed)
   }
 
-  @Test("ReactiveSwift: schedule always returns what cancels, where theirs may return nil") func neverNil() {
+  @Test("ReactiveSwift: schedule always returns a disposable; ReactiveSwift's may return nil") func neverNil() {
     let immediate = ReactiveScheduler(ImmediateScheduler.instance)
     let disposable = immediate.schedule {}
     #expect(disposable?.isDisposed == true)
@@ -132,7 +133,7 @@ import Testing
     #expect(log.entries == ["plain", "negative"])
   }
 
-  @Test("ReactiveSwift: releasing a token cancels nothing, a scoped one does, as theirs") func lettingGo() {
+  @Test("ReactiveSwift: releasing a token cancels nothing, a scoped one does, as in ReactiveSwift") func release() {
     let clock = TestScheduler(), ran = Counter()
     clock.schedule { ran.increment() }
     do { _ = clock.schedule { ran.increment() }.scoped() }

@@ -1,7 +1,7 @@
 import Scheduler
 import SchedulerRx
 
-/// One of ours that knows no delays, such as `CurrentThreadScheduler`, for ReactiveSwift.
+/// A scheduler of this package without delays, such as `CurrentThreadScheduler`, for ReactiveSwift.
 final class ReactiveImmediateScheduler: ReactiveSwift.Scheduler {
   private let base: any ImmediateSchedulerType
   init(_ base: any ImmediateSchedulerType) { self.base = base }
@@ -13,7 +13,7 @@ final class ReactiveImmediateScheduler: ReactiveSwift.Scheduler {
   }
 }
 
-/// One of ReactiveSwift's that knows no dates, such as its `UIScheduler`, for us.
+/// A scheduler of ReactiveSwift without dates, such as its `UIScheduler`, for this package.
 struct ImmediateSchedulerOfReactive: ImmediateSchedulerType, @unchecked Sendable {
   // Unchecked, because ReactiveSwift's protocol is not Sendable; its schedulers may be used from any thread by their
   // contract.

@@ -3,7 +3,7 @@ import Scheduler
 import SchedulerFoundation
 import SchedulerRx
 
-/// One of ours, for ReactiveSwift, whose closures are sent to the scheduler by contract.
+/// A scheduler of this package, for ReactiveSwift, whose closures are sent to the scheduler by contract.
 final class ReactiveScheduler: ReactiveSwift.DateScheduler {
   let base: any SchedulerType
   private let dates: Dates

@@ -1,7 +1,7 @@
 import Scheduler
 import SchedulerRx
 
-/// One of ours that knows no delays, such as `CurrentThreadScheduler`, for RxSwift.
+/// A scheduler of this package without delays, such as `CurrentThreadScheduler`, for RxSwift.
 struct RxImmediateScheduler: RxSwift.ImmediateSchedulerType {
   let base: any ImmediateSchedulerType
 
@@ -11,7 +11,7 @@ struct RxImmediateScheduler: RxSwift.ImmediateSchedulerType {
   }
 }
 
-/// One of RxSwift's that knows no delays, for us.
+/// A scheduler of RxSwift without delays, for this package.
 struct ImmediateSchedulerOfRx: ImmediateSchedulerType, @unchecked Sendable {
   // Unchecked, because RxSwift's protocol is not Sendable; its schedulers may be used from any thread by their
   // contract.

@@ -3,8 +3,8 @@ import Scheduler
 import SchedulerFoundation
 import SchedulerRx
 
-/// One of ours, for RxSwift. Its closures and states are not marked Sendable there, and are sent to the scheduler by
-/// contract.
+/// A scheduler of this package, for RxSwift. Its closures and states are not marked Sendable there, and are sent to
+/// the scheduler by contract.
 struct RxScheduler: RxSwift.SchedulerType {
   let base: any SchedulerType
   private let dates: Dates

@@ -129,7 +129,7 @@ import Testing
     #expect(log.entries == [1, 3, 6, 11, 9] && clock.pendingCount == 0)
   }
 
-  @Test("SwiftNIO: the closure of a repeated task is given what cancels it") func repeatedTask() {
+  @Test("SwiftNIO: the closure of a repeated task gets the disposable that cancels it") func repeatedTask() {
     let clock = TestScheduler(), ran = Counter()
     weak var weakly: Token?
     func begin() -> RepeatedTask {
@@ -189,7 +189,7 @@ import Testing
     #expect(child.value == 1)
   }
 
-  @Test("ReactiveSwift: add returns what takes the child out again, undisposed") func add() {
+  @Test("ReactiveSwift: add returns a disposable that removes the child, undisposed") func add() {
     let composite = CompositeDisposable(), out = DisposalCounter(), stays = DisposalCounter()
     let handle = composite.add(out)
     composite.add(stays)
@@ -200,7 +200,7 @@ import Testing
     #expect(composite.add(out) == nil && out.value == 1)
   }
 
-  @Test("ReactiveSwift: += returns what takes the child out again, of a closure too") func plusEquals() {
+  @Test("ReactiveSwift: += returns a disposable that removes the child, of a closure too") func plusEquals() {
     let composite = CompositeDisposable(), child = DisposalCounter(), none: (any Disposable)? = nil
     let handle = composite += child
     let other = composite += { child.dispose() }

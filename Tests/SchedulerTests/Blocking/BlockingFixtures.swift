@@ -53,7 +53,7 @@ func onBareThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> V
   return done.wait() ? result.entries.first : nil
 }
 
-/// Tells how a run ended.
+/// Records how a run ended.
 func outcome(_ lock: RunLoopLock) -> String {
   do {
     try lock.run()

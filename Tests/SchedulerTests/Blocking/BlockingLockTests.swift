@@ -24,7 +24,7 @@ import Testing
       } == ["stopped", "stopped", "timeout"])
   }
 
-  @Test("what is dispatched runs on the thread that runs, in order, before the stop and after") func dispatches() {
+  @Test("dispatched actions run on the thread that runs, in order, before the stop and after") func dispatches() {
     let log = Log<Int>(), lock = RunLoopLock(timeout: .seconds(200))
     let ended = onBareThread {
       let here = pthread_self()
@@ -48,7 +48,7 @@ import Testing
     #expect(log.entries.suffix(2) == [101, 102])
   }
 
-  @Test("what is dispatched after the run is refused, and released at once") func refused() {
+  @Test("an action dispatched after the run is refused, and released at once") func refused() {
     let lock = RunLoopLock(timeout: .zero), ends = Counter()
     #expect(outcome(lock) == "timeout")
     do {
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("zero, negative and tiny timeouts do what was dispatched, and end", arguments: [0, -1, Int64.min, 1])
+  @Test("zero, negative and tiny timeouts run the dispatched actions, and end", arguments: [0, -1, Int64.min, 1])
   func smallTimeouts(nanoseconds: Int64) {
     let lock = RunLoopLock(timeout: .nanoseconds(nanoseconds)), ran = Counter()
     lock.dispatch { lock.dispatch { ran.increment() } }
@@ -139,7 +139,7 @@ import Testing
     #expect(early.value == 0)
   }
 
-  @Test("a lock is gone after its run, with all that was dispatched") func leaks() {
+  @Test("a lock is released after its run, with all dispatched actions") func leaks() {
     weak var seen: RunLoopLock?
     let ends = Counter()
     do {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct BlockingObservableTests {
-  @Test("the operators give what came, at once or later") func operators() throws {
+  @Test("the operators return the source's elements, at once or later") func operators() throws {
     for source in [Source.just(1, 2, 3), .later(1, 2, 3)] {
       #expect(try source.toBlocking().toArray() == [1, 2, 3])
       #expect(try source.toBlocking().first() == 1)
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("the source's error is thrown, and materialize keeps what came before it") func sourceError() throws {
+  @Test("the source's error is thrown, and materialize keeps the elements before it") func sourceError() throws {
     for source in [Source.just(1, 2, then: .error(Failure(code: 5))), .later(1, 2, then: .error(Failure(code: 5)))] {
       #expect(thrown { try source.toBlocking().toArray() } as? Failure == Failure(code: 5))
       #expect(thrown { try source.toBlocking().last() } as? Failure == Failure(code: 5))
@@ -45,7 +45,8 @@ import Testing
     }
   }
 
-  @Test("a timeout keeps what came before it, and disposes the source", arguments: [0, -5, 1, 20_000_000] as [Int64])
+  @Test(
+    "a timeout keeps the elements before it, and disposes the source", arguments: [0, -5, 1, 20_000_000] as [Int64])
   func timeouts(nanoseconds: Int64) {
     let source = Source<Int> { handler in
       handler(.next(1))
@@ -61,7 +62,8 @@ import Testing
     #expect((try? Source.later(3).toBlocking(timeout: .seconds(Int64.max)).single()) == 3)
   }
 
-  @Test("first disposes the source before it says more, on its own thread and on another", arguments: [true, false])
+  @Test(
+    "first disposes the source before its next element, on its own thread and on another", arguments: [true, false])
   func firstDisposes(atOnce: Bool) throws {
     final class Endless: EventSource {
       let said = Counter(), atOnce: Bool
@@ -101,7 +103,7 @@ import Testing
     #expect(calls.entries == [1, 2, 3, 4, 1, 2, 3, 4, 5])
   }
 
-  @Test("what a predicate throws is thrown, at once, and the source is disposed") func throwingPredicate() {
+  @Test("a predicate's error is thrown, at once, and the source is disposed") func throwingPredicate() {
     for source in [Source.just(1, 2, 3), .later(1, 2, 3)] {
       let calls = Counter()
       let error = thrown {
@@ -212,7 +214,7 @@ import Testing
     #expect(try outer.toBlocking(timeout: .seconds(200)).toArray() == [3])
   }
 
-  @Test("a wait that says what it needs is refused inside of that queue") func needing() throws {
+  @Test("a wait that names the queue it needs is refused inside of that queue") func needing() throws {
     let below = SerialScheduler(), queue = SerialScheduler(target: below), thread = try ThreadScheduler()
     let bound = SerialScheduler(target: thread), source = Source.just(1), other = SerialScheduler()
     @Sendable func ask(_ scheduler: SchedulerTarget) -> String {
@@ -220,12 +222,12 @@ import Testing
         return "\(error)"
       }
     }
-    let refused = "\(SchedulerError.deadlock)", asked = Log<String>()
+    let refused = "\(SchedulerError.deadlock)", results = Log<String>()
     #expect(queue.sync { [ask(queue), ask(below), ask(other)] } == [refused, refused, "1"])
     #expect(below.sync { [ask(queue), ask(below)] } == [refused, refused])
-    bound.schedule { for target in [bound, thread] as [SchedulerTarget] { asked.add(ask(target)) } }
+    bound.schedule { for target in [bound, thread] as [SchedulerTarget] { results.add(ask(target)) } }
     thread.drain()
-    #expect(asked.entries == [refused, "1"])
+    #expect(results.entries == [refused, "1"])
     #expect(ask(queue) == "1")
   }
 }

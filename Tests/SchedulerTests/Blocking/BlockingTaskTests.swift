@@ -33,16 +33,16 @@ import Testing
     #expect(cancelled.wait())
   }
 
-  @Test("a sequence that never suspends is left as soon as it has given the first element") func eager() throws {
+  @Test("a wait leaves a sequence that never suspends after the first element") func eager() throws {
     struct Eager: AsyncSequence, AsyncIteratorProtocol, Sendable {
-      let asked: Counter
+      let calls: Counter
       func makeAsyncIterator() -> Eager { self }
-      mutating func next() async -> Int? { asked.increment() }
+      mutating func next() async -> Int? { calls.increment() }
     }
-    let asked = Counter()
-    #expect(try Eager(asked: asked).toBlocking(timeout: .seconds(200)).first() == 1)
+    let calls = Counter()
+    #expect(try Eager(calls: calls).toBlocking(timeout: .seconds(200)).first() == 1)
     usleep(2_000)
-    #expect(asked.value == 1)
+    #expect(calls.value == 1)
   }
 
   @Test("an async function's value is returned and its error thrown") func values() throws {
@@ -117,7 +117,7 @@ import Testing
     #expect(eventually { log.entries == ["served", "ended"] })
   }
 
-  @Test("inside of the queue that it says it needs it is refused") func needing() {
+  @Test("inside of the queue that it needs it is refused") func needing() {
     let queue = SerialScheduler()
     _ = queue.sync { #expect(throws: SchedulerError.deadlock) { try runAndWait(needing: queue) { 1 } } }
   }

@@ -53,13 +53,13 @@ import Testing
       return log.entries.filter { $0 != "stopped 2" }
     }
     let thread = try ThreadScheduler(), pool = ConcurrentScheduler()
-    let wanted = ["stopped 0", "stopped 1", "2 stopped", "1 stopped", "0 stopped"]
-    #expect(nest { thread.schedule($0) } == wanted)
-    #expect(nest { pool.schedule($0) } == wanted)
-    #expect(nest { body in Thread.detachNewThread { body() } } == wanted)
+    let expected = ["stopped 0", "stopped 1", "2 stopped", "1 stopped", "0 stopped"]
+    #expect(nest { thread.schedule($0) } == expected)
+    #expect(nest { pool.schedule($0) } == expected)
+    #expect(nest { body in Thread.detachNewThread { body() } } == expected)
   }
 
-  @Test("what is dispatched to the outer wait runs while an inner one is waiting") func outerDispatch() throws {
+  @Test("actions dispatched to the outer wait run while an inner one is waiting") func outerDispatch() throws {
     let thread = try ThreadScheduler()
     for start in [{ thread.schedule($0) }, { body in Thread.detachNewThread { body() } }]
       as [(@escaping @Sendable () -> Void) -> Void]
@@ -101,7 +101,7 @@ import Testing
     #expect(eventually { ended.value == many })
   }
 
-  @Test("inside of a trampolined action, what is scheduled while waiting runs, and what waited before runs after it")
+  @Test("inside of a trampolined action, actions scheduled while waiting run, and earlier ones run after it")
   func trampolined() throws {
     @Sendable func check(_ log: Log<String>) {
       let scheduler = CurrentThreadScheduler.instance
@@ -117,13 +117,13 @@ import Testing
         scheduler.schedule { log.add("last") }
       }
     }
-    let wanted = ["dispatched", "stopped", "required false", "waited", "last"]
+    let expected = ["dispatched", "stopped", "required false", "waited", "last"]
     let bare = Log<String>(), served = Log<String>(), thread = try ThreadScheduler()
     onBareThread { check(bare) }
     thread.schedule { check(served) }
     thread.drain()
-    #expect(bare.entries == wanted)
-    #expect(served.entries == wanted)
+    #expect(bare.entries == expected)
+    #expect(served.entries == expected)
   }
 
   @Test("a served action runs its trampolined work at once, as it does outside of a wait") func servedTrampoline()
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(
-    "a wait on a thread that is stopped meanwhile, or was before, goes on to its own end", arguments: [true, false])
+    "a wait on a thread that is stopped meanwhile, or was before, continues to its own end", arguments: [true, false])
   func stoppedThread(before: Bool) throws {
     let thread = try ThreadScheduler(), log = Log<String>()
     thread.schedule {
@@ -188,7 +188,7 @@ import Testing
     #expect(seen.entries == [true, true, true, true])
   }
 
-  @Test("what is trampolined inside a wait has the trampoline as its current scheduler, and goes on where the wait is")
+  @Test("an action trampolined inside a wait has the trampoline as its current scheduler, and runs inside the wait")
   func currentTrampolined() throws {
     struct Source: EventSource {
       let look: @Sendable () -> Void

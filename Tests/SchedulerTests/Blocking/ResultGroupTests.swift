@@ -19,7 +19,7 @@ import Testing
     #expect(group.isEmpty && group.pendingCount == 0)
   }
 
-  @Test("results come in the order in which the actions end") func order() throws {
+  @Test("results have the order in which the actions end") func order() throws {
     let group = ResultGroup<Int>(), workers = ConcurrentScheduler(), gates = (0..<3).map { _ in Gate() }
     for n in 0..<3 {
       group.schedule(on: workers) {
@@ -34,7 +34,7 @@ import Testing
     #expect(synchronously { group.next() } == nil)
   }
 
-  @Test("what an action throws is its result") func errors() async {
+  @Test("an action's error is its result") func errors() async {
     let group = ResultGroup<Int>(), queue = SerialScheduler()
     group.schedule(on: queue) { throw Failed() }
     group.schedule(on: queue) { 1 }
@@ -44,7 +44,8 @@ import Testing
     #expect(rest == [1])
   }
 
-  @Test("what is cancelled gives a cancellation, what is dropped says so, and what runs its result") func cancelled()
+  @Test("a cancelled action gives a cancellation, a dropped one its reason, and one that runs its result")
+  func cancelled()
     throws
   {
     let group = ResultGroup<Int>(), queue = SerialScheduler(), ends = Counter(), begun = Gate(), open = Gate()
@@ -172,7 +173,7 @@ import Testing
     #expect(value == nil)
   }
 
-  @Test("a released group cancels nothing") func letGo() {
+  @Test("a released group cancels nothing") func release() {
     let ran = Gate()
     ResultGroup<Void>().schedule(on: ConcurrentScheduler()) { ran.open() }
     #expect(synchronously { ran.wait() })

@@ -28,7 +28,7 @@ private struct Failed: Error, Equatable { let number: Int }
     }
   }
 
-  /// Starts `count` tasks that ask for the value, and waits until all of them most likely wait.
+  /// Starts `count` tasks that wait for the value, and waits until all of them most likely wait.
   private func askers(_ count: Int, _ once: AsyncOnce<String, Int>, _ key: String = "key") async -> [Task<
     Int, any Error
   >] {
@@ -71,7 +71,7 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(try await once.value(for: "key", waitingRun) == 2)  // a new run, also if the old one had not ended
   }
 
-  @Test("the others get the value when a task has left") func othersGoOn() async throws {
+  @Test("the others get the value when a task has left") func othersGetValue() async throws {
     let once = AsyncOnce<String, Int>()
     let tasks = await askers(10, once)
     tasks[0].cancel()  // perhaps that which has started the run
@@ -100,7 +100,7 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(try await once.value(for: 1) { 5 } == 5)
   }
 
-  @Test("a task that is cancelled before it asks starts nothing, but gets a value that is kept") func cancelledBefore()
+  @Test("a task that is cancelled before its call starts no run, but gets a kept value") func cancelledBefore()
     async throws
   {
     let once = AsyncOnce<Int, Int>(timeToLive: .seconds(3_600)), runs = runs
@@ -143,7 +143,7 @@ private struct Failed: Error, Equatable { let number: Int }
   }
 
   @Test(
-    "unusual times to live have a meaning", arguments: [Duration.seconds(Int64.min), .zero - .nanoseconds(1), .zero])
+    "unusual lifetimes have a meaning", arguments: [Duration.seconds(Int64.min), .zero - .nanoseconds(1), .zero])
   func notKept(timeToLive: Duration) async throws {
     for once in [AsyncOnce<Int, Int>(timeToLive: timeToLive), AsyncOnce(timeToLive: timeToLive, clock: .suspending)] {
       #expect(try await once.value(for: 1) { 1 } == 1)
@@ -158,8 +158,7 @@ private struct Failed: Error, Equatable { let number: Int }
     }
   }
 
-  @Test("what is forgotten is made anew, and a run in progress goes on for those that wait") func forgets() async throws
-  {
+  @Test("a forgotten value is made anew, and a run in progress continues for its waiters") func forgets() async throws {
     let once = AsyncOnce<String, Int>(timeToLive: .seconds(3_600))
     let tasks = await askers(3, once)
     once.forget("key")
@@ -174,7 +173,7 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(try await once.value(for: "key", waitingRun) == 3)
   }
 
-  @Test("a run that asks for its own value throws an error, and no other one hangs") func deadlock() async throws {
+  @Test("a run that waits for its own value throws an error, and no other one hangs") func deadlock() async throws {
     let once = AsyncOnce<Int, Int>()
     await #expect(throws: SchedulerError.deadlock) {
       try await once.value(for: 1) { try await once.value(for: 1) { 1 } }
@@ -209,7 +208,7 @@ private struct Failed: Error, Equatable { let number: Int }
     }
   }
 
-  @Test("each run has waiters, and each waiter one outcome, beside cancellations and what is forgotten")
+  @Test("each run has waiters, and each waiter one outcome, beside cancellations and forgotten values")
   func beside() async throws {
     let once = AsyncOnce<Int, Int>(timeToLive: .microseconds(20)), started = runs, cancelled = Counter()
     await withTaskGroup(of: Void.self) { group in

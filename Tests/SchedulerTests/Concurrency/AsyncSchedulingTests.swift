@@ -9,7 +9,7 @@ private struct Failed: Error, Equatable { let number: Int }
 /// What async functions call: they return, throw, or end with their task.
 @Suite(.nothingIsLeft) struct AsyncSchedulingTests {
   @Test(
-    "perform returns what its body returns, and throws what it throws, on every scheduler",
+    "perform returns its body's value, and throws its error, on every scheduler",
     arguments: SchedulerUnderTest.all)
   func perform(_ test: SchedulerUnderTest) async throws {
     let (scheduler, current) = try test.makeBoth()
@@ -21,7 +21,7 @@ private struct Failed: Error, Equatable { let number: Int }
   }
 
   @Test(
-    "what a perform takes along and what it returns need not be Sendable, and no other reference to that is left",
+    "the captures and the result of a perform need not be Sendable, and no other reference to them is left",
     arguments: SchedulerUnderTest.all)
   func sent(_ test: SchedulerUnderTest) async throws {
     final class Page { var words: [String] = [] }
@@ -44,7 +44,8 @@ private struct Failed: Error, Equatable { let number: Int }
   }
 
   @Test(
-    "what a perform captures ends on the thread that ran it, before the task goes on", arguments: SchedulerUnderTest.all
+    "the captures of a perform are released on the thread that ran it, before the task continues",
+    arguments: SchedulerUnderTest.all
   )
   func captures(_ test: SchedulerUnderTest) async throws {
     final class Probe {
@@ -96,7 +97,7 @@ private struct Failed: Error, Equatable { let number: Int }
   }
 
   @Test(
-    "a perform that is dropped says so, before, under and after the stop",
+    "a dropped perform throws its reason, before, under and after the stop",
     arguments: [Schedulers.StopPolicy.runOutstanding, .dropOutstanding])
   func dropped(_ policy: Schedulers.StopPolicy) async throws {
     let thread = try ThreadScheduler(), hold = Gate()
@@ -104,11 +105,11 @@ private struct Failed: Error, Equatable { let number: Int }
       thread, SerialScheduler(target: thread), ActionGroup().scheduler(on: thread), thread.wrapping { $0() },
     ]
     thread.schedule { hold.wait() }
-    // Started on the thread of a second scheduler, so that all have asked before the stop.
-    let asked = Counter()
+    // Started on the thread of a second scheduler, so that all have begun before the stop.
+    let requested = Counter()
     let tasks = schedulers.map { scheduler in
       Task {
-        asked.increment()
+        requested.increment()
         return try await scheduler.perform { 1 }
       }
     }
@@ -240,7 +241,7 @@ private struct Failed: Error, Equatable { let number: Int }
     for task in tasks { try await task.value }
   }
 
-  @Test("ticks come at their instants, in virtual time and in real time")
+  @Test("ticks run at their instants, in virtual time and in real time")
   func ticks() async throws {
     let scheduler = TestScheduler(), seen = Log<MonotonicTime>()
     let task = Task {
@@ -265,9 +266,9 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(start.duration(to: .now) >= .milliseconds(9))
   }
 
-  /// Writes down for when it is asked, and runs each action at once.
-  private struct Hasty: SchedulerType {
-    let asked = Log<ActionTiming>()
+  /// Records each requested timing, and runs each action at once.
+  private struct ImmediateRecorder: SchedulerType {
+    let requested = Log<ActionTiming>()
     let now = MonotonicTime(nanoseconds: 1_000_000)
 
     func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
@@ -276,22 +277,22 @@ private struct Failed: Error, Equatable { let number: Int }
     }
 
     func schedule(_ timing: ActionTiming, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-      asked.add(timing)
+      requested.add(timing)
       return schedule(action)
     }
   }
 
   @Test("a jitter makes each tick of a sequence later by a share of its own, and not in virtual time")
   func jitter() async throws {
-    let hasty = Hasty(), timing = ActionTiming.every(.milliseconds(10), jitter: .milliseconds(5))
-    let due = hasty.now.advanced(by: .milliseconds(10))
+    let immediate = ImmediateRecorder(), timing = ActionTiming.every(.milliseconds(10), jitter: .milliseconds(5))
+    let due = immediate.now.advanced(by: .milliseconds(10))
     for _ in 0..<50 {
-      for try await tick in hasty.ticks(timing) {
+      for try await tick in immediate.ticks(timing) {
         #expect(tick == due)  // the grid stays where it is
         break
       }
     }
-    let delays = hasty.asked.entries.map { $0.delay(from: due) }
+    let delays = immediate.requested.entries.map { $0.delay(from: due) }
     #expect(delays.count == 50 && delays.allSatisfy { $0 >= .zero && $0 <= .milliseconds(5) })
     #expect(Set(delays).count > 10)
     let clock = TestScheduler(), start = clock.now
@@ -305,7 +306,7 @@ private struct Failed: Error, Equatable { let number: Int }
   }
 
   @Test(
-    "ticks that are late are as the timing says",
+    "late ticks follow the timing's policy",
     arguments: [ActionTiming.Pace.coalescing, .catchingUp, .skipping, .fixedDelay])
   func lateTicks(_ pace: ActionTiming.Pace) async throws {
     let scheduler = TestScheduler(), seen = Log<Int>()
@@ -333,7 +334,7 @@ private struct Failed: Error, Equatable { let number: Int }
     #expect(seen.entries == expected)
   }
 
-  @Test("a tick that comes late stands for those that were due by then") func deliveredLate() async throws {
+  @Test("a late tick replaces those that were due by then") func deliveredLate() async throws {
     let scheduler = TestScheduler(), seen = Log<Int>()
     let task = Task {
       for try await _ in scheduler.ticks(ActionTiming.every(.milliseconds(10))) {

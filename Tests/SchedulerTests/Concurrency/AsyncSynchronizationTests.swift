@@ -228,7 +228,7 @@ private struct Failed: Error {}
     #expect(try await lock.withLock { $0 } == 1)
   }
 
-  @Test("a wait for a lock ends at its deadline, and by cancellation; the lock goes on")
+  @Test("a wait for a lock ends at its deadline, and by cancellation; the lock still works")
   func ends() async throws {
     let lock = AsyncLock(0), open = AsyncSemaphore()
     let holder = Task {

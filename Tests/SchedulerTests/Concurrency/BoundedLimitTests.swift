@@ -111,7 +111,7 @@ private struct Failed: Error {}
     #expect(log.entries == ["high", "low"])
   }
 
-  @Test("after its end a limit refuses, and what it has accepted runs") func finished() async throws {
+  @Test("after its end a limit refuses, and its accepted bodies run") func finished() async throws {
     let limit = AsyncLimit(1, waiting: 1), unbounded = AsyncLimit(1)
     let first = try await limit.submit { [open] in try await open.wait() }
     let second = try await limit.submit { [log] in log.add("second") }

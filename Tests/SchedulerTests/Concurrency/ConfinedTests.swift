@@ -30,7 +30,7 @@ private final class Handle {
 private struct NoSuchFile: Error {}
 
 @Suite(.nothingIsLeft) struct ConfinedTests {
-  @Test("a value is made, used and released on its thread, and lives as long as what stands for it")
+  @Test("a value is made, used and released on its thread, and exists as long as its handle")
   func life() async throws {
     let thread = try ThreadScheduler(), ends = Log<String>()
     do {
@@ -44,7 +44,7 @@ private struct NoSuchFile: Error {}
     #expect(ends.entries == ["a"])
   }
 
-  @Test("what makes and what uses a value ends on its thread, with what it captures")
+  @Test("the closures that make and use a value are released on its thread, with their captures")
   func capturesEndThere() async throws {
     final class Probe {
       let ends: Log<UInt>
@@ -79,7 +79,7 @@ private struct NoSuchFile: Error {}
     await #expect(throws: SchedulerError.stopped) { try await late.perform { $0.use() } }
   }
 
-  @Test("what stands for a value may go after its thread's end: nothing is dropped by that")
+  @Test("a value's handle may be released after its thread's end: that drops nothing")
   func goesLate() async throws {
     let thread = try ThreadScheduler(), begun = Gate(), hold = Gate(), ends = Log<String>(), drops = Counter()
     let token = Schedulers.onDrop { scheduler, _ in if scheduler === thread { drops.increment() } }
@@ -128,7 +128,7 @@ private struct NoSuchFile: Error {}
     }
   }
 
-  @Test("what the making throws, each use throws")
+  @Test("each use throws the error of the value's creation")
   func failedMaking() async throws {
     let thread = try ThreadScheduler()
     let handle = thread.confine { () throws -> Handle in throw NoSuchFile() }

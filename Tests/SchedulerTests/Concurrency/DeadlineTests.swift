@@ -176,7 +176,7 @@ private actor Owner {
     #expect(try await results.next(deadline: .now + .seconds(600)) == nil)
   }
 
-  @Test("a wait for the end of threads ends at the deadline, and the stop goes on") func join() async throws {
+  @Test("a wait for the end of threads ends at the deadline, and the stop continues") func join() async throws {
     let thread = try ThreadScheduler(name: "busy"), group = try ThreadScheduler.Group(count: 2, name: "busy")
     let pool = try WorkerPool(workers: 1), open = Gate()
     for scheduler in [thread, group.schedulers[0], pool.scheduler()] as [any SchedulerType] {

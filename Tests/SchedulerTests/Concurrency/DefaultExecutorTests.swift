@@ -308,7 +308,7 @@ private func sleeps(on clock: some Clock<Duration>) async -> [String] {
   return seen
 }
 
-/// Swift's own executors are the standard: what tasks and actors do there, they do on each of ours.
+/// Swift's own executors are the standard: tasks and actors behave the same on each executor of this package.
 @Suite(.serialized, .nothingIsLeft) struct DefaultExecutorTests {
   private func expectSame(_ place: Place) async throws {
     for behaviour in Behaviour.all {
@@ -317,11 +317,11 @@ private func sleeps(on clock: some Clock<Duration>) async -> [String] {
     }
   }
 
-  @Test("tasks and actors do on a scheduler what they do on Swift's own executors", arguments: ExecutorUnderTest.all)
+  @Test("tasks and actors behave on a scheduler as on Swift's own executors", arguments: ExecutorUnderTest.all)
   func onOurs(_ test: ExecutorUnderTest) async throws { try await expectSame(.ours(try test.make().scheduler)) }
 
   @Test(
-    "tasks do on a concurrent scheduler what they do on Swift's own executor", arguments: SchedulerPriority.allCases)
+    "tasks behave on a concurrent scheduler as on Swift's own executor", arguments: SchedulerPriority.allCases)
   func onPool(_ priority: SchedulerPriority) async throws {
     try await expectSame(.pool(ConcurrentScheduler(name: "tasks", priority: priority)))
   }

@@ -203,7 +203,7 @@ actor Pinned {
     await thread.stopAndJoin()
   }
 
-  @Test("what assumes isolation in an action is right, and stops the process elsewhere with the scheduler's name")
+  @Test("assumeIsolated works in an action, and stops the process elsewhere with the scheduler's name")
   func assumed() async throws {
     let thread = try ThreadScheduler(name: "owner"), pinned = Pinned(thread), numbers = Log<Int>()
     thread.schedule { pinned.assumeIsolated { numbers.add($0.log.count) } }
@@ -252,7 +252,7 @@ actor Pinned {
     let tasks = (0..<100).map { n in Task(executorPreference: scheduler, priority: .background) { log.add(n) } }
     // Waited for by one of high priority, the last is escalated where it waits.
     let waits = Task.detached(priority: .high) { await tasks[99].value }
-    // By a thread: while other tests wait for a held main thread on all of Swift's own, this task would not go on.
+    // By a thread: while other tests wait for a held main thread on all of Swift's own, this task would not continue.
     Thread.detachNewThread {
       usleep(1_000)
       hold.open()
@@ -332,7 +332,7 @@ actor Pinned {
     }
   }
 
-  @Test("jobs of many threads come to a scheduler that has had none")  // JW1
+  @Test("jobs of many threads reach a scheduler that has had none")  // JW1
   func firstJobs() async throws {
     let ran = Counter(), rounds = Scale.count(200)
     for _ in 0..<rounds {

@@ -69,7 +69,7 @@ import Testing
 
   // SQ14
   @Test(
-    "what a suspended queue has accepted is exclusive with late jobs of the queue below, when it is resumed after the stop",
+    "a suspended queue's actions are exclusive with late jobs of the queue below, when it is resumed after the stop",
     arguments: [false, true])
   func resumedAfterTheStop(isClosed: Bool) async throws {
     for actions in [1, 3, 200] {  // more than a batch, too
@@ -248,24 +248,24 @@ import Testing
   }
 
   @Test("late jobs are reported, with the scheduler that has lost its thread")
-  func told() async throws {
-    let thread = try ThreadScheduler(), other = try ThreadScheduler(), told = Counter(),
+  func reported() async throws {
+    let thread = try ThreadScheduler(), other = try ThreadScheduler(), reports = Counter(),
       queue = SerialScheduler(target: thread)
-    let token = Schedulers.onLateJob { if $0 === thread { told.increment() } }
+    let token = Schedulers.onLateJob { if $0 === thread { reports.increment() } }
     await Task(executorPreference: thread) {}.value
     await thread.stopAndJoin()
-    #expect(told.value == 0)
+    #expect(reports.value == 0)
     await Task(executorPreference: thread) {}.value
-    #expect(told.value == 1)
+    #expect(reports.value == 1)
     await Task(executorPreference: queue) {}.value
-    #expect(told.value == 2)
+    #expect(reports.value == 2)
     token.dispose()
     await Task(executorPreference: thread) {}.value
-    #expect(told.value == 2)
+    #expect(reports.value == 2)
     await other.stopAndJoin()
   }
 
-  @Test("a program that asked for it stops with a message when a task has lost its thread")
+  @Test("a program that requests it stops with a message when a task has lost its thread")
   func trap() async {
     for onQueue in ["", "yes"] {
       let result: ExitTest.Result?
@@ -309,7 +309,7 @@ import Testing
     }
   }
 
-  @Test("what the main thread's loop took before it was closed by another thread is run by its host, or dropped")
+  @Test("jobs that the main thread's loop took before another thread closed it are run by its host, or dropped")
   func closedInHost() async {
     await #expect(processExitsWith: .success) {
       let isDone = Counter()

@@ -21,7 +21,7 @@ private struct Final: Error {}
     return try await task.value
   }
 
-  @Test("each call comes after its pause, and the first result is that of all") func pauses() async throws {
+  @Test("each call begins after its pause, and the first result is that of all") func pauses() async throws {
     let backoff = Backoff.exponential(first: .seconds(1), limit: .seconds(3))
     let attempt = try await run { [time, calls] in
       try await withRetries(10, backoff: backoff, clock: time.clock) { attempt in

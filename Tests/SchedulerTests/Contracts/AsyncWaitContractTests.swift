@@ -5,7 +5,7 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// Guarantee 13 of what a task waits for, and Guarantee 5 of how it goes on.
+/// Guarantee 13 for a task's waits, and Guarantee 5 for how it continues.
 @Suite(.serialized, .nothingIsLeft) struct AsyncWaitContractTests {
   enum Cancelled: CaseIterable { case never, before, during, after }
 
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(
-    "a wait that cannot say that it was cancelled returns after what it waits for", arguments: Join.all,
+    "a wait that cannot throw a cancellation returns after the awaited action", arguments: Join.all,
     Cancelled.allCases)
   func join(_ join: Join, _ cancelled: Cancelled) async throws {
     let begun = ActionGroup(entered: 1), door = ActionGroup(entered: 1), ended = Counter(), returned = Counter()
@@ -145,7 +145,7 @@ import Testing
     ]
   }
 
-  @Test("a wait that is cancelled says so, at once, and only then", arguments: Wait.all, Cancelled.allCases)
+  @Test("a cancelled wait throws, at once, and only then", arguments: Wait.all, Cancelled.allCases)
   func wait(_ wait: Wait, _ cancelled: Cancelled) async throws {
     let (hold, body) = try wait.make(), begun = Counter()
     let task = Task {
@@ -167,7 +167,7 @@ import Testing
     }
   }
 
-  // MARK: how a task goes on
+  // MARK: how a task continues
 
   /// Waits for an action of `scheduler`, which comes behind what runs there.
   private static func use(_ scheduler: any SchedulerType) {
@@ -236,7 +236,7 @@ import Testing
     await thread.stopAndJoin()
   }
 
-  @Test("a cancellation handler may wait for the queue that merges what its task waits for") func merging() async {
+  @Test("a cancellation handler may wait for the queue that merges its task's awaited event") func merging() async {
     let queue = SerialScheduler(name: "merging"), event = Protected<MergingEvent?>(nil)
     await cancelIterations(queue) {
       queue.schedule { event.read()?.merge(1) }

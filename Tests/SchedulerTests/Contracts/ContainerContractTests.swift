@@ -60,7 +60,7 @@ private enum Container: CaseIterable, Sendable {
 /// Guarantee 3 of `disposeAndWait`, for every container.
 @Suite(.serialized, .nothingIsLeft) struct ContainerContractTests {
   @Test(
-    "disposeAndWait of a container returns when the actions inside have ended, and their captures are gone",
+    "disposeAndWait of a container returns when its actions have ended and their captures are released",
     arguments: Container.allCases)
   private func waits(_ container: Container) {
     let workers = ConcurrentScheduler(), begun = Gate(), ends = Counter()

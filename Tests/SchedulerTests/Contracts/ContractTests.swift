@@ -36,7 +36,7 @@ import Testing
     #expect(log.entries == Array(0..<200))
   }
 
-  @Test("what one action did is visible to the next", arguments: SchedulerUnderTest.serial)
+  @Test("an action's writes are visible to the next", arguments: SchedulerUnderTest.serial)
   func visibility(_ test: SchedulerUnderTest) throws {
     final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the scheduler guards it
     let scheduler = try test.make(), plain = Plain()
@@ -53,7 +53,7 @@ import Testing
   // MARK: cancellation
 
   @Test(
-    "once dispose has returned, what had not begun never begins, and its captures are gone",
+    "once dispose has returned, an action that had not begun never begins, and its captures are released",
     arguments: SchedulerUnderTest.queuedAndSerial)
   func disposedBeforeItsTurn(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), entered = Gate(), leave = Gate(), ends = Counter(), ran = Counter()
@@ -100,7 +100,9 @@ import Testing
     if disposed < delay { #expect(ran.value == 0) }
   }
 
-  @Test("what has begun runs to its end, and then its own disposable is disposed", arguments: SchedulerUnderTest.queued)
+  @Test(
+    "an action that has begun runs to its end, and then its own disposable is disposed",
+    arguments: SchedulerUnderTest.queued)
   func disposedWhileRunning(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), entered = Gate(), leave = Gate(), ended = Gate(), inner = BooleanDisposable()
     let token = scheduler.schedule(0) { _ in
@@ -241,7 +243,7 @@ import Testing
     #expect(steps.value <= after + 1)
   }
 
-  @Test("a step may be asked for later, from another thread", arguments: SchedulerUnderTest.all)
+  @Test("a step may be requested later, from another thread", arguments: SchedulerUnderTest.all)
   func laterSteps(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), steps = Log<Int>(), done = Gate()
     scheduler.scheduleRecursive(0) { n, again in

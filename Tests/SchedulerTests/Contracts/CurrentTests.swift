@@ -29,7 +29,7 @@ import Testing
     #expect(seen.entries == [true, true, true, true, true, true])
   }
 
-  @Test("a released scheduler is still the current one in what it runs") func letGo() throws {
+  @Test("a released scheduler is still the current one in its actions") func released() throws {
     let seen = Log<Bool>(), done = Gate()
     func start() throws {
       let scheduler = SerialScheduler(name: "gone", target: try ThreadScheduler())
@@ -120,7 +120,7 @@ import Testing
     #expect(seen.entries == [true, true, true, true])
   }
 
-  @Test("an action whose scheduler was released finds a placeholder for it, on the pool too") func letGoOnPool() {
+  @Test("an action whose scheduler was released finds a placeholder for it, on the pool too") func releasedOnPool() {
     let seen = Log<Bool>(), done = Gate()
     func start() {
       ConcurrentScheduler(name: "gone").schedule {
@@ -155,8 +155,8 @@ import Testing
     wrapped.schedule(after: .milliseconds(20)) { done.open() }
     done.wait()
     base.drain()
-    let wanted = ["before", "plain true", "after", "before", "state 7", "after"]
-    #expect(Array(order.entries.prefix(6)) == wanted)
+    let expected = ["before", "plain true", "after", "before", "state 7", "after"]
+    #expect(Array(order.entries.prefix(6)) == expected)
     #expect(order.entries.filter { $0 == "before" }.count == order.entries.filter { $0 == "after" }.count)
   }
 
@@ -189,13 +189,13 @@ import Testing
     scheduler.schedule { note("none") }
     let performed = await Request.$id.withValue(3) { try? await scheduler.perform { Request.id } }
     #expect(performed == 3)
-    let wanted: [String: Set<Int>] = [
+    let expected: [String: Set<Int>] = [
       "plain": [1], "delayed": [1], "not carried": [0], "inner": [2], "outer": [1], "recursive": [1], "periodic": [1],
       "none": [0],
     ]
-    #expect(eventually { seen.read().count == wanted.count })
+    #expect(eventually { seen.read().count == expected.count })
     await periodic.disposeAndWait()
-    #expect(seen.read() == wanted)
+    #expect(seen.read() == expected)
     #expect(Request.id == 0)
   }
 

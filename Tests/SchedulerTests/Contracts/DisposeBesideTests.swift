@@ -81,7 +81,7 @@ private enum Kind: CaseIterable, Sendable {
 /// Guarantee 4, while another thread disposes, and releases the captures.
 @Suite(.serialized, .nothingIsLeft) struct DisposeBesideTests {
   @Test(
-    "disposeAndWait beside a dispose of another thread returns when the captures are gone",
+    "disposeAndWait beside a dispose of another thread returns when the captures are released",
     arguments: SchedulerUnderTest.queued, Kind.allCases)
   private func actions(_ test: SchedulerUnderTest, kind: Kind) throws {
     let scheduler = try test.make(), held = Held(), busy = Gate()
@@ -104,7 +104,7 @@ private enum Kind: CaseIterable, Sendable {
   }
 
   @Test(
-    "disposeAndWait of an action that disposes itself returns when the action has ended and its captures are gone",
+    "disposeAndWait of an action that disposes itself returns when the action has ended and its captures are released",
     arguments: SchedulerUnderTest.queued.filter { !$0.isVirtual },
     [Kind.plain, .ticking, .recursive, .group, .result, .context, .returning, .reporting])
   private func disposedInside(_ test: SchedulerUnderTest, kind: Kind) throws {
@@ -130,7 +130,7 @@ private enum Kind: CaseIterable, Sendable {
   }
 
   @Test(
-    "disposeAndWait beside a dispose of another thread returns when the captures of a source are gone",
+    "disposeAndWait beside a dispose of another thread returns when the captures of a source are released",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)
   func sources(_ test: SchedulerUnderTest, kind: SourceKind) throws {
     for isOnLoop in [false, true] { try source(kind, on: test, isOnLoop: isOnLoop) }
@@ -157,7 +157,7 @@ private enum Kind: CaseIterable, Sendable {
   }
 
   @Test(
-    "disposeAndWait of a context's handler, beside its removal or its call, returns when its captures are gone",
+    "disposeAndWait of a context's handler, beside its removal or its call, returns when its captures are released",
     arguments: [false, true])
   func handlers(isCalled: Bool) throws {
     let held = Held(), context = Protected<ActionContext?>(nil), scheduler = try ThreadScheduler(), hasContext = Gate(),
@@ -186,7 +186,7 @@ private enum Kind: CaseIterable, Sendable {
     scheduler.join()
   }
 
-  @Test("disposeAndWait of a drop observer, beside its dispose, returns when its captures are gone")
+  @Test("disposeAndWait of a drop observer, beside its dispose, returns when its captures are released")
   func observers() {
     let held = Held()
     func add() -> any Disposable {
@@ -203,7 +203,7 @@ private enum Kind: CaseIterable, Sendable {
     isDisposed.wait()
   }
 
-  @Test("an asynchronous disposeAndWait beside a dispose returns when the captures are gone")
+  @Test("an asynchronous disposeAndWait beside a dispose returns when the captures are released")
   func asynchronous() async throws {
     let held = Held(), queue = SerialScheduler()
     func make() -> any Disposable {

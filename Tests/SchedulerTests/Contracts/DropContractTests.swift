@@ -6,9 +6,9 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// Guarantee 13: what is dropped is told, exactly once; what runs or is disposed is not.
+/// Guarantee 13: each dropped action is reported, exactly once; one that runs or is disposed is not.
 @Suite(.serialized, .nothingIsLeft) struct DropContractTests {
-  /// What was told of the drops on one scheduler.
+  /// The reported drops on one scheduler.
   private final class Reports: Sendable {
     private let log: Log<SchedulerError>
     let token: any Disposable
@@ -70,22 +70,22 @@ import Testing
     #expect(ran.value == 0)
   }
 
-  @Test("what runs or is disposed is no drop", arguments: SchedulerUnderTest.all) func neither(
+  @Test("an action that runs or is disposed is not dropped", arguments: SchedulerUnderTest.all) func neither(
     _ test: SchedulerUnderTest
   ) throws {
     let (scheduler, current) = try test.makeBoth(), reports = Reports(of: current), ran = Counter()
-    let told = Counter(), alone = Counter()
+    let handled = Counter(), alone = Counter()
     scheduler.schedule {
       ran.increment()
     } onDrop: { _ in
-      told.increment()
+      handled.increment()
     }
-    scheduler.schedule(after: .milliseconds(1), { ran.increment() }, onDrop: { _ in told.increment() })
+    scheduler.schedule(after: .milliseconds(1), { ran.increment() }, onDrop: { _ in handled.increment() })
     #expect(eventually { ran.value == 2 })
     if !test.delaysItsCaller {
       let waiting = [
         scheduler.schedule(after: .seconds(3_600)) {},
-        scheduler.schedule(after: .seconds(3_600), { alone.increment() }, onDrop: { _ in told.increment() }),
+        scheduler.schedule(after: .seconds(3_600), { alone.increment() }, onDrop: { _ in handled.increment() }),
         scheduler.schedule(.every(.seconds(1), after: .seconds(3_600))) {},
       ]
       for token in waiting {
@@ -93,7 +93,7 @@ import Testing
         #expect(token.isDisposed)
       }
     }
-    #expect(told.value == 0 && alone.value == 0 && reports.reasons.isEmpty)
+    #expect(handled.value == 0 && alone.value == 0 && reports.reasons.isEmpty)
   }
 
   /// Each way in which a scheduler of a kind comes to drop what waits in it.
@@ -111,7 +111,7 @@ import Testing
         }
       ),
       (
-        "SerialScheduler, and what wraps it",
+        "SerialScheduler in wrappers",
         { schedule in
           let thread = try ThreadScheduler(), leave = Gate(), queue = SerialScheduler(target: thread)
           thread.schedule { leave.wait() }
@@ -122,7 +122,7 @@ import Testing
         }
       ),
       (
-        "somebody else's",
+        "another module's",
         { schedule in
           let thread = try ThreadScheduler(), leave = Gate()
           thread.schedule { leave.wait() }
@@ -147,7 +147,7 @@ import Testing
   @Test(
     "a drop is reported exactly once to the action's own handler, which finds it disposed", arguments: drops.indices)
   func once(index: Int) throws {
-    let told = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Disposable)?>(nil)
+    let handled = Log<SchedulerError>(), ran = Counter(), ends = Counter(), token = Protected<(any Disposable)?>(nil)
     do {
       let witness = Protected<Witness?>(Witness(ends))
       try Self.drops[index].drop { scheduler in
@@ -156,58 +156,61 @@ import Testing
             witness?.touch()
             ran.increment()
           } onDrop: { reason in
-            told.add(reason)
+            handled.add(reason)
             #expect(token.read()?.isDisposed == true)
           })
       }
     }
-    #expect(eventually { !told.entries.isEmpty })
-    #expect(told.entries == [.stopped] && ran.value == 0 && ends.value == 1)
+    #expect(eventually { !handled.entries.isEmpty })
+    #expect(handled.entries == [.stopped] && ran.value == 0 && ends.value == 1)
   }
 
   @Test("a refused action is reported to its handler before schedule returns; trySchedule's to no other") func refused()
     throws
   {
-    let thread = try ThreadScheduler(), reports = Reports(of: thread), told = Log<SchedulerError>()
+    let thread = try ThreadScheduler(), reports = Reports(of: thread), handled = Log<SchedulerError>()
     thread.stop()
     thread.join()
     #expect(throws: SchedulerError.stopped) { try thread.trySchedule {} }
     #expect(reports.reasons.isEmpty)
     let token = thread.schedule {
     } onDrop: {
-      told.add($0)
+      handled.add($0)
     }
-    #expect(told.entries == [.refused] && token.isDisposed)
+    #expect(handled.entries == [.refused] && token.isDisposed)
     #expect(reports.reasons == [.refused])
   }
 
   // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
   // ends inside them.
-  @Test("a thread that ends inside of a trampolined action drops what waits there, and tells") func trampoline() async {
+  @Test("a thread that ends inside of a trampolined action drops the waiting ones, and reports them") func trampoline()
+    async
+  {
     await #expect(processExitsWith: .success) {
-      let told = Log<SchedulerError>(), seen = Log<Bool>(), done = Gate()
+      let handled = Log<SchedulerError>(), seen = Log<Bool>(), done = Gate()
       let reports = Schedulers.onDrop { scheduler, _ in seen.add(scheduler === CurrentThreadScheduler.instance) }
       Thread.detachNewThread {
         CurrentThreadScheduler.instance.schedule {
           CurrentThreadScheduler.instance.schedule {
           } onDrop: { reason in
-            told.add(reason)
+            handled.add(reason)
             done.open()
           }
           ctest_end_thread()
         }
       }
-      precondition(done.wait(), "the drop is not told")
-      precondition(eventually { seen.entries == [true] }, "the drop is not told of this scheduler, once")
-      precondition(told.entries == [.stopped] && !reports.isDisposed, "the drop is told otherwise, or more than once")
+      precondition(done.wait(), "the drop is not reported")
+      precondition(eventually { seen.entries == [true] }, "the drop is not reported for this scheduler, once")
+      precondition(
+        handled.entries == [.stopped] && !reports.isDisposed, "the drop is reported otherwise, or more than once")
       _exit(0)
     }
   }
 
-  @Test("a shutdown tells of all that it drops, and of what is refused afterwards, once each") func shutdown() async {
+  @Test("a shutdown reports each action that it drops, and each refused afterwards, once") func shutdown() async {
     await #expect(processExitsWith: .success) {
       onMainThread {
-        let told = Log<SchedulerError>(), reports = Log<SchedulerError>(), ran = Counter(), entered = Gate(),
+        let handled = Log<SchedulerError>(), reports = Log<SchedulerError>(), ran = Counter(), entered = Gate(),
           leave = Gate()
         let token = Schedulers.onDrop { _, reason in reports.add(reason) }
         let queue = SerialScheduler(), main = MainScheduler.asyncInstance
@@ -219,19 +222,19 @@ import Testing
           leave.wait()
         }
         entered.wait()
-        for each in all { each.schedule(after: .seconds(60), {}, onDrop: { told.add($0) }) }
-        for each in [queue, main] { each.schedule({ ran.increment() }, onDrop: { told.add($0) }) }
+        for each in all { each.schedule(after: .seconds(60), {}, onDrop: { handled.add($0) }) }
+        for each in [queue, main] { each.schedule({ ran.increment() }, onDrop: { handled.add($0) }) }
         Thread.detachNewThread {
           usleep(20_000)
           leave.open()
         }
         Schedulers.shutdown(.dropOutstanding)
         // The queue may run what it has in its batch.
-        let count = told.entries.count
+        let count = handled.entries.count
         #expect(count + ran.value == 7 && ran.value <= 1)
-        #expect(reports.entries.count == count && (told.entries + reports.entries).allSatisfy { $0 == .stopped })
-        for each in all.dropLast() { each.schedule({}, onDrop: { told.add($0) }) }
-        let refused = told.entries.dropFirst(count) + reports.entries.dropFirst(count)
+        #expect(reports.entries.count == count && (handled.entries + reports.entries).allSatisfy { $0 == .stopped })
+        for each in all.dropLast() { each.schedule({}, onDrop: { handled.add($0) }) }
+        let refused = handled.entries.dropFirst(count) + reports.entries.dropFirst(count)
         #expect(refused.count == 8 && refused.allSatisfy { $0 == .refused })
         token.dispose()
       }
@@ -239,16 +242,16 @@ import Testing
   }
 
   @Test("an action that a drop's handler has refused is reported as refused, too") func refusedInside() throws {
-    let thread = try ThreadScheduler(), told = Log<SchedulerError>()
+    let thread = try ThreadScheduler(), handled = Log<SchedulerError>()
     thread.stop()
     thread.join()
     let reports = Reports(of: thread)
-    thread.schedule({}, onDrop: { _ in thread.schedule({}, onDrop: { told.add($0) }) })
-    #expect(told.entries == [.refused])
+    thread.schedule({}, onDrop: { _ in thread.schedule({}, onDrop: { handled.add($0) }) })
+    #expect(handled.entries == [.refused])
     #expect(reports.reasons == [.refused, .refused])
   }
 
-  @Test("a handler that schedules does not recur, and the others are notified of what that drops") func recursion()
+  @Test("a handler that schedules does not recur, and the others get the drops that it causes") func recursion()
     throws
   {
     let thread = try ThreadScheduler(), calls = Counter()
@@ -296,7 +299,7 @@ import Testing
   /// What a drop may cause: another one.
   enum Cause: CaseIterable { case handler, capture, delayed }
 
-  @Test("what a drop has dropped has a constant stack", arguments: stopped.indices, Cause.allCases)
+  @Test("drops inside of a drop take a constant stack", arguments: stopped.indices, Cause.allCases)
   func flat(_ index: Int, _ cause: Cause) throws {
     let scheduler = try Self.stopped[index].make(), count = Scale.count(250_000), drops = Counter()
     let again = Protected<(@Sendable () -> Void)?>(nil)
@@ -331,7 +334,7 @@ import Testing
         Schedulers.onDrop { _, _ in }.dispose()
       })
     onThreads(2) { _ in for _ in 0..<50 { thread.schedule {} } }
-    // A thread that disposes second may go on before the first one's disposal has come to the handler.
+    // A thread that disposes second may continue before the first one's disposal has reached the handler.
     let count = calls.value
     thread.schedule {}
     #expect(count >= 1 && calls.value == count)
@@ -339,7 +342,7 @@ import Testing
   }
 
   // DR1
-  @Test("a stop that races submissions tells of each that does not run, once") func race() throws {
+  @Test("a stop that races submissions reports each that does not run, once") func race() throws {
     for _ in 0..<Scale.count(30) {
       let thread = try ThreadScheduler(), reports = Reports(of: thread), ran = Counter(), own = Counter()
       let count = 100

@@ -47,7 +47,7 @@ import Testing
 
   private static func isOver(_ token: any Disposable) -> Bool { token.isDisposed }
 
-  @Test("what is over says that it is disposed", arguments: SchedulerUnderTest.all) func over(
+  @Test("an ended action is disposed", arguments: SchedulerUnderTest.all) func over(
     _ test: SchedulerUnderTest
   ) throws {
     let scheduler = try test.make(), ran = Counter()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("what waits or runs does not say that it is disposed", arguments: SchedulerUnderTest.queuedAndSerial)
+  @Test("an action that waits or runs is not disposed", arguments: SchedulerUnderTest.queuedAndSerial)
   func notYet(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), entered = Gate(), leave = Gate()
     let running = scheduler.schedule {
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(
-    "an action is over at the end of its run, though what it returned is alive: a later dispose ends that",
+    "an action is over at the end of its run, though its returned disposable is not: a later dispose disposes that",
     arguments: SchedulerUnderTest.all)
   func returned(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make()
@@ -142,7 +142,7 @@ import Testing
     return Self.schedule(on: scheduler) { witness.touch() } + Self.scheduleLater(on: scheduler) { witness.touch() }
   }
 
-  @Test("what is dropped says that it is disposed", arguments: [false, true]) func stopped(isBelow: Bool) throws {
+  @Test("a dropped action is disposed", arguments: [false, true]) func stopped(isBelow: Bool) throws {
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), entered = Gate(), leave = Gate()
     let scheduler: any SchedulerType = isBelow ? queue : thread
     thread.schedule {
@@ -160,14 +160,14 @@ import Testing
     check(all(on: scheduler, later), later)  // refused
   }
 
-  @Test("work that a custom scheduler releases says that it is disposed") func letGo() {
+  @Test("an action that a custom scheduler releases is disposed") func released() {
     let ends = Counter(), scheduler = CustomScheduler { _ in }
     let witness = Protected<Witness?>(Witness(ends))
     let tokens = Self.schedule(on: scheduler) { [witness = witness.exchange(nil)] in witness?.touch() }
     check(tokens, ends)
   }
 
-  @Test("what a virtual time scheduler takes with it says that it is disposed") func virtualEnd() {
+  @Test("an action that ends with its virtual time scheduler is disposed") func virtualEnd() {
     let ends = Counter()
     var tokens: [any Disposable] = []
     do {
@@ -182,7 +182,7 @@ import Testing
     check(tokens, ends)
   }
 
-  @Test("what ran in virtual time says that it is disposed") func virtual() {
+  @Test("an action that ran in virtual time is disposed") func virtual() {
     let scheduler = TestScheduler(), child = BooleanDisposable()
     let tokens = Self.schedule(on: scheduler) {} + [scheduler.schedule(0) { _ in child }]
     let once = scheduler.schedule(.every(.zero, after: .milliseconds(1))) {}
@@ -196,7 +196,7 @@ import Testing
     #expect(Self.isOver(ticking))
   }
 
-  @Test("what the current thread's scheduler runs at once or later says that it is disposed") func trampoline() {
+  @Test("an action that the current thread's scheduler ran, at once or later, is disposed") func trampoline() {
     let scheduler = CurrentThreadScheduler.instance, child = BooleanDisposable(), later = Log<any Disposable>()
     let outermost = [
       scheduler.schedule {
@@ -210,7 +210,7 @@ import Testing
     #expect(child.isDisposed)
   }
 
-  @Test("what wraps a scheduler hands on what is over") func wrappers() throws {
+  @Test("a wrapper of a scheduler returns its ended disposables") func wrappers() throws {
     let thread = try ThreadScheduler()
     let wrappers: [any SchedulerType] = [
       ActionGroup().scheduler(on: thread), thread.wrapping { $0() }, RecordingScheduler(thread), Foreign(base: thread),
@@ -235,7 +235,7 @@ import Testing
     for (tokens, ends) in zip(tokens, ends) { check(tokens, ends) }
   }
 
-  @Test("what an ended registration stands for says that it is disposed") func registration() {
+  @Test("the disposable of an ended registration is disposed") func registration() {
     let (lifetime, token) = Lifetime.make()
     let registration = lifetime.observeEnded {}
     #expect(registration?.isDisposed == false)
@@ -243,7 +243,7 @@ import Testing
     #expect(registration?.isDisposed == true)
   }
 
-  @Test("a shutdown says of all that it drops that it is disposed") func shutdown() async {
+  @Test("actions that a shutdown drops are disposed") func shutdown() async {
     await #expect(processExitsWith: .success) {
       let entered = Gate(), leave = Gate(), queue = SerialScheduler(), pool = ConcurrentScheduler()
       queue.schedule {
@@ -266,7 +266,7 @@ import Testing
   }
 }
 
-/// Somebody else's scheduler, with disposables of its own, and no more than it must have.
+/// A scheduler of another module, with its own disposables, and only the required members.
 struct Foreign: SchedulerType {
   struct Token: Disposable {
     let inner: any Disposable

@@ -23,7 +23,7 @@ import Testing
     pool.join()
   }
 
-  @Test("an action that runs on a waiting thread is not inside of what the thread waits in")
+  @Test("an action that runs on a waiting thread is not inside of the action in which the thread waits")
   func insideOfHelper() throws {
     let pool = try WorkerPool(name: "full", workers: 1, maxThreads: 1), busy = Gate(), isBusy = Gate()
     let queue = SerialScheduler(target: pool.scheduler()), thread = try ThreadScheduler(name: "helper")
@@ -50,7 +50,7 @@ import Testing
     pool.join()
   }
 
-  @Test("actions of the shared pool that wait for actions behind them end, whatever they wait by", arguments: 0..<4)
+  @Test("actions of the shared pool that wait for actions behind them end, for each kind of wait", arguments: 0..<4)
   func chains(_ kind: Int) async {
     await withExitArgument(kind) {
       await #expect(processExitsWith: .success) {

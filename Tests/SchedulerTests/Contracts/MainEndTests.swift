@@ -136,7 +136,7 @@ import Testing
   ]
 
   @Test(
-    "a process that ends says how many actions of the main scheduler no run has come to, and what runs them",
+    "a process that ends prints how many actions of the main scheduler never ran, and which call runs them",
     arguments: ways.indices)
   func ends(index: Int) async {
     let end = Self.ways[index]
@@ -159,19 +159,19 @@ import Testing
     ] { #expect(lines.first?.contains(part) == true, "\(end.name): \(text)") }
   }
 
-  @Test("at the end of a process Schedulers.onDrop tells of each action of the main scheduler that never ran")
-  func told() async {
+  @Test("at the end of a process Schedulers.onDrop gets each action of the main scheduler that never ran")
+  func reported() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let reports = Schedulers.onDrop { scheduler, reason in
         FileHandle.standardError.write(
-          Data("told \(scheduler === MainScheduler.instance) \(reason == .stopped)\n".utf8))
+          Data("reported \(scheduler === MainScheduler.instance) \(reason == .stopped)\n".utf8))
       }
       _ = Unmanaged.passRetained(reports as AnyObject)
       Self.schedule()
       exit(0)
     }
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    let told = text.split(separator: "\n").filter { $0.hasPrefix("told ") }
-    #expect(told == Array(repeating: "told true true", count: 3), "\(text)")
+    let reported = text.split(separator: "\n").filter { $0.hasPrefix("reported ") }
+    #expect(reported == Array(repeating: "reported true true", count: 3), "\(text)")
   }
 }

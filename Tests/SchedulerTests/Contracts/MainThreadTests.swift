@@ -31,9 +31,9 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
           log.add(name)
         }
         func check(_ name: String, _ begin: () -> Void) {
-          let wanted = log.entries.count + 3, end = ContinuousClock.now + .seconds(10)
+          let expected = log.entries.count + 3, end = ContinuousClock.now + .seconds(10)
           begin()
-          while log.entries.count < wanted, ContinuousClock.now < end {
+          while log.entries.count < expected, ContinuousClock.now < end {
             MainScheduler.run(until: .now.advanced(by: .milliseconds(1)))
           }
           #expect(log.entries.suffix(3) == [name, "nested in \(name)", "again in \(name)"])
@@ -68,7 +68,9 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
     }
   }
 
-  @Test("nothing is run at once before what waits on the main loop, whichever way it came") func waiting() async {
+  @Test("nothing runs at once before the waiting actions of the main loop, whatever call submitted them") func waiting()
+    async
+  {
     await #expect(processExitsWith: .success) {
       onMainThread {
         let main = MainScheduler.instance, log = Log<String>(), queue = SerialScheduler(target: main)

@@ -211,7 +211,7 @@ import Testing
     #expect(pauses.entries.allSatisfy { $0 >= .milliseconds(2) })
   }
 
-  @Test("late ticks are merged, made up for, or left out, as asked")
+  @Test("late ticks are merged, made up for, or left out, by policy")
   func late() {
     func next(_ pace: ActionTiming.Pace, after last: UInt64, endedAt end: UInt64) -> UInt64? {
       ActionTiming.every(.nanoseconds(1_000), after: .zero, pace: pace)
@@ -247,7 +247,7 @@ import Testing
   }
 
   @Test(
-    "after a late delivery one tick stands for all that were missed, and the next is on the grid that is yet to come")
+    "after a late delivery one tick replaces all missed ones, and the next is on the grid, in the future")
   func coalesced() {
     #expect(ticks(.coalescing, late: 2_500, isDelivery: true).prefix(4) == [1_000, 2_500, 3_000, 4_000])
     #expect(ticks(.coalescing, late: 3_000, isDelivery: true).prefix(4) == [1_000, 3_000, 4_000, 5_000])
@@ -255,7 +255,7 @@ import Testing
     #expect(ticks(.coalescing, late: 4_500, isDelivery: true).prefix(4) == [1_000, 4_500, 5_000, 6_000])
     #expect(
       ticks(.coalescing, late: 1_002_300, isDelivery: true).prefix(4) == [1_000, 1_002_300, 1_003_000, 1_004_000])
-    // One that took so long that others were missed is followed by one that stands for those.
+    // A tick that took so long that others were missed is followed by one that replaces those.
     #expect(ticks(.coalescing, late: 2_500, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
     #expect(ticks(.coalescing, late: 3_000, isDelivery: false).prefix(4) == [1_000, 2_000, 3_000, 4_000])
     #expect(ticks(.coalescing, late: 4_500, isDelivery: false).prefix(5) == [1_000, 2_000, 4_500, 5_000, 6_000])

@@ -17,8 +17,8 @@ import Testing
     [("as any SchedulerType", .of(scheduler))] + (ScheduleForms.asItself(scheduler).map { [("as itself", $0)] } ?? [])
   }
 
-  /// The first tick takes two periods and a half, so that others are late. What is asked of each form can only be found
-  /// in time, and never be too late.
+  /// The first tick takes two periods and a half, so that others are late. The timing that each form requests
+  /// can only be found in time, and never be too late.
   @Test(
     "each periodic form keeps its rate and merges late ticks, as itself and as any SchedulerType",
     arguments: SchedulerUnderTest.queued)
@@ -43,8 +43,7 @@ import Testing
         } else {
           // Ticks of a fixed delay are never that close.
           #expect(eventually { pauses.count >= 4 && pauses.contains { $0 < period } }, "\(name) \(type): \(pauses)")
-          // The second tick stands for two points of the grid at least, so that tick n is that of point n + 1 or a
-          // later one.
+          // The second tick replaces those of two grid points at least: tick n is that of point n + 1, or a later one.
           for (index, tick) in ticks.entries.enumerated().dropFirst() {
             let elapsed = before.duration(to: tick.begin)
             #expect(elapsed >= period * (index + 2), "\(name) \(type): a late tick was made up for")

@@ -7,7 +7,7 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// One scheduler for the contracts, and what may be asked of it. A contract runs over ``all`` of them, unless it says
+/// One scheduler for the contracts, and its guarantees. A contract runs over ``all`` of them, unless it says
 /// what it needs.
 ///
 /// There are two lists: the test process has all kinds, and those of the main loop on a thread that takes the main

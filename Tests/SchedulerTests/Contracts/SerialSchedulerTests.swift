@@ -37,7 +37,8 @@ import Testing
     _ = other.sync { #expect(throws: SchedulerError.deadlock) { try queue.trySync {} } }
   }
 
-  @Test("a circle of waits over two threads is an error for one of them, and the other goes on") func circle() throws {
+  @Test("a circle of waits over two threads is an error for one of them, and the other continues") func circle() throws
+  {
     let threads = [try ThreadScheduler(name: "one"), try ThreadScheduler(name: "two")]
     let queues = threads.map { SerialScheduler(target: $0) }
     for _ in 0..<Scale.count(50) {
@@ -107,7 +108,7 @@ import Testing
     #expect(throws: SchedulerError.stopped) { try queue.trySync {} }
   }
 
-  @Test("sync on a queue that was never used says that its thread was stopped") func stoppedWhileIdle() throws {
+  @Test("sync on an unused queue of a stopped thread throws that error") func stoppedWhileIdle() throws {
     let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), above = SerialScheduler(target: queue)
     let outcomes = Log<any Error>()
     thread.schedule {  // on the thread itself, where it would be inline
@@ -135,7 +136,7 @@ import Testing
     #expect(log.entries == Array(0..<10))
   }
 
-  @Test("a released queue runs what it has, suspended or not") func letGo() {
+  @Test("a released queue runs its accepted actions, suspended or not") func released() {
     let ran = Counter()
     func start(suspended: Bool) {
       let queue = SerialScheduler()

@@ -10,7 +10,7 @@ import Testing
   static var schedulers: [SchedulerUnderTest] { SchedulerUnderTest.all.filter { !$0.delaysItsCaller } }
 
   /// Over virtual time, too, whose actions nothing but the clock's mover may touch; it has no other clock than its own.
-  @Test("neither actions nor what they capture are touched by a thread that keeps the time", arguments: schedulers)
+  @Test("a thread that keeps the time touches neither actions nor their captures", arguments: schedulers)
   func untouched(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), threads = Log<String>(), ends = Counter()
     func action() -> @Sendable () -> Void {
@@ -86,7 +86,7 @@ import Testing
       }
     }
     #expect(eventually { ran.value == 12 })
-    // Behind the one that blocks: disposed before its turn, its captures are gone at once.
+    // Behind the one that blocks: disposed before its turn, its captures are released at once.
     let behind = instants.map { instant in
       let witness = Witness(ends)
       return instant(slow, .milliseconds(2)) {
@@ -103,7 +103,7 @@ import Testing
     #expect(ran.value == 12)
   }
 
-  @Test("equal instants of a custom scheduler keep the order of submission, those that come late, too")
+  @Test("equal instants of a custom scheduler keep the order of submission, late ones included")
   func order() {
     let queue = DispatchQueue(label: "order")
     for round in 0..<Int(Scale.count(100)) {
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test("what a shutdown drops is not touched by a thread that keeps the time", arguments: [true, false])
+  @Test("a thread that keeps the time touches no action that a shutdown drops", arguments: [true, false])
   func shutdown(runs: Bool) async {
     await withExitArgument(runs) {
       await #expect(processExitsWith: .success) {
@@ -148,7 +148,7 @@ import Testing
   }
 }
 
-/// Says which thread touches it, and which one lets go of it last.
+/// Records which thread touches it, and which one releases it last.
 private final class ThreadWitness: Sendable {
   private let threads: Log<String>, ends: Counter
   init(_ threads: Log<String>, _ ends: Counter) {

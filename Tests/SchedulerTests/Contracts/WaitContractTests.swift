@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Something that only the action, and whoever has waited for it, may touch.
+/// An object that only the action, and a thread that has waited for it, may touch.
 private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the wait guards it
 
 /// Guarantee 4: `disposeAndWait` returns after the end of what has begun.
@@ -27,7 +27,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
   }
 
   @Test(
-    "disposeAndWait returns after the running action has ended, and what it did is visible",
+    "disposeAndWait returns after the running action has ended, and its writes are visible",
     arguments: SchedulerUnderTest.queued, 0..<4)
   func running(_ test: SchedulerUnderTest, kind: Int) throws {
     let scheduler = try test.make()
@@ -65,7 +65,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
   }
 
   @Test(
-    "of several threads that dispose and wait, each returns when the captures are gone",
+    "of several threads that dispose and wait, each returns when the captures are released",
     arguments: SchedulerUnderTest.queued)
   func several(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make()
@@ -201,7 +201,8 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     expectNoneFollows(plain, atLeast: 6, ends)
   }
 
-  @Test("disposeAndWait waits for what the running action returns", arguments: SchedulerUnderTest.queued)  // Y1, Y5
+  // Y1, Y5
+  @Test("disposeAndWait waits for the disposable that the running action returns", arguments: SchedulerUnderTest.queued)
   func returned(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), other = try ThreadScheduler()
     for hasEnded in [true, false] {
@@ -233,7 +234,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
 
   // Y5
   @Test(
-    "of several threads that wait for a running action, each waits for what it returns",
+    "of several threads that wait for a running action, each waits for its returned disposable",
     arguments: SchedulerUnderTest.queued)
   func returnedToSeveral(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), other = try ThreadScheduler()
@@ -467,7 +468,7 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
     #expect(eventually { ended.value == count })
   }
 
-  @Test("what a capture's end disposes and waits for is not waited for by itself") func insideOfDrop() throws {
+  @Test("disposeAndWait in a capture's deinit does not wait for itself") func insideOfDrop() throws {
     let thread = try ThreadScheduler(), entered = Gate(), leave = Gate(), gone = Counter()
     thread.schedule {
       entered.open()

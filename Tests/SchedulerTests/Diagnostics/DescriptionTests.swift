@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct DescriptionTests {
-  @Test("a queue says its name, its target, and what waits in it") func queue() throws {
+  @Test("a queue's description has its name, its target, and its waiting actions") func queue() throws {
     let thread = try ThreadScheduler(name: "described")
     let queue = SerialScheduler(name: "images", target: thread)
     #expect(queue.debugDescription.hasPrefix("SerialScheduler \"images\": queue 0x"))
@@ -24,7 +24,7 @@ import Testing
     synchronously { thread.join() }
   }
 
-  @Test("a thread says what it runs, and what is to come") func thread() throws {
+  @Test("a thread's description has its running and its waiting actions") func thread() throws {
     let thread = try ThreadScheduler(name: "described"), start = Gate(), hold = Gate()
     thread.schedule {
       start.open()

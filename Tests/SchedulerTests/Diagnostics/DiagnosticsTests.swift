@@ -3,13 +3,13 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// Where exact counts are asked for, in a process of its own, in which nothing else goes on.
+/// Exact counts, in a process of its own, in which nothing else runs.
 @Suite(.nothingIsLeft) struct DiagnosticsTests {
   @Test("a debug build counts") func on() {
     #expect(Diagnostics.isOn)
   }
 
-  @Test("each disposable is counted while it lives") func disposables() async {
+  @Test("each disposable is counted until its deinit") func disposables() async {
     await #expect(processExitsWith: .success) {
       let nothing = Disposables.create()
       let makers: [@Sendable () -> Any] = [
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("what is there for good is not counted") func forGood() async {
+  @Test("permanent objects are not counted") func forGood() async {
     await #expect(processExitsWith: .success) {
       #expect(Lifetime.empty.hasEnded)
       let shared = RefCountDisposable(disposable: Disposables.create())
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("an action is counted until its queue has come past it, its closure until it has run or was disposed")
+  @Test("an action is counted until its queue has removed it, its closure until it has run or was disposed")
   func actions() async {
     await #expect(processExitsWith: .success) {
       let thread = try ThreadScheduler(), start = Gate(), hold = Gate()
@@ -57,7 +57,7 @@ import Testing
       let returning = thread.schedule(1) { _ in Disposables.create() }
       let delayed = thread.schedule(after: .seconds(60)) {}
       let periodic = thread.schedule(.every(.seconds(60), after: .seconds(60))) {}
-      // What cancels a closure that returns nothing is a value, and no disposable of its own.
+      // The token of a closure that returns nothing is a value, and no object of its own.
       var live = Diagnostics.live
       #expect((live.jobs, live.closures, live.disposables, live.threads) == (5, 5, 1, 1))
       plain.dispose()
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test("what waits in virtual time, in a recursion, in a wait is counted") func elsewhere() async {
+  @Test("actions that wait in virtual time, in a recursion, in a wait are counted") func elsewhere() async {
     await #expect(processExitsWith: .success) {
       do {
         let virtual = TestScheduler()
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test("a difference tells what has come and what has gone; both have words") func difference() {
+  @Test("a difference has increases and decreases; its description names both") func difference() {
     var before = Diagnostics(), after = Diagnostics()
     (before.jobs, before.closures, after.disposables) = (1, 1, 2)
     (after.threads, after.sharedThreads) = (3, 3)
@@ -141,7 +141,7 @@ import Testing
   }
 }
 
-/// A disposable of somebody else's.
+/// A disposable of another module.
 private struct Uncounted: Disposable {
   var isDisposed: Bool { true }
   func dispose() {}

@@ -3,7 +3,7 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// What a test is made to leave, until that is let go of.
+/// Objects that a test leaves, until they are released.
 private let kept = Protected<[any Sendable]>([])
 
 /// That the check at the end of each test can fail.
@@ -24,7 +24,7 @@ private let kept = Protected<[any Sendable]>([])
     kept.withLock { $0 = [] }
   }
 
-  @Test("each kind of thing is found, once, and the test is named; what ends a little later is no finding")
+  @Test("each kind of leak is found, once, and the test is named; a short delay of an end is no finding")
   func finds() async {
     await #expect(processExitsWith: .success) {
       let groups = TestGroups(width: 1, patience: .milliseconds(500))
@@ -80,7 +80,7 @@ private let kept = Protected<[any Sendable]>([])
     }
   }
 
-  @Test("a test that waits for what never comes ends the process with its name, and one that works does not")
+  @Test("a test that waits for ever ends the process with its name, and one that works does not")
   func hangs() async {
     let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardOutputContent]) {
       let groups = TestGroups(width: 2, idleSeconds: 3)

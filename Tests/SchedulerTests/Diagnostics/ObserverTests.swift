@@ -4,9 +4,9 @@ import SchedulerRx
 import TestSupport
 import Testing
 
-/// In processes of their own: who observes sees all that a process does.
+/// In processes of their own: an observer sees all actions of its process.
 @Suite(.nothingIsLeft) struct ObserverTests {
-  @Test("a scheduler counts what was scheduled, ran, was disposed and waits") func counts() async {
+  @Test("a scheduler counts the scheduled, run, disposed and waiting actions") func counts() async {
     await #expect(processExitsWith: .success) {
       let thread = try ThreadScheduler(name: "counted"), start = Gate(), hold = Gate()
       #expect(thread.statistics.work == nil)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("a watchdog without a report tells standard error, with what was recorded") func watchAlone() async throws {
+  @Test("a watchdog without a report writes to standard error, with the record") func watchAlone() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let thread = try ThreadScheduler(name: "watched"), hold = Gate(), began = Gate()
       try Schedulers.watch(longerThan: .milliseconds(20))
@@ -87,7 +87,7 @@ import Testing
     #expect(text.contains(" has run ") && text.contains(" of loop 0x") && text.contains("\"watched\" has run last"))
   }
 
-  @Test("a watchdog reports a long action with its closure, and what waits behind it") func watch() async {
+  @Test("a watchdog reports a long action with its closure, and the actions that wait behind it") func watch() async {
     await #expect(processExitsWith: .success) {
       let thread = try ThreadScheduler(name: "watched"), reports = Protected<[WatchReport]>([])
       try Schedulers.watch(longerThan: .milliseconds(20)) { report in reports.withLock { $0.append(report) } }
@@ -146,7 +146,7 @@ import Testing
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in first.withLock { $0 += 1 } }
       try Schedulers.watch(longerThan: .milliseconds(5)) { _ in second.withLock { $0 += 1 } }
       thread.schedule { hold.wait() }
-      #expect(throws: SchedulerError.self) { try Schedulers.watch(longerThan: .zero) { _ in } }  // the second goes on
+      #expect(throws: SchedulerError.self) { try Schedulers.watch(longerThan: .zero) { _ in } }  // the second continues
       #expect(eventually { second.read() > 0 })
       #expect(first.read() == 0)
       hold.open()
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test("SCHEDULER_TRACE traces a program that knows nothing of it") func environment() async throws {
+  @Test("SCHEDULER_TRACE traces a program that does not call it") func environment() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("trace-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }

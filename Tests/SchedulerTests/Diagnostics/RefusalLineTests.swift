@@ -61,7 +61,7 @@ import Testing
   // MARK: calls
 
   /// Calls whose caller gets a refusal, as an error or by a handler. Each returns whether it did.
-  private static let heard: [(name: String, call: @Sendable (any SchedulerType) async throws -> Bool)] = [
+  private static let reported: [(name: String, call: @Sendable (any SchedulerType) async throws -> Bool)] = [
     ("perform", { scheduler in await isRefused { try await scheduler.perform {} } }),
     ("sleep(for:)", { scheduler in await isRefused { try await scheduler.sleep(for: .seconds(3_600)) } }),
     (
@@ -100,8 +100,8 @@ import Testing
     ),
   ]
 
-  /// Those of a thread's own.
-  private static let heardOfThread: [(name: String, call: @Sendable (ThreadScheduler) async throws -> Bool)] = [
+  /// Calls that only a thread has.
+  private static let reportedByThread: [(name: String, call: @Sendable (ThreadScheduler) async throws -> Bool)] = [
     ("trySchedule", { thread in await isRefused { try thread.trySchedule {} } }),
     ("confine", { thread in await isRefused { try await thread.confine { 1 }.perform { _ in } } }),
     ("signals", { thread in await isRefused { for try await _ in thread.signals(OwnSignal.refusals) {} } }),
@@ -123,19 +123,19 @@ import Testing
   }
 
   private static func isDropped(_ submit: (@escaping @Sendable (SchedulerError) -> Void) -> any Disposable) -> Bool {
-    let told = Log<SchedulerError>()
-    _ = submit { told.add($0) }
-    return told.entries == [.refused]
+    let drops = Log<SchedulerError>()
+    _ = submit { drops.add($0) }
+    return drops.entries == [.refused]
   }
 
   private static func isEnded(_ begin: (@escaping @Sendable (SchedulerError) -> Void) -> any Disposable) -> Bool {
-    let told = Log<Bool>()
-    _ = begin { told.add($0 == .stopped) }
-    return told.entries == [true]
+    let drops = Log<Bool>()
+    _ = begin { drops.add($0 == .stopped) }
+    return drops.entries == [true]
   }
 
-  /// Calls that only `Schedulers.onDrop` tells of.
-  private static let unheard: [(name: String, call: @Sendable (any SchedulerType) -> Void)] = [
+  /// Calls whose drop only `Schedulers.onDrop` reports.
+  private static let unreported: [(name: String, call: @Sendable (any SchedulerType) -> Void)] = [
     ("schedule", { $0.schedule {} }),
     ("schedule(_:action:)", { $0.schedule(1) { _ in Disposables.create() } }),
     ("schedule(after:)", { $0.schedule(after: .seconds(3_600)) {} }),
@@ -163,7 +163,7 @@ import Testing
     ("MergingEvent", { MergingEvent(on: $0, .sum) { _ in }.merge(1) }),
   ]
 
-  private static let unheardOfThread: [(name: String, call: @Sendable (ThreadScheduler) -> Void)] = [
+  private static let unreportedByThread: [(name: String, call: @Sendable (ThreadScheduler) -> Void)] = [
     ("onReadable", { _ = $0.onReadable(0) {} }),
     ("onSignal", { _ = $0.onSignal(OwnSignal.refusals) { _ in } }),
     ("onExit", { _ = $0.onExit(of: getpid()) { _ in } }),
@@ -176,7 +176,7 @@ import Testing
   /// Has what follows on the standard error belong to `name`.
   private static func begin(_ name: String) { FileHandle.standardError.write(Data("row \(name)\n".utf8)) }
 
-  /// The lines of ours on `text`, by the rows that `begin` has made.
+  /// The library's lines in `text`, by the rows that `begin` has made.
   private static func lines(_ result: ExitTest.Result?) -> [(row: String, lines: [Substring])] {
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     var rows: [(row: String, lines: [Substring])] = []
@@ -193,39 +193,39 @@ import Testing
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let kind: Int = exitArgument()
         let make = Self.kinds[kind].make
-        for row in Self.heard {
+        for row in Self.reported {
           Self.begin(row.name)
           let isReported = try await row.call(try make())
-          precondition(isReported, "\(row.name): the caller does not learn of it")
+          precondition(isReported, "\(row.name): the caller gets no error")
         }
         guard Self.kinds[kind].name == "ThreadScheduler" else { return }
-        for row in Self.heardOfThread {
+        for row in Self.reportedByThread {
           Self.begin(row.name)
           let isReported = try await row.call(try Self.thread())
-          precondition(isReported, "\(row.name): the caller does not learn of it")
+          precondition(isReported, "\(row.name): the caller gets no error")
         }
       }
     }
     let rows = Self.lines(result)
-    #expect(rows.count == Self.heard.count + (kind == 0 ? Self.heardOfThread.count : 0))
+    #expect(rows.count == Self.reported.count + (kind == 0 ? Self.reportedByThread.count : 0))
     for row in rows { #expect(row.lines == [], "\(row.row)") }
   }
 
   @Test(
-    "a refusal of which no caller learns is printed once for each scheduler, with what to do, in a debug build",
+    "a refusal that no caller gets is printed once for each scheduler, with a remedy, in a debug build",
     arguments: kinds.indices)
   func noCaller(kind: Int) async {
     let result = await withExitArgument(kind) {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let kind: Int = exitArgument()
         let make = Self.kinds[kind].make
-        for row in Self.unheard {
+        for row in Self.unreported {
           let scheduler = try make()
           Self.begin(row.name)
           for _ in 0..<3 { row.call(scheduler) }
         }
         guard Self.kinds[kind].name == "ThreadScheduler" else { return }
-        for row in Self.unheardOfThread {
+        for row in Self.unreportedByThread {
           let thread = try Self.thread()
           Self.begin(row.name)
           for _ in 0..<3 { row.call(thread) }
@@ -233,7 +233,7 @@ import Testing
       }
     }
     let rows = Self.lines(result)
-    #expect(rows.count == Self.unheard.count + (kind == 0 ? Self.unheardOfThread.count : 0))
+    #expect(rows.count == Self.unreported.count + (kind == 0 ? Self.unreportedByThread.count : 0))
     if Self.kinds[kind].name == "MainScheduler" {
       return #expect(rows.map(\.lines.count) == [Self.linesOfOne] + Array(repeating: 0, count: rows.count - 1))
     }
@@ -245,11 +245,11 @@ import Testing
 
   @Test("a refusal that a handler of Schedulers.onDrop learns of is not printed") func handler() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let thread = try Self.thread(), told = Log<SchedulerError>()
-      let reports = Schedulers.onDrop { _, reason in told.add(reason) }
+      let thread = try Self.thread(), drops = Log<SchedulerError>()
+      let reports = Schedulers.onDrop { _, reason in drops.add(reason) }
       Self.begin("with a handler")
       thread.schedule {}
-      precondition(told.entries == [.refused])
+      precondition(drops.entries == [.refused])
       reports.dispose()
       Self.begin("without")
       thread.schedule {}
@@ -257,7 +257,9 @@ import Testing
     #expect(Self.lines(result).map(\.lines.count) == [0, Self.linesOfOne])
   }
 
-  @Test("what an action schedules has a caller of its own, though it runs inside of a call whose caller learns")
+  @Test(
+    "an action that another one schedules has its own caller, also inside of a call whose caller gets refusals"
+  )
   func nested() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let immediate = ImmediateScheduler.instance
@@ -273,8 +275,8 @@ import Testing
     #expect(Self.lines(result).map(\.lines.count) == Array(repeating: Self.linesOfOne, count: 4))
   }
 
-  @Test("what a stop ends, or was disposed before, is not printed", arguments: [false, true])
-  func asked(runs: Bool) async {
+  @Test("an action that a stop ends, or that was disposed before, is not printed", arguments: [false, true])
+  func stopped(runs: Bool) async {
     let result = await withExitArgument(runs) {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let runs: Bool = exitArgument()
@@ -318,14 +320,14 @@ import Testing
     #expect(Self.lines(result).map(\.lines) == [[]])
   }
 
-  @Test("a source that the system refuses is printed without onDrop, with what to do, in release builds, too")
+  @Test("a source that the system refuses is printed without onDrop, with a remedy, in release builds, too")
   func source() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       let thread = try ThreadScheduler()
       Self.begin("with onDrop")
-      let told = Gate()
-      _ = thread.onReadable(-1, {}, onDrop: { _ in told.open() })
-      told.wait()
+      let isDropped = Gate()
+      _ = thread.onReadable(-1, {}, onDrop: { _ in isDropped.open() })
+      isDropped.wait()
       Self.begin("without")
       _ = thread.onReadable(-1) {}
       thread.stop()

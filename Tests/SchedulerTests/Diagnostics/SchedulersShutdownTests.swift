@@ -7,7 +7,7 @@ import Testing
 /// in Tests/Integration/EndsClean.
 @Suite(.nothingIsLeft) struct SchedulersShutdownTests {
   @Test(
-    "what is outstanding runs, or is dropped, and then no thread and nothing else is left", arguments: [true, false])
+    "outstanding work runs, or is dropped, and then no thread and no object is left", arguments: [true, false])
   func outstanding(runs: Bool) async {
     await withExitArgument(runs) {
       await #expect(processExitsWith: .success) {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("what used the old pool refuses; what is made afterwards works, until the next shutdown")
+  @Test("schedulers of the old pool refuse; later ones work, until the next shutdown")
   func afterwards() async {
     await #expect(processExitsWith: .success) {
       let old: [any SchedulerType] = [
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("what still runs on the pool while that ends finds its current scheduler, which is of that pool")
+  @Test("an action that runs while the pool ends finds its current scheduler, which is of that pool")
   func currentMeanwhile() async {
     await #expect(processExitsWith: .success) {
       for _ in 0..<Scale.count(10) {

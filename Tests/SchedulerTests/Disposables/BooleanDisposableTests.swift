@@ -6,7 +6,7 @@ import Testing
 
 @Suite("BooleanDisposable", .nothingIsLeft)
 struct BooleanDisposableTests {
-  @Test("a flag begins as asked, and turns true for good")
+  @Test("a flag has its initial value, and becomes true for good")
   func turns() {
     #expect(BooleanDisposable(isDisposed: true).isDisposed)
     let flag = BooleanDisposable()
@@ -16,7 +16,7 @@ struct BooleanDisposableTests {
     #expect(flag.isDisposed)
   }
 
-  @Test("what was written before dispose is seen after isDisposed")  // A3
+  @Test("writes before dispose are visible after isDisposed")  // A3
   func publishes() {
     for round in 0..<50 {
       let flag = BooleanDisposable()

@@ -55,7 +55,7 @@ struct CompositeDisposableTests {
     #expect(one.take(for: next) == nil)
   }
 
-  @Test("what is inserted after the disposal is disposed at once, and gets no key")
+  @Test("a child inserted after the disposal is disposed at once, and gets no key")
   func afterDisposal() {
     let all = CompositeDisposable()
     all.dispose()
@@ -145,7 +145,7 @@ struct CompositeDisposableTests {
     }
   }
 
-  @Test("children are gone when dispose returns, each before the next is disposed")  // CD3
+  @Test("children are released when dispose returns, each before the next is disposed")  // CD3
   func captures() {
     let all = CompositeDisposable()
     let log = DisposalLog()

@@ -34,7 +34,7 @@ final class Capture: Sendable {
   func touch() {}
 }
 
-/// Runs a closure when it dies.
+/// Runs a closure in its deinit.
 final class DeathNotice: Sendable {
   private let body: @Sendable () -> Void
 

@@ -33,7 +33,7 @@ struct DisposablesTests {
     }
   }
 
-  @Test("a closure and its captures are gone when dispose returns")  // A2
+  @Test("a closure and its captures are released when dispose returns")  // A2
   func captures() {
     weak var weakly: Capture?
     let token: any Disposable
@@ -77,7 +77,7 @@ struct DisposablesTests {
     #expect(runs.value == 1)
   }
 
-  @Test("a closure that is released undisposed does not run, and its captures are gone")
+  @Test("a closure that is released undisposed does not run, and its captures are released")
   func released() {
     let runs = DisposalCounter()
     weak var weakly: Capture?

@@ -34,7 +34,7 @@ struct DisposeBagTests {
     #expect(log.all == (flag ? ["1", "2", "3"] : ["1", "4"]) + ["5", "6", "7", "8", "9"])
   }
 
-  @Test("a bag put in the place of another disposes what the other held")
+  @Test("a bag that replaces another disposes the other's children")
   func replaced() {
     let child = DisposalCounter()
     var bag = DisposeBag(disposing: [child])
@@ -44,7 +44,7 @@ struct DisposeBagTests {
     withExtendedLifetime(bag) {}
   }
 
-  @Test("what a bag held is gone when the bag is, each before the next is disposed")
+  @Test("a bag's children are released with it, each before the next is disposed")
   func captures() {
     let log = DisposalLog()
     do {

@@ -139,7 +139,8 @@ struct NestedDisposablesTests {
     func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { Disposables.create() }
   }
 
-  @Test("a container released by a capture inside a release is gone when that deinit goes on", arguments: Leaf.allCases)
+  @Test(
+    "a container released by a capture inside a release has ended when that deinit continues", arguments: Leaf.allCases)
   func releasePromiseHolds(_ kind: Leaf) {
     let log = DisposalLog()
     func leaf(_ body: @escaping @Sendable () -> Void) -> any Disposable {
@@ -235,7 +236,7 @@ private final class WeakComposite: Sendable {
   init(_ target: CompositeDisposable) { self.target = target }
 }
 
-/// Holds a disposable until it is told to let go.
+/// Holds a disposable until `empty()`.
 private final class Boxed: Sendable {
   private let box: Protected<(any Disposable)?>
 

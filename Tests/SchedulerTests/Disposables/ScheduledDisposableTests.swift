@@ -64,7 +64,7 @@ struct ScheduledDisposableTests {
 
   private func handOver(_: consuming (@Sendable () -> Void)?) {}
 
-  @Test("a scheduler that was stopped disposes nothing, and what it would have disposed is released")
+  @Test("a stopped scheduler disposes nothing, and the disposable is released")
   func stopped() throws {
     let scheduler = try ThreadScheduler(name: "stopped")
     scheduler.stop()

@@ -44,7 +44,7 @@ struct ScopedDisposableTests {
         CompositeDisposable(
           log.entry("1").scoped(),
           Disposables.create {
-            // A container released in here is gone when the release returns, though a walk is under way.
+            // A container released in here has ended when the release returns, though a walk is under way.
             var held: CompositeDisposable? = CompositeDisposable(Disposables.create { withExtendedLifetime(inner) {} })
             #expect(held?.count == 1)
             held = nil
@@ -91,7 +91,8 @@ struct ScopedDisposableTests {
 
   // A2
   @Test(
-    "a cancel closure and its captures are gone when dispose returns, or when it is released, and then it has not run")
+    "a cancel closure and its captures are released by dispose, or by its own release, and then it has not run"
+  )
   func cancelClosureReleased() {
     let runs = DisposalCounter()
     weak var weakly: Capture?
@@ -132,7 +133,7 @@ struct ScopedDisposableTests {
     #expect(nothing.isDisposed)
   }
 
-  @Test("a bag takes what is stored in it; a composite takes closures and optionals")
+  @Test("a bag stores disposables; a composite takes closures and optionals")
   func conveniences() {
     let log = DisposalLog()
     do {

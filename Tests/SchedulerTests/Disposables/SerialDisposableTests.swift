@@ -35,7 +35,7 @@ struct SerialDisposableTests {
     #expect(first.value == 0)
   }
 
-  @Test("what is set or swapped in after the disposal is disposed at once")
+  @Test("a disposable set or swapped in after the disposal is disposed at once")
   func afterDisposal() {
     let holder = SerialDisposable()
     holder.dispose()
@@ -48,7 +48,7 @@ struct SerialDisposableTests {
     #expect(holder.disposable == nil)
   }
 
-  @Test("what is set inside of a replace wins")  // SD1, SD4
+  @Test("a value set inside of a replace wins")  // SD1, SD4
   func replace() {
     let holder = SerialDisposable(), old = DisposalCounter(), outer = DisposalCounter(), inner = DisposalCounter()
     holder.disposable = old
@@ -107,7 +107,7 @@ struct SerialDisposableTests {
     }
   }
 
-  @Test("a replace whose begin throws, or disposes, or comes after the disposal, leaves nothing undisposed")
+  @Test("a replace whose begin throws, or disposes, or follows the disposal, leaves nothing undisposed")
   func replaceEnds() throws {
     let holder = SerialDisposable(), held = DisposalCounter()
     holder.disposable = held
@@ -123,7 +123,7 @@ struct SerialDisposableTests {
     #expect(late.value == 2)
   }
 
-  @Test("work that begins the next at once goes on, where an assignment would have disposed it")
+  @Test("work that begins the next at once continues, where an assignment would have disposed it")
   func trap() {
     let assigned = SerialDisposable(), replaced = SerialDisposable(), newest = DisposalCounter()
     assigned.disposable = ImmediateScheduler.instance.schedule { assigned.disposable = newest }
@@ -149,7 +149,7 @@ struct SerialDisposableTests {
     }
   }
 
-  @Test("what was held is gone when the assignment or the disposal is over")
+  @Test("the old value is released when the assignment or the disposal is over")
   func captures() {
     let holder = SerialDisposable()
     weak var weakly: DisposalCounter?

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("SingleAssignmentDisposable", .nothingIsLeft)
 struct SingleAssignmentDisposableTests {
-  @Test("a disposal disposes what was set, once, and lets it go")
+  @Test("a disposal disposes the set disposable, once, and releases it")
   func setThenDispose() {
     let holder = SingleAssignmentDisposable()
     let child = DisposalCounter()
@@ -20,7 +20,7 @@ struct SingleAssignmentDisposableTests {
     #expect(child.value == 1)
   }
 
-  @Test("what is set after the disposal is disposed at once, and not kept")
+  @Test("a disposable set after the disposal is disposed at once, and not kept")
   func disposeThenSet() {
     let holder = SingleAssignmentDisposable()
     holder.dispose()
@@ -35,7 +35,7 @@ struct SingleAssignmentDisposableTests {
     #expect(weakly == nil)
   }
 
-  @Test("what was set is gone when dispose returns")
+  @Test("the set disposable is released when dispose returns")
   func captures() {
     let holder = SingleAssignmentDisposable()
     weak var weakly: DisposalCounter?

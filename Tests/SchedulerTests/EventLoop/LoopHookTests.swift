@@ -35,7 +35,7 @@ import Testing
     scheduler.join()
   }
 
-  @Test("a hook may dispose itself, and schedule what keeps its thread awake")
+  @Test("a hook may dispose itself, and schedule an action that keeps its thread awake")
   func disposesItself() throws {
     let scheduler = try ThreadScheduler(), token = SerialDisposable(), log = Log<Int>()
     scheduler.schedule {

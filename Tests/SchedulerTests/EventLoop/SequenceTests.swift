@@ -91,16 +91,16 @@ import Testing
   func changesAreLost(_ capacity: Int) async throws {
     let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), count = 16
     var changes = thread.changes(ofFileAt: folder, kinds: .created, capacity: capacity).makeAsyncIterator()
-    let arrived = Gate(), mayGoOn = Gate(), all = Counter()
+    let arrived = Gate(), mayContinue = Gate(), all = Counter()
     let other = thread.onChange(ofFileAt: folder, kinds: .created) { change in
       if all.increment() == count + 1 { arrived.open() }
     }
     try await thread.perform {}
     // The loop is busy until all changes have happened. Then each of its polls reads one change of either source.
-    thread.schedule { _ = mayGoOn.wait() }
+    thread.schedule { _ = mayContinue.wait() }
     for n in 0..<count { mkdir("\(folder)/\(n)", 0o700) }
     mkdir("\(folder)/last", 0o700)
-    mayGoOn.open()
+    mayContinue.open()
     synchronously { _ = arrived.wait() }
     for _ in 0..<2 { try await thread.perform {} }
     let stored = min(max(1, capacity), count + 1)
@@ -117,17 +117,17 @@ import Testing
     await thread.stopAndJoin()
   }
 
-  @Test("the last change says that the file is gone, also when the buffer is full")
+  @Test("the last change reports the file's deletion, also when the buffer is full")
   func goneIsKept() async throws {
-    let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), isGone = Gate(), mayGoOn = Gate()
+    let thread = try ThreadScheduler(name: "changes"), folder = makeFolder(), isGone = Gate(), mayContinue = Gate()
     var changes = thread.changes(ofFileAt: folder, capacity: 1).makeAsyncIterator()
     let other = thread.onChange(ofFileAt: folder) { change in if change.kinds.contains(.gone) { isGone.open() } }
     try await thread.perform {}
-    thread.schedule { _ = mayGoOn.wait() }  // each poll reads one change of either source, as above
+    thread.schedule { _ = mayContinue.wait() }  // each poll reads one change of either source, as above
     mkdir("\(folder)/inside", 0o700)
     rmdir("\(folder)/inside")
     rmdir(folder)
-    mayGoOn.open()
+    mayContinue.open()
     synchronously { _ = isGone.wait() }
     for _ in 0..<2 { try await thread.perform {} }
     let change = try #require(try await changes.next())

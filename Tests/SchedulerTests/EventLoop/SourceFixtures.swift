@@ -69,8 +69,8 @@ extension SchedulerUnderTest {
 }
 
 extension LoopScheduler {
-  /// Stops a thread of a test's own. Of the main scheduler, which goes on, it waits for what was scheduled before:
-  /// removals of sources among it.
+  /// Stops a test's own thread. On the main scheduler, which continues, it waits for the earlier actions, such as
+  /// removals of sources.
   func end() {
     guard let thread = self as? ThreadScheduler else { return drain() }
     thread.stop()

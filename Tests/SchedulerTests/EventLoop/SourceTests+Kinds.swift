@@ -52,7 +52,7 @@ enum SourceKind: CaseIterable, Sendable {
 extension SourceTests {
   // LS1, LS5
   @Test(
-    "a handler runs with the scheduler as the current one, and may dispose its own source, whose captures are then gone",
+    "a handler has the scheduler as the current one, and may dispose its own source, whose captures are then released",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)
   func disposedInside(_ test: SchedulerUnderTest, kind: SourceKind) throws {
     let made = try test.makeBoth(), scheduler = made.scheduler as! LoopScheduler, current = made.current
@@ -84,7 +84,7 @@ extension SourceTests {
 
   // LS1, LS4
   @Test(
-    "once a source is disposed on another thread, no handler begins, and its captures are gone",
+    "once a source is disposed on another thread, no handler begins, and its captures are released",
     arguments: SchedulerUnderTest.loops, SourceKind.allCases)
   func disposedOutside(_ test: SchedulerUnderTest, kind: SourceKind) throws {
     let scheduler = try test.makeLoop()

@@ -23,7 +23,7 @@ import Testing
     #expect(readers.map(\.value) == counts)
   }
 
-  @Test("a source that is dropped says so: its scheduler was stopped, before or meanwhile")
+  @Test("a dropped source reports it: its scheduler was stopped, before or meanwhile")
   func dropped() throws {
     let scheduler = try ThreadScheduler(), ends = Ends(), log = Log<SchedulerError>()
     let source = scheduler.onReadable(ends.reading, {}, onDrop: { log.add($0) })
@@ -53,7 +53,8 @@ import Testing
     _ = scheduler.onSignal(OwnSignal.taken, { _ in }, onDrop: onDrop)
     _ = scheduler.onSignal(SIGKILL, { _ in }, onDrop: onDrop)
     _ = scheduler.onChange(ofFileAt: "/no such file", { _ in }, onDrop: onDrop)
-    #expect(eventually { codes.entries.count == 6 })  // before the scheduler is stopped, which would be what is told
+    // Before the scheduler is stopped: the codes would report that instead.
+    #expect(eventually { codes.entries.count == 6 })
     scheduler.end()
     #expect(codes.entries == [EBADF, EPERM, ESRCH, EBUSY, EINVAL, ENOENT])
   }
@@ -81,7 +82,7 @@ import Testing
     rmdir(folder)
   }
 
-  @Test("a task reads what comes, at its own pace, and ends by cancellation", arguments: SchedulerUnderTest.loops)
+  @Test("a task reads the events, at its own pace, and ends by cancellation", arguments: SchedulerUnderTest.loops)
   func asyncReads(_ test: SchedulerUnderTest) async throws { try await read(on: try test.makeLoop()) }
 
   private func read(on scheduler: LoopScheduler) async throws {
@@ -112,11 +113,11 @@ import Testing
   }
 
   @Test(
-    "sequences of signals, exits and changes bring what comes, and throw what is refused",
+    "sequences of signals, exits and changes deliver the events, and throw refusals",
     arguments: SchedulerUnderTest.loops)
   func asyncKinds(_ test: SchedulerUnderTest) async throws {
     let scheduler = try test.makeLoop()
-    try await hear(on: scheduler)
+    try await receive(on: scheduler)
     synchronously { scheduler.drain() }  // the sources are removed
     let own = scheduler.onSignal(SIGCONT) { _ in }
     await #expect(throws: SchedulerError.system(EBUSY)) { for try await _ in scheduler.signals(SIGCONT) {} }
@@ -131,7 +132,7 @@ import Testing
     await #expect(throws: SchedulerError.stopped) { _ = try await signals.next() }
   }
 
-  private func hear(on scheduler: LoopScheduler) async throws {
+  private func receive(on scheduler: LoopScheduler) async throws {
     let folder = makeFolder()
     var signals = scheduler.signals(SIGCONT).makeAsyncIterator()
     var changes = scheduler.changes(ofFileAt: folder, kinds: .created).makeAsyncIterator()
@@ -148,7 +149,7 @@ import Testing
   }
 
   @Test(
-    "what threads merge while the scheduler is busy is one call, and nothing comes after the disposal",
+    "merges of threads while the scheduler is busy are one call, and none follows the disposal",
     arguments: SchedulerUnderTest.loops)
   func merging(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.makeLoop(), log = Log<UInt64>(), busy = Gate()
@@ -172,7 +173,7 @@ import Testing
     #expect(log.entries == [8_000, 5, 3])
   }
 
-  @Test("what is merged while the handler runs on a concurrent scheduler waits for its end, and is one call")
+  @Test("merges while the handler runs on a concurrent scheduler wait for its end, and are one call")
   func mergedBeside() {
     // Two at a time: what is submitted behind a second call runs after it, beside the first.
     let scheduler = ConcurrentScheduler(limit: 2), log = Log<UInt64>(), entered = Gate(), leave = Gate(), next = Gate()
@@ -249,7 +250,7 @@ import Testing
     scheduler.end()
   }
 
-  @Test("a task takes what was merged while it was busy as one value, until the disposal")
+  @Test("a task takes the merges of its busy time as one value, until the disposal")
   func mergedValues() async {
     let (event, values) = MergingEvent.sequence(.sum)
     var iterator = values.makeAsyncIterator()
@@ -343,11 +344,11 @@ extension SourceTests {
 
   @Test("a descriptor is the system's no more once its source was disposed, though a copy of it is open")  // LS2
   func descriptorWithCopy() throws {
-    let thread = try ThreadScheduler(name: "copies"), told = Counter()
+    let thread = try ThreadScheduler(name: "copies"), calls = Counter()
     var ends: [Int32] = [0, 0]
     #expect(pipe(&ends) == 0)
     let copy = dup(ends[0])
-    let source = thread.onReadable(ends[0]) { told.increment() }
+    let source = thread.onReadable(ends[0]) { calls.increment() }
     thread.drain()
     let door = ActionGroup(entered: 1)
     thread.schedule { door.wait() }
@@ -358,7 +359,7 @@ extension SourceTests {
     thread.drain()
     let usedBefore = thread.processorTime
     usleep(200_000)
-    #expect(told.value == 0 && thread.processorTime - usedBefore < .milliseconds(50), "the loop spins")
+    #expect(calls.value == 0 && thread.processorTime - usedBefore < .milliseconds(50), "the loop spins")
     close(copy)
     close(ends[1])
     thread.end()
@@ -420,7 +421,7 @@ extension SourceTests {
       #expect(pipe(&ends) == 0)
       let number = ends[0]
       let source = thread.onReadable(number, {}, onDrop: { errors.add($0) })
-      // a task adds the number again for each element, which tells other sources that it is another file's
+      // a task adds the number again for each element, which reports to other sources that it is another file's
       let task = way == 3 ? Task { for try await _ in thread.readable(number) {} } : nil
       try await thread.perform {}
       let file = open(path, O_RDONLY)
@@ -474,7 +475,7 @@ extension SourceTests {
     for thread in threads { await thread.stopAndJoin() }
   }
 
-  @Test("a source and a sequence of changes end when the file is gone", arguments: SchedulerUnderTest.loops)
+  @Test("a source and a sequence of changes end when the file is deleted", arguments: SchedulerUnderTest.loops)
   func gone(_ test: SchedulerUnderTest) async throws {
     let scheduler = try test.makeLoop()
     for kinds in [FileChange.Kinds.all, .created] {
@@ -504,11 +505,11 @@ extension SourceTests {
   @Test("an event that is merged from inside of its handler has a constant stack", arguments: [false, true])
   func mergedInside(_ isQueued: Bool) throws {
     let scheduler: any ImmediateSchedulerType = isQueued ? SerialScheduler(name: "merged") : ImmediateScheduler.instance
-    let count = Scale.count(250_000), told = Counter(), event = Protected<MergingEvent?>(nil)
+    let count = Scale.count(250_000), calls = Counter(), event = Protected<MergingEvent?>(nil)
     event.write(
-      MergingEvent(on: scheduler, .sum) { _ in if told.increment() < count { event.read()?.merge(1) } })
+      MergingEvent(on: scheduler, .sum) { _ in if calls.increment() < count { event.read()?.merge(1) } })
     withSmallStack { event.read()?.merge(1) }
-    #expect(eventually { told.value == count })
+    #expect(eventually { calls.value == count })
     event.read()?.dispose()
     event.write(nil)
   }

@@ -1,19 +1,19 @@
-/// What disposables do, by their contracts, as a recursion over a table: who holds whom, who is disposed, who is gone.
+/// The contracts of disposables, as a recursion over a table of holders, disposals and releases.
 struct DisposableModel {
   /// A child is named by its place in the table.
   typealias Name = Int
 
   enum Kind: Equatable {
-    /// Tells of each disposal.
+    /// Reports each disposal.
     case leaf
-    /// Tells of the first disposal; and what it then does.
+    /// Reports the first disposal; and its reaction.
     case closure(then: Reaction?)
     case composite, serial, single, token, bag
     /// The disposable of two, three or more.
     case fixed
     case scoped, refCount, dependent
 
-    /// Whether it tells of its disposals and its end.
+    /// Whether it reports its disposals and its end.
     var isReported: Bool {
       switch self {
       case .leaf, .closure: true
@@ -22,7 +22,7 @@ struct DisposableModel {
     }
   }
 
-  /// What a closure does inside of the disposal that calls it.
+  /// The operation of a closure inside of the disposal that calls it.
   enum Reaction: Equatable {
     case dispose(Name)
     case insert(Name, into: Name)
@@ -46,7 +46,7 @@ struct DisposableModel {
 
   private var nodes: [Node] = []
   private var lastMember = 0
-  /// The disposals that leaves and closures tell of, in order.
+  /// The disposals that leaves and closures report, in order.
   private(set) var disposals: [Name] = []
   /// The leaves and closures that have been released.
   private(set) var gone: Set<Name> = []
@@ -88,7 +88,7 @@ struct DisposableModel {
   /// Takes the test's own reference away.
   mutating func release(_ name: Name) {
     nodes[name].hasHandle = false
-    letGo(name)
+    removeHolder(of: name)
   }
 
   /// For a composite, a bag and a token. Returns by what the child can be taken out; nil where it was disposed at once.
@@ -103,7 +103,7 @@ struct DisposableModel {
     guard let place = nodes[name].children.firstIndex(where: { $0.id == member }) else { return nil }
     let child = nodes[name].children.remove(at: place).name
     if disposes { dispose(child) }
-    letGo(child)
+    removeHolder(of: child)
     return child
   }
 
@@ -119,7 +119,7 @@ struct DisposableModel {
     hold(child, in: name)
     guard let old else { return nil }
     if disposesOld { dispose(old) }
-    letGo(old)
+    removeHolder(of: old)
     return old
   }
 
@@ -144,7 +144,7 @@ struct DisposableModel {
       guard !wasDisposed, let primary = nodes[name].children.popLast()?.name else { return }
       nodes[primary].dependents -= 1
       if nodes[primary].dependents == 0, nodes[primary].isDisposed { disposeChildren(of: primary) }
-      letGo(primary)
+      removeHolder(of: primary)
     case .bag: break  // it has no disposal of its own
     default: disposeChildren(of: name)
     }
@@ -167,11 +167,11 @@ struct DisposableModel {
   private mutating func disposeChildren(of name: Name) {
     for child in takeChildren(of: name) {
       dispose(child)
-      letGo(child)
+      removeHolder(of: child)
     }
   }
 
-  private mutating func letGo(_ name: Name) {
+  private mutating func removeHolder(of name: Name) {
     nodes[name].holders -= 1
     guard nodes[name].holders == 0 else { return }
     switch nodes[name].kind {
@@ -179,7 +179,7 @@ struct DisposableModel {
     case .bag, .scoped, .token:
       nodes[name].isDisposed = true
       disposeChildren(of: name)
-    default: for child in takeChildren(of: name) { letGo(child) }
+    default: for child in takeChildren(of: name) { removeHolder(of: child) }
     }
   }
 }

@@ -7,7 +7,7 @@ private typealias Model = DisposableModel
 
 @Suite(.nothingIsLeft) struct DisposablePropertyTests {
   @Test(
-    "any sequence of operations on disposables, nested and shared, disposes and releases what the contracts say, in order"
+    "any sequence of operations on disposables, nested and shared, disposes and releases by the contracts, in order"
   )
   func anySequence() {
     forAnySeed("DisposablePropertyTests/anySequence", cases: 400) { random in
@@ -35,7 +35,7 @@ private typealias Model = DisposableModel
   }
 }
 
-/// Tells of each disposal, and of its end.
+/// Reports each disposal, and its end.
 private final class Leaf: Disposable {
   let name: Int, notes: Notes
   init(_ name: Int, _ notes: Notes) { (self.name, self.notes) = (name, notes) }
@@ -267,7 +267,7 @@ private struct Trial {
     return nil
   }
 
-  /// When the test has let go of all, all is gone.
+  /// Releases all handles: then all objects have ended.
   mutating func differenceAtEnd() -> String? {
     for name in model.names.shuffled(using: &random) where model.hasHandle(name) {
       release(name)

@@ -90,9 +90,9 @@ struct VirtualTimeModel {
     if action.hasReturned { events.append(.disposedReturned(id)) }
   }
 
-  private mutating func drive(_ ask: (inout Self) -> Void) {
-    ask(&self)
-    guard !isDriving else { return }  // whoever drives does it
+  private mutating func drive(_ request: (inout Self) -> Void) {
+    request(&self)
+    guard !isDriving else { return }  // the outer drive does it
     isDriving = true
     while let next = waiting.first, isReached(next.time) {
       waiting.removeFirst()
@@ -106,8 +106,8 @@ struct VirtualTimeModel {
 
   private func isReached(_ time: Int) -> Bool {
     if let target, time <= target { return true }
-    let goesOn = steps > 0 || (runsAll && waiting.contains { !$0.action.hasTicked })
-    return goesOn || (target != nil && time <= now)
+    let isDriven = steps > 0 || (runsAll && waiting.contains { !$0.action.hasTicked })
+    return isDriven || (target != nil && time <= now)
   }
 
   private mutating func run(_ action: Action) {
@@ -116,7 +116,7 @@ struct VirtualTimeModel {
     if let period = action.period {
       action.hasTicked = true
       guard period > 0, !action.isDisposed else { return }
-      action.due += ((now - action.due) / period + 1) * period  // one stands for those that were missed
+      action.due += ((now - action.due) / period + 1) * period  // one replaces those that were missed
       insert(action, at: action.due)
     } else if action.plan.returns {
       action.hasReturned = true

@@ -8,7 +8,8 @@ private typealias Model = VirtualTimeModel
 
 @Suite(.nothingIsLeft) struct VirtualTimePropertyTests {
   @Test(
-    "any sequence of operations on virtual time, from outside and from inside of actions, does what a sorted list says")
+    "any sequence of operations on virtual time, also from inside of actions, has the results of a sorted list"
+  )
   func anySequence() {
     forAnySeed("VirtualTimePropertyTests", cases: 400) { random in
       var plans = Planner(random: random), model = Model(), done: [Model.Operation] = []

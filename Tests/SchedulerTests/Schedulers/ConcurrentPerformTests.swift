@@ -56,7 +56,8 @@ import Testing
     #expect(Schedulers.current == nil)
   }
 
-  @Test("a caller that waits in an action of a queue, under a lock, makes no call of another loop") func strangers()
+  @Test("a caller that waits in an action of a queue, under a lock, makes no call of another loop")
+  func noForeignCalls()
     throws
   {
     let pool = try WorkerPool(name: "loops", workers: 3, maxThreads: 3), workers = pool.scheduler()

@@ -32,7 +32,7 @@ import Testing
     #expect(log.entries == [true, false, true])
   }
 
-  @Test("an item disposed before its turn never runs, and its captures are gone")
+  @Test("an item disposed before its turn never runs, and its captures are released")
   func disposedBeforeItsTurn() {
     let log = Log<String>()
     scheduler.schedule { [scheduler] in
@@ -52,7 +52,7 @@ import Testing
     #expect(log.entries == ["the next one runs"])
   }
 
-  @Test("an item disposed from another thread never runs, and its captures are gone")
+  @Test("an item disposed from another thread never runs, and its captures are released")
   func disposedFromOutside() {
     let log = Log<String>()
     scheduler.schedule { [scheduler] in
@@ -69,7 +69,7 @@ import Testing
     #expect(log.entries.isEmpty)
   }
 
-  @Test("disposing after the run disposes what the action returned, once")
+  @Test("disposing after the run disposes the action's returned disposable, once")
   func ownDisposable() {
     let count = Counter(), log = Log<any Disposable>()
     scheduler.schedule { [scheduler] in
@@ -83,7 +83,7 @@ import Testing
     #expect(count.value == 2, "the outermost action's disposable is handed on")
   }
 
-  @Test("disposing itself from inside disposes what it returns then")
+  @Test("disposing itself from inside disposes its returned disposable then")
   func disposesItselfInside() {
     let count = Counter(), token = SerialDisposable()
     scheduler.schedule { [scheduler] in
@@ -110,7 +110,7 @@ import Testing
 
   // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
   // ends inside them.
-  @Test("a thread that ends inside an action drops what waits, and its captures are gone")
+  @Test("a thread that ends inside an action drops the waiting ones, and its captures are released")
   func threadEndsInside() async {
     await #expect(processExitsWith: .success) {
       final class Observer: Sendable {

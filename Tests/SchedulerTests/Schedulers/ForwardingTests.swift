@@ -115,7 +115,7 @@ import Testing
   func sleeps(index: Int) async {
     let spy = Spy(), scheduler = Self.wrappers[index].wrap(spy), tolerance = Duration.milliseconds(7)
     let instant = MonotonicTime.now.advanced(by: .seconds(3_600))
-    // The spy lets go of each action unrun, which ends the wait.
+    // The spy releases each action unrun, which ends the wait.
     await #expect(throws: SchedulerError.stopped) { try await scheduler.sleep(until: instant, tolerance: tolerance) }
     await #expect(throws: SchedulerError.stopped) {
       try await scheduler.sleep(for: .seconds(3_600), tolerance: tolerance)

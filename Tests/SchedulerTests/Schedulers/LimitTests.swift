@@ -32,7 +32,7 @@ import Testing
     #expect(visits.most <= limit)
   }
 
-  @Test("a scheduler with a bound refuses what is too much, and the place of a disposed action is free")
+  @Test("a scheduler with a bound refuses excess actions, and the place of a disposed action is free")
   func refuses() async throws {
     let limited = ConcurrentScheduler(limit: 1, waiting: 2), begun = Gate(), open = Gate(), log = Log<String>()
     func fill() throws -> [any Disposable] {
@@ -71,7 +71,9 @@ import Testing
     #expect(log.entries.prefix(4) == ["is refused", "is refused", "first", "second"])
   }
 
-  @Test("a scheduler with a bound blocks who is too fast", arguments: [false, true]) func blocks(inPool: Bool) {
+  @Test("a scheduler with a bound blocks a submitter that is too fast", arguments: [false, true]) func blocks(
+    inPool: Bool
+  ) {
     let limited = ConcurrentScheduler(limit: 2, waiting: 3, whenFull: .block), started = Counter(),
       group = ActionGroup()
     let highest = Protected(0), total = Scale.count(2_000), ended = Gate()
@@ -124,7 +126,7 @@ import Testing
     #expect(log.entries == [true])
   }
 
-  @Test("a barrier runs alone, between what was before it and what comes after it") func barriers() {
+  @Test("a barrier runs alone, between earlier and later actions") func barriers() {
     let cache = ConcurrentScheduler(limit: 4), log = Log<String>(), done = ActionGroup(entered: 9), open = Gate()
     for n in 0..<9 {
       let name = n % 3 == 2 ? "barrier" : "read"
@@ -147,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("a released barrier runs, delayed and periodic ones, too") func barriersLetGo() {
+  @Test("a released barrier runs, delayed and periodic ones, too") func releasedBarriers() {
     let ran = ActionGroup(entered: 2), ticks = ActionGroup(entered: 3)
     ConcurrentScheduler(limit: 2).barrier.schedule { ran.leave() }
     ConcurrentScheduler(limit: 2).barrier.schedule(after: .milliseconds(2)) { ran.leave() }

@@ -41,7 +41,7 @@ private struct Failed: Error {}
     #expect(throws: SchedulerError.stopped) { try synchronously { try thread.trySync {} } }
   }
 
-  @Test("a DispatchQueue as a scheduler keeps the order of its blocks, and says whether it is serial")
+  @Test("a DispatchQueue as a scheduler keeps the order of its blocks, and reports whether it is serial")
   func dispatchQueue() {
     let queue = DispatchQueue(label: "adapted"), log = Log<Int>()
     let scheduler = DispatchQueueScheduler(queue, isSerial: true)

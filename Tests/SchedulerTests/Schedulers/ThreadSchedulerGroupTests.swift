@@ -28,7 +28,7 @@ import Testing
     synchronously { group.stopAndJoin() }
   }
 
-  @Test("what a group was given runs before it has ended") func ends() async throws {
+  @Test("a group's accepted actions run before it has ended") func ends() async throws {
     let group = try ThreadScheduler.Group(count: 2), count = Counter()
     for _ in 0..<100 { group.next().schedule { count.increment() } }
     await group.stopAndJoin()
@@ -36,7 +36,7 @@ import Testing
     #expect(throws: SchedulerError.stopped) { try group.next().trySchedule {} }
   }
 
-  @Test("what the process may not have is an error, and no thread is left") func refused() throws {
+  @Test("an option that the process may not use is an error, and no thread is left") func refused() throws {
     #expect(throws: SchedulerError.self) {
       try ThreadScheduler.Group(count: 2, name: "refused", processors: [[1_000_000]])
     }
@@ -49,9 +49,9 @@ import Testing
 
   #if os(Linux)
     @Test("threads are kept to their processors, and have their nice value") func kept() throws {
-      let mine = processors(), nice = niceValue(), wanted = min(19, nice + 1)
+      let mine = processors(), nice = niceValue(), expected = min(19, nice + 1)
       let own = mine.prefix(2).map { [$0] }
-      let group = try ThreadScheduler.Group(count: 3, name: "kept", processors: own, priority: .nice(wanted))
+      let group = try ThreadScheduler.Group(count: 3, name: "kept", processors: own, priority: .nice(expected))
       for (number, scheduler) in group.schedulers.enumerated() {
         let found = Log<[Int]>(), nices = Log<Int>()
         scheduler.schedule {
@@ -59,7 +59,7 @@ import Testing
           found.add(processors())
         }
         #expect(eventually { found.entries == [own[number % own.count]] })
-        #expect(nices.entries == [wanted])
+        #expect(nices.entries == [expected])
       }
       #expect(processors() == mine && niceValue() == nice)
       synchronously { group.stopAndJoin() }

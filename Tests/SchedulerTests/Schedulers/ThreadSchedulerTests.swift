@@ -61,7 +61,7 @@ import Testing
     }.value
   }
 
-  @Test("isOnThread tells its own thread from others")
+  @Test("isOnThread distinguishes its own thread from others")
   func isOnThread() throws {
     let scheduler = try ThreadScheduler(), log = Log<Bool>(), done = Gate()
     scheduler.schedule {
@@ -78,7 +78,7 @@ import Testing
   func delayed() throws {
     let scheduler = try ThreadScheduler(), log = Log<Int>(), early = Counter(), done = Gate()
     let start = ContinuousClock.now
-    for delay in [300, 100, 200, 0, -5] {  // apart by more than a busy machine holds up those who submit
+    for delay in [300, 100, 200, 0, -5] {  // their distance exceeds a busy machine's delay of submissions
       scheduler.schedule(after: .milliseconds(delay)) {
         if ContinuousClock.now - start < .milliseconds(delay) { early.increment() }
         log.add(delay)
@@ -161,7 +161,7 @@ import Testing
     #expect(eventually { released.value == 3_000 })
   }
 
-  @Test("stop runs or drops what is outstanding, as requested", arguments: [true, false])
+  @Test("stop runs or drops outstanding actions, by its policy", arguments: [true, false])
   func stopPolicies(runs: Bool) throws {
     let scheduler = try ThreadScheduler(), entered = Gate(), leave = Gate(), ran = Counter()
     scheduler.schedule {
@@ -199,7 +199,7 @@ import Testing
     outside.join()
   }
 
-  @Test("after stop an action is refused, and says so: nothing is lost in silence")
+  @Test("after stop an action is refused, and the refusal is reported")
   func refusesAfterStop() throws {
     let scheduler = try ThreadScheduler(), ran = Counter()
     scheduler.stop()
@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  @Test("the thread ends with its last reference, after what was submitted, and not before a delayed action")
+  @Test("the thread ends with its last reference, after submitted and delayed actions")
   func endsWithLastReference() throws {
     let ran = Counter(), done = Gate()
     try ThreadScheduler(name: "short-lived").schedule { ran.increment() }
@@ -299,7 +299,7 @@ import Testing
     #expect(throws: SchedulerError.self) { try ThreadScheduler(stackSize: .max) }
   }
 
-  @Test("a recursive action goes on until it is disposed")
+  @Test("a recursive action continues until it is disposed")
   func recursion() throws {
     let scheduler = try ThreadScheduler(), turns = Counter(), enough = Gate()
     let token = scheduler.scheduleRecursive { again in

@@ -50,7 +50,7 @@ import Testing
     await pool.stopAndJoin()
   }
 
-  @Test("its schedulers, and queues on them, keep it; then what is outstanding runs, and its threads end")
+  @Test("its schedulers, and queues on them, keep it; then outstanding actions run, and its threads end")
   func kept() throws {
     let ran = Counter(), door = Door()
     do {
@@ -72,7 +72,7 @@ import Testing
     #expect(eventually { !threadNames().contains { $0.hasPrefix("kept-") } })
   }
 
-  @Test("stopped: what comes later is refused, what waits gets what the policy says", arguments: [false, true])
+  @Test("a stopped pool refuses later actions, and runs or drops waiting ones by its policy", arguments: [false, true])
   func stopped(_ drops: Bool) async throws {
     let pool = try WorkerPool(workers: 1, maxThreads: 1), door = Door(), ran = Counter(), scheduler = pool.scheduler()
     scheduler.schedule { door.pass() }

@@ -35,7 +35,7 @@ import Testing
     #expect(old.names.count == 1_000 && guarded.withLock { $0.names.isEmpty })
   }
 
-  @Test("what is under the lock is not available meanwhile, and an error comes out of it") func available() {
+  @Test("the value is not available while locked, and an error is passed on") func available() {
     struct Wrong: Error {}
     let guarded = Guarded(Unshared())
     #expect(guarded.withLock { _ in guarded.withLockIfAvailable { $0.names.count } } == nil)

@@ -76,10 +76,10 @@ private struct WatchedValue: Sendable {
   }
 }
 
-/// Takes an instant, so that what is not kept apart meets.
+/// Takes an instant, so that unsynchronized accesses overlap.
 @inline(never) private func takeTime() { _ = MonotonicTime.now }
 
-/// Looks into the guard each time it is asked for an element.
+/// Reads the guarded value in each call of `next`.
 private struct NosySequence: Sequence, IteratorProtocol {
   var left = 3
   let look: @Sendable () -> Void
@@ -92,7 +92,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
 
 /// Guarantee 5, for the guard: user code runs outside of its lock, but for what has access to the value in its place.
 @Suite(.nothingIsLeft) struct ProtectedOutsideTests {
-  @Test("what is replaced ends outside of the lock, whatever replaces it") func replaced() {
+  @Test("a replaced value ends outside of the lock, for each kind of assignment") func replaced() {
     let guardian = Protected(Holder()), looks = Counter()
     let nosy: () -> Nosy = {
       Nosy { [unowned guardian] in
@@ -122,7 +122,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
     #expect(looks.value == expected + 2)
   }
 
-  @Test("what is replaced in an object ends outside of the lock") func replacedInObject() {
+  @Test("a replaced value in an object ends outside of the lock") func replacedInObject() {
     let guardian = Protected(Box()), looks = Counter()
     let nosy: () -> Nosy = {
       Nosy { [unowned guardian] in
@@ -141,7 +141,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
     #expect(guardian.constant == 7)
   }
 
-  @Test("comparison, description and what is appended run outside of the lock") func outside() {
+  @Test("comparison, description and appended sequences run outside of the lock") func outside() {
     let looks = Counter()
     let guardian = Protected(Holder()), same = Protected(Holder()), numbers = Protected([Int]()),
       bytes = Protected<[Int]?>(nil)
@@ -167,7 +167,7 @@ private struct NosySequence: Sequence, IteratorProtocol {
     func read() -> Int { count }
   }
 
-  @Test("what stands on the right of +=, and arguments, are evaluated before the lock is taken") func rightSide() {
+  @Test("the right side of +=, and arguments, are evaluated before the lock is taken") func rightSide() {
     let wrapped = Wrapped()
     wrapped.count += wrapped.read()
     wrapped.count += { wrapped.count }()

@@ -14,7 +14,7 @@ import Testing
     #expect(count == 40_000)
   }
 
-  @Test("withLock gives back what its body returns or throws, and the lock")
+  @Test("withLock returns its body's value or error, and unlocks")
   func passesThrough() {
     struct Refusal: Error {}
     let lock = UnfairLock()
@@ -47,17 +47,17 @@ import Testing
     lock.unlock()
   }
 
-  @Test("a stranger's unlock stops the process, and names both threads")
-  func stranger() async {
+  @Test("an unlock by another thread stops the process, and names both threads")
+  func otherThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let lock = UnfairLock()
       synchronously { lock.lock() }
-      try ThreadScheduler(name: "stranger").schedule { lock.unlock() }
+      try ThreadScheduler(name: "other").schedule { lock.unlock() }
       sleep(5)
       exit(0)
     }
     let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    expectMessage(result, "csched_lock_unlock", "(stranger)")
+    expectMessage(result, "csched_lock_unlock", "(other)")
     #expect(message.components(separatedBy: "thread ").count >= 3, "both threads are named")
   }
 }

@@ -120,7 +120,7 @@ import Testing
     #expect(tried.entries == [false, false, true])
   }
 
-  @Test("a stranger's unlock of a recursive lock stops the process") func stranger() async {
+  @Test("an unlock of a recursive lock by another thread stops the process") func otherThread() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       RecursiveLock().unlock()
     }
@@ -129,7 +129,7 @@ import Testing
 }
 
 @Suite(.nothingIsLeft) struct ReadWriteLockTests {
-  @Test("writers are alone, and readers see what they wrote") func excludes() {
+  @Test("writers are alone, and readers see their writes") func excludes() {
     let lock = ReadWriteLock(), torn = Counter()
     nonisolated(unsafe) var values = (0, 0)
     onThreads(8) { n in
@@ -235,7 +235,7 @@ import Testing
 }
 
 @Suite(.nothingIsLeft) struct EnteredGroupTests {
-  @Test("all pass a group that began entered when the last one has left, and see what was done") func opens() {
+  @Test("all pass a group that began entered when the last one has left, and see the members' writes") func opens() {
     let latch = ActionGroup(entered: 4), seen = Counter()
     nonisolated(unsafe) let done = UnsafeMutablePointer<Int>.allocate(capacity: 4)
     defer { done.deallocate() }
@@ -250,7 +250,7 @@ import Testing
     #expect(seen.value == 4 && latch.isIdle && latch.pendingCount == 0)
   }
 
-  @Test("a timed wait for a group tells whether it is empty, and is not early") func timed() {
+  @Test("a timed wait for a group returns whether it is empty, and is not early") func timed() {
     let latch = ActionGroup(entered: 3), start = MonotonicTime.now
     synchronously {
       #expect(!latch.wait(for: .milliseconds(20)))

@@ -104,7 +104,7 @@ private struct ClockInstant: Sendable {
     }
   }
 
-  @Test("what has passed runs at once, what never comes waits to be disposed", arguments: SchedulerUnderTest.queued)
+  @Test("a past deadline runs at once, an endless one waits to be disposed", arguments: SchedulerUnderTest.queued)
   func ends(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ran = Counter(), never = Counter(), instants = ClockInstant.all(of: scheduler)
     for instant in instants { _ = instant.schedulePassed { ran.increment() } }
@@ -115,7 +115,7 @@ private struct ClockInstant: Sendable {
   }
 
   @Test(
-    "once dispose has returned, an action of another clock never begins, and its captures are gone",
+    "once dispose has returned, an action of another clock never begins, and its captures are released",
     arguments: SchedulerUnderTest.queued)
   func disposed(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), ends = Counter(), ran = Counter(), instants = ClockInstant.all(of: scheduler)
@@ -133,7 +133,7 @@ private struct ClockInstant: Sendable {
     #expect(ran.value == 0)
   }
 
-  @Test("a released scheduler runs what it has for another clock, and then ends") func letGo() throws {
+  @Test("a released scheduler runs its actions for another clock, and then ends") func released() throws {
     let ran = Gate(), name = "let-go-clock"
     try {
       let thread = try ThreadScheduler(name: name)
@@ -144,7 +144,7 @@ private struct ClockInstant: Sendable {
     #expect(eventually { System.threads(named: name) == 0 })
   }
 
-  @Test("a thread that has been stopped drops what comes due for it") func stopped() throws {
+  @Test("a stopped thread drops the actions that become due") func stopped() throws {
     let thread = try ThreadScheduler(name: "stopped"), ends = Counter(), ran = Counter()
     do {
       let witness = Witness(ends)

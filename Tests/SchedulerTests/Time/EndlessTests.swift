@@ -30,7 +30,7 @@ import Testing
 
   private func forever() async throws { try await AsyncSemaphore().wait() }
 
-  @Test("a timeout without an end does not come, on any clock", arguments: endless)
+  @Test("an endless timeout does not end, on any clock", arguments: endless)
   func timeouts(_ duration: Duration) async throws {
     let thread = try ThreadScheduler()
     await expectWaits { try await withTimeout(duration) { try await forever() } }
@@ -48,7 +48,7 @@ import Testing
     await thread.stopAndJoin()
   }
 
-  @Test("a timeout that has passed comes at once, on any clock", arguments: past)
+  @Test("a timeout that has passed ends at once, on any clock", arguments: past)
   func passed(_ duration: Duration) async throws {
     let thread = try ThreadScheduler()
     await #expect(throws: SchedulerError.timeout) { try await withTimeout(duration) { try await forever() } }
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(
-    "a deadline without an end does not come, for each wait that has one",
+    "an endless deadline does not pass, for each wait that has one",
     arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 2)])
   func deadlines(_ duration: Duration) async throws {
     let queue = SerialScheduler(), group = ActionGroup(entered: 1), semaphore = AsyncSemaphore(), lock = AsyncLock(0),

@@ -44,8 +44,7 @@ import Testing
     }
   }
 
-  @Test("what lies between two nanoseconds is rounded up, so that nothing is early, and the ends hold") func rounding()
-  {
+  @Test("a time between two nanoseconds is rounded up, so that nothing is early, and the ends hold") func rounding() {
     let instant = ContinuousClock.now, count = instant.nanoseconds
     let whole = instant.advanced(by: .nanoseconds(1_000))
     #expect(whole.nanoseconds == count + 1_000 && whole.advanced(by: .nanoseconds(-1_000)).nanoseconds == count)

@@ -47,7 +47,7 @@ struct TestClockTests {
     try await task.value
   }
 
-  @Test("run ends all sleeps, and says so if it cannot") func run() async throws {
+  @Test("run ends all sleeps, and reports if it cannot") func run() async throws {
     let task = Task(executorPreference: Line.shared) { [clock] in
       try await clock.sleep(for: .seconds(1_000))
       try await clock.sleep(for: .seconds(1_000))

@@ -65,9 +65,9 @@ private struct NosyConverter: VirtualTimeConverter {
       _ = scheduler.read()?.pendingCount
     }
   }
-  let died = Counter(), scheduler = Protected<VirtualTimeScheduler<ConvertedTime<NosyConverter>>?>(nil)
+  let ended = Counter(), scheduler = Protected<VirtualTimeScheduler<ConvertedTime<NosyConverter>>?>(nil)
 
-  func instant(_ value: Int) -> Instant { Instant(value, died, scheduler) }
+  func instant(_ value: Int) -> Instant { Instant(value, ended, scheduler) }
   private func look() { _ = scheduler.read()?.pendingCount }
 
   func convertFromVirtualTime(_ virtualTime: Instant) -> MonotonicTime {
@@ -165,7 +165,7 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(HistoricalDate.distantPast.duration(to: .distantFuture) > .zero)
   }
 
-  @Test("a converter whose units are MonotonicTime and Duration is asked for them, and not taken for real time")
+  @Test("a converter whose units are MonotonicTime and Duration is called for them, and not taken for real time")
   func halves() {
     let scheduler = VirtualTimeScheduler(initialClock: MonotonicTime(nanoseconds: 0), converter: HalfConverter())
     let log = Log<String>()
@@ -245,7 +245,7 @@ private struct HookConverter: VirtualTimeConverter {
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("what a converter does, and the end of its times, happens under no lock")
+  @Test("a converter's methods, and the deinit of its times, run under no lock")
   func userCodeIsOutside() {
     let converter = NosyConverter(), log = Log<Int>()
     let scheduler = VirtualTimeScheduler(initialClock: converter.instant(0), converter: converter)
@@ -261,7 +261,7 @@ private struct HookConverter: VirtualTimeConverter {
     scheduler.sleep(by: 1)
     scheduler.advance(by: 1_000)
     #expect(log.entries.filter { $0 > 0 } == Array(1...100).map { $0 * 3 })
-    #expect(converter.died.value > 300)
+    #expect(converter.ended.value > 300)
     converter.scheduler.write(nil)
   }
   @Test("cancelled entries are removed without a driver, with their times, under no lock", arguments: [false, true])
@@ -271,15 +271,15 @@ private struct HookConverter: VirtualTimeConverter {
     converter.scheduler.write(scheduler)
     var tokens = (1...1_000).map { scheduler.schedule(at: converter.instant($0)) {} }
     if areInTheHeap { scheduler.advance() }
-    let before = converter.died.value
+    let before = converter.ended.value
     while let token = tokens.popLast() { token.dispose() }
-    #expect(converter.died.value - before > 900)
+    #expect(converter.ended.value - before > 900)
     #expect(scheduler.pendingCount == 0)
     converter.scheduler.write(nil)
   }
 
-  @Test("what is asked for while a drive is about to end is done by it")
-  func askedAtTheEnd() {
+  @Test("a request while a drive is about to end is done by it")
+  func requestedAtTheEnd() {
     let converter = HookConverter()
     let scheduler = VirtualTimeScheduler(initialClock: 0, converter: converter), ran = Counter()
     scheduler.schedule(at: 4) { ran.increment() }

@@ -46,13 +46,13 @@ import Testing
 
   @Test("current is the virtual scheduler in each kind of its actions, and is set back after them") func kinds() throws
   {
-    let wanted = Array(repeating: true, count: 14)
-    #expect(look(TestScheduler()) { $0.advance(by: .seconds(5)) } == wanted)
-    #expect(look(HistoricalScheduler()) { $0.advance(by: .seconds(5)) } == wanted)
-    #expect(look(TestScheduler()) { $0.step(14) } == wanted)
+    let expected = Array(repeating: true, count: 14)
+    #expect(look(TestScheduler()) { $0.advance(by: .seconds(5)) } == expected)
+    #expect(look(HistoricalScheduler()) { $0.advance(by: .seconds(5)) } == expected)
+    #expect(look(TestScheduler()) { $0.step(14) } == expected)
     #expect(Schedulers.current == nil)
     // Driven by another thread.
-    #expect(look(TestScheduler()) { scheduler in onThreads(1) { _ in scheduler.advance(by: .seconds(5)) } } == wanted)
+    #expect(look(TestScheduler()) { scheduler in onThreads(1) { _ in scheduler.advance(by: .seconds(5)) } } == expected)
     // Driven inside of an action of another scheduler, which is current again afterwards.
     let thread = try ThreadScheduler(), after = Log<Bool>()
     let inside = look(TestScheduler()) { scheduler in
@@ -62,10 +62,10 @@ import Testing
       }
       thread.drain()
     }
-    #expect(inside == wanted && after.entries == [true])
+    #expect(inside == expected && after.entries == [true])
   }
 
-  @Test("of two virtual schedulers the inner one is current in what it runs") func nested() {
+  @Test("of two virtual schedulers the inner one is current in its actions") func nested() {
     let outer = TestScheduler(), inner = TestScheduler(), seen = Log<Bool>()
     inner.schedule { seen.add(Schedulers.current === inner) }
     outer.schedule { [unowned outer] in
@@ -131,7 +131,7 @@ import Testing
       ])
   }
 
-  @Test("whatever wraps a virtual scheduler, that one is current") func wrapped() {
+  @Test("in each wrapper of a virtual scheduler, that one is current") func wrapped() {
     let base = TestScheduler(), seen = Log<Bool>()
     let note: @Sendable () -> Void = { [unowned base] in seen.add(Schedulers.current === base) }
     let wrappers: [any SchedulerType] = [

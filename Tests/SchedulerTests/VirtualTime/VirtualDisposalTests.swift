@@ -36,7 +36,7 @@ import Testing
     #expect(ran.value == 0)
   }
 
-  @Test("the captures of an action that has run are gone, although its token is held")
+  @Test("the captures of an action that has run are released, although its token is held")
   func runReleases() {
     weak var seen: Token?
     let token: any Disposable
@@ -50,7 +50,7 @@ import Testing
     token.dispose()
   }
 
-  @Test("disposing itself from inside disposes what the action then returns")
+  @Test("disposing itself from inside disposes the disposable that the action then returns")
   func disposesItself() {
     let disposed = Counter(), token = SerialDisposable()
     token.disposable = scheduler.schedule(0) { _ in
@@ -63,18 +63,18 @@ import Testing
 
   @Test("the end of captures, and the disposal of others by it, happen under no lock")
   func deinitIsOutside() {
-    let died = Counter()
+    let ended = Counter()
     let token: any Disposable
     do {
       let notice = DeathNotice { [scheduler] in
-        died.increment()
-        scheduler.schedule { died.increment() }
+        ended.increment()
+        scheduler.schedule { ended.increment() }
         scheduler.advance(by: .seconds(1))
       }
       token = scheduler.schedule(after: .seconds(5)) { [notice] in _ = notice }
     }
     token.dispose()
-    #expect(died.value == 2)
+    #expect(ended.value == 2)
   }
 
   @Test("dropping a token cancels nothing")
@@ -85,7 +85,7 @@ import Testing
     #expect(ran.value == 1)
   }
 
-  @Test("what waits when the scheduler goes is released unrun, and its token says that it is disposed")
+  @Test("a waiting action is released unrun with the scheduler, and its token is disposed")
   func schedulerGoes() {
     weak var seen: Token?
     let token: any Disposable
@@ -188,7 +188,7 @@ import Testing
       first = start as AnyObject
       scheduler!.step()
     }
-    #expect((first == nil) == (ending == .turn), "a periodic action keeps nobody at all")
+    #expect((first == nil) == (ending == .turn), "a periodic action keeps no token")
     switch ending {
     case .disposal: later.dispose()
     case .turn: scheduler!.advance(by: .seconds(1))
@@ -197,7 +197,7 @@ import Testing
     #expect(first == nil)
   }
 
-  @Test("disposing the head of a chain on another thread disposes what the last returned once")
+  @Test("disposing the head of a chain on another thread disposes the last one's disposable once")
   func chainAgainstDisposal() {
     for _ in 0..<2_000 {
       let counter = DisposalCounter(), runs = Counter()

@@ -30,7 +30,7 @@ import Testing
     #expect(scheduler.now == at(3))
   }
 
-  @Test("ten thousand random times, some disposed, come out as a stable sort says")
+  @Test("ten thousand random times, some disposed, run in the order of a stable sort")
   func randomOrder() {
     var random = SeededGenerator(for: "VirtualOrderTests.randomOrder")
     let log = Log<Int>(), times = (0..<10_000).map { _ in UInt64.random(in: 0..<500, using: &random) }
@@ -47,7 +47,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("inside of an action the time is the action's, and at the end that which was asked for")
+  @Test("inside of an action the time is the action's, and at the end the requested one")
   func now() {
     let log = Log<MonotonicTime>()
     for second in [1, 4] { scheduler.schedule(at: at(second)) { [scheduler] in log.add(scheduler.now) } }
@@ -56,7 +56,7 @@ import Testing
     #expect(scheduler.now == at(10))
   }
 
-  @Test("state is handed to the action, and what it returns is disposed by its token")
+  @Test("state is handed to the action, and its returned disposable is disposed by its token")
   func state() {
     let log = Log<Int>(), disposed = Counter()
     let tokens = [
@@ -77,7 +77,7 @@ import Testing
     #expect(disposed.value == 3)
   }
 
-  @Test("what is scheduled for the past runs at the present, behind what is there")
+  @Test("an action for the past runs at the present, behind the waiting ones")
   func past() {
     let log = Log<String>()
     scheduler.advance(to: at(10))
@@ -91,7 +91,7 @@ import Testing
     #expect(scheduler.now == at(10))
   }
 
-  @Test("an advance to the past does not move the clock, and runs what is due")
+  @Test("an advance to the past does not move the clock, and runs due actions")
   func advanceToThePast() {
     let ran = Counter()
     scheduler.advance(to: at(10))
@@ -103,7 +103,7 @@ import Testing
     #expect(ran.value == 1)
   }
 
-  @Test("sleep moves the clock and runs nothing; what it passed runs late, in order, and sleeping back does nothing")
+  @Test("sleep moves the clock and runs nothing; passed actions run late, in order, and sleeping back does nothing")
   func sleeps() {
     let log = Log<String>()
     for second in [5, 3] {
@@ -123,7 +123,7 @@ import Testing
     #expect(scheduler.now == at(10))
   }
 
-  @Test("step runs that many live actions, and moves the clock to each")
+  @Test("step runs that many undisposed actions, and moves the clock to each")
   func steps() {
     let log = Log<Int>()
     let tokens = (1...6).map { second in scheduler.schedule(at: at(second)) { log.add(second) } }
@@ -144,7 +144,7 @@ import Testing
     #expect(scheduler.now == at(6))
   }
 
-  @Test("stepAll runs all that is there, and what that schedules")
+  @Test("stepAll runs all waiting actions, and those that they schedule")
   func stepAll() {
     let log = Log<Int>()
     scheduler.schedule { [scheduler] in
@@ -156,7 +156,7 @@ import Testing
     #expect(scheduler.now == at(1))
   }
 
-  @Test("huge spans saturate: the clock is held at the end of time, and what is beyond it never comes of itself")
+  @Test("huge spans saturate: the clock is held at the end of time, and an action beyond it never runs by itself")
   func huge() {
     let log = Log<String>(), end = MonotonicTime(nanoseconds: .max)
     let huge = Duration(secondsComponent: .max, attosecondsComponent: .max)

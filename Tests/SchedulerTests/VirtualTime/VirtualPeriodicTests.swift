@@ -19,7 +19,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test("a periodic action is given its state, and then what it returned")
+  @Test("a periodic action gets its state, and then its returned one")
   func state() {
     let log = Log<String>()
     scheduler.schedulePeriodic(1, startAfter: .seconds(2), period: .seconds(3)) { [unowned scheduler] in
@@ -30,7 +30,7 @@ import Testing
     #expect(log.entries == ["1 at 2", "2 at 5", "4 at 8"])
   }
 
-  @Test("virtual time has no jitter: ticks come when they are due") func jitter() {
+  @Test("virtual time has no jitter: ticks run when they are due") func jitter() {
     let log = Log<UInt64>(), start = scheduler.now
     let timing = ActionTiming.every(.seconds(1), jitter: .milliseconds(500))
     let token = scheduler.schedule(timing) { [unowned scheduler] in log.add(scheduler.now.nanoseconds) }
@@ -108,7 +108,7 @@ import Testing
     #expect(scheduler.now.nanoseconds == 1_000_000_000)
   }
 
-  @Test("run goes on for periodic actions on request, until they are disposed")
+  @Test("run continues for periodic actions on request, until they are disposed")
   func runIncludesPeriodic() {
     let log = Log<Int>(), token = SerialDisposable()
     token.disposable = scheduler.schedule(.every(.seconds(1))) { [unowned scheduler] in
@@ -133,7 +133,7 @@ import Testing
 
   /// What the table in ``ActionTiming`` says, with 45 reached by a sleep before the tick, and in the tick of 20.
   @Test(
-    "late ticks are what their policy says", arguments: [false, true],
+    "late ticks follow their policy", arguments: [false, true],
     [
       (ActionTiming.Pace.coalescing, [10, 45, 50, 60], [10, 20, 45, 50, 60]),
       (.catchingUp, [10, 45, 45, 45, 50, 60], [10, 20, 45, 45, 50, 60]),
@@ -167,7 +167,7 @@ import Testing
     #expect(log.entries == [11, 12, 14])
   }
 
-  @Test("a tick is inserted when the one before is over: behind what that one scheduled for the same instant")
+  @Test("a tick is inserted when the one before is over: behind that one's actions for the same instant")
   func tickOrder() {
     let log = Log<String>()
     scheduler.schedule(after: .seconds(2)) { log.add("before") }

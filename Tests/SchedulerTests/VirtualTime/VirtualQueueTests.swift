@@ -70,7 +70,7 @@ import Testing
       clock.advance()
       log.add(3)
     }
-    #expect(log.entries == [1, 3, 2], "who was asked to drive did when the queue was left")
+    #expect(log.entries == [1, 3, 2], "the requested drive began when the queue was left")
     queue.schedule { #expect(throws: SchedulerError.deadlock) { try queue.trySync {} } }
     clock.schedule {
       queue.schedule {}
@@ -80,11 +80,11 @@ import Testing
     queue.schedule { log.add(4) }
     queue.schedule(after: .seconds(1)) { log.add(6) }
     queue.sync { log.add(5) }
-    #expect(log.entries == [1, 3, 2, 4, 5], "what is due is run by who waits for it")
+    #expect(log.entries == [1, 3, 2, 4, 5], "the waiting thread runs due actions")
     #expect(second() == 0)
   }
 
-  @Test("what waits in a queue is dropped with the clock, which the queue keeps no longer than itself")
+  @Test("waiting actions of a queue are dropped with the clock, which the queue keeps no longer than itself")
   func clockGoes() {
     let ends = Counter()
     weak var seen: TestScheduler?
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test("a converter's own comparison does not order what has one tick, and time does not move back by it")
+  @Test("a converter's own comparison does not order actions of one tick, and time does not move back by it")
   func comparedWithinATick() {
     let scheduler = VirtualTimeScheduler(
       initialClock: RankedConverter.Time(nanoseconds: 0, rank: 0), converter: RankedConverter())

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct VirtualRecordingTests {
-  @Test("the history shows what was scheduled, ran and was disposed, with times and ordinals")
+  @Test("the history shows scheduled, run and disposed actions, with times and ordinals")
   func history() {
     let scheduler = TestScheduler(), recording = RecordingScheduler(scheduler), log = Log<String>()
     recording.schedule(after: .seconds(2)) {
@@ -39,7 +39,7 @@ import Testing
     #expect(recording.now == two)
   }
 
-  @Test("disposing after the run disposes what the action returned, and is no event")
+  @Test("disposing after the run disposes the action's returned disposable, and is no event")
   func disposedAfterRun() {
     let recording = RecordingScheduler(ImmediateScheduler.instance), disposed = Counter()
     recording.schedule(1) { _ in Disposables.create { disposed.increment() } }.dispose()
@@ -48,7 +48,7 @@ import Testing
     #expect(recording.history.map(\.ordinal) == [1, 1])
   }
 
-  @Test("a cleared history goes on with the next ordinal")
+  @Test("a cleared history continues with the next ordinal")
   func clear() {
     let recording = RecordingScheduler(CurrentThreadScheduler.instance)
     recording.schedule {}

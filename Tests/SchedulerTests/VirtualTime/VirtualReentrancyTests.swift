@@ -7,7 +7,7 @@ import Testing
 
   func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: UInt64(seconds) * 1_000_000_000) }
 
-  @Test("what an action schedules for its own instant, or within the advance, runs in the same advance")
+  @Test("actions that an action schedules for its own instant, or within the advance, run in the same advance")
   func schedulesInside() {
     let log = Log<String>()
     scheduler.schedule(after: .seconds(1)) { [unowned scheduler] in
@@ -37,7 +37,7 @@ import Testing
     #expect(log.entries == ["first", "last"])
   }
 
-  @Test("run inside of run changes nothing: the outer one goes on after the action")
+  @Test("run inside of run changes nothing: the outer one continues after the action")
   func runInsideRun() {
     let log = Log<String>()
     scheduler.schedule { [unowned scheduler] in
@@ -75,7 +75,7 @@ import Testing
     #expect(nested.value == 0, "none has run inside of another")
   }
 
-  @Test("a step inside of an action is added to what is under way")
+  @Test("a step inside of an action is added to the current drive")
   func stepInside() {
     let log = Log<Int>()
     for second in 1...5 {
@@ -99,7 +99,7 @@ import Testing
     #expect(scheduler.now == at(10))
   }
 
-  @Test("stop ends what is under way after the running action, with the clock there; the rest runs later")
+  @Test("stop ends the current drive after the running action, with the clock there; the rest runs later")
   func stops() {
     let log = Log<Int>()
     for second in 1...4 {
@@ -117,7 +117,7 @@ import Testing
     #expect(log.entries == [1, 2, 3, 4], "a stop beforehand does nothing")
   }
 
-  @Test("what is asked for after a stop, by the same action, counts")
+  @Test("a request after a stop, by the same action, counts")
   func asksAfterStop() {
     let log = Log<Int>()
     for second in 1...4 {
@@ -132,7 +132,7 @@ import Testing
     #expect(log.entries == [1, 2])
   }
 
-  @Test("sleep inside of an action moves the clock at once, and what it passed is late")
+  @Test("sleep inside of an action moves the clock at once, and passed actions are late")
   func sleepsInside() {
     let log = Log<String>()
     scheduler.schedule(after: .seconds(1)) { [unowned scheduler] in
@@ -158,7 +158,7 @@ import Testing
     #expect(log.entries == ["turn 1", "other", "turn 2", "turn 3"])
   }
 
-  @Test("an action that schedules itself for ever stops the process, and the message says what to do")
+  @Test("an action that schedules itself for ever stops the process, and the message has a remedy")
   func endless() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let scheduler = TestScheduler(actionLimit: 1_000)

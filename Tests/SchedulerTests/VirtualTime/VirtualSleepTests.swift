@@ -21,7 +21,7 @@ private final class Line: TaskExecutor {
 private actor Sleepers {
   private var begun = 0
 
-  /// Keeps the actor until more tasks wait for it than can go on at once.
+  /// Keeps the actor until more tasks wait for it than can continue at once.
   func queueUp() { usleep(20_000) }
 
   /// Returns how many tasks were between here and their sleep when this one came.
@@ -58,7 +58,7 @@ private actor Sleepers {
     try await task.value
   }
 
-  @Test("an advance wakes sleepers in the order of their times, which tasks keep whose executor does")
+  @Test("an advance wakes sleepers in the order of their times, which tasks on an ordered executor keep")
   func order() async throws {
     let log = Log<Int>(), line = Line(), seconds = [5, 1, 4, 2, 3]
     let tasks = seconds.map { second in
@@ -119,7 +119,7 @@ private actor Sleepers {
     #expect(log.entries == ["1: 1", "2: 0", "3: 0"])
   }
 
-  @Test("a deadline that has come, or an interval that is not positive, does not suspend")
+  @Test("a deadline that has passed, or an interval that is not positive, does not suspend")
   func noSleep() async throws {
     scheduler.advance(to: at(5))
     try await scheduler.sleep(until: at(5))

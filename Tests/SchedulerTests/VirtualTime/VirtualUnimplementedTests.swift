@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct VirtualUnimplementedTests {
-  @Test("every use is reported once, with the prefix, what was called and what to do")
+  @Test("every use is reported once, with the prefix, the call and a remedy")
   func reports() {
     let log = Log<String>(), ran = Counter()
     let scheduler = UnimplementedScheduler(prefix: "Model") { log.add($0) }
@@ -43,7 +43,9 @@ import Testing
     ("schedule(_:)", { $0.schedule { (_: ActionContext) in } }),
   ]
 
-  @Test("what is made of the requirements is reported once, under its own type or any other", arguments: [false, true])
+  @Test(
+    "an extension method over the requirements is reported once, under its own type or any other",
+    arguments: [false, true])
   func names(isGeneric: Bool) {
     for (name, use) in Self.uses {
       let log = Log<String>(), unimplemented = UnimplementedScheduler { log.add($0) }
@@ -54,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("without a prefix the message begins with what was called, and no action is kept")
+  @Test("without a prefix the message begins with the call, and no action is kept")
   func noPrefix() {
     let log = Log<String>(), scheduler = UnimplementedScheduler { log.add($0) }
     weak var seen: Token?
