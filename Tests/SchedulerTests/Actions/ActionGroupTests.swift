@@ -122,13 +122,9 @@ import Testing
     "an action's captures are released before its end is reported, also when it never begins",
     arguments: Ending.allCases)
   func capturesAtTheNotice(_ ending: Ending) throws {
-    let group = ActionGroup(), thread = try ThreadScheduler(name: "never"), entered = Gate(), leave = Gate()
+    let group = ActionGroup(), thread = try ThreadScheduler(name: "never")
     let ends = Counter(), found = Log<Int>()
-    thread.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let leave = block(thread)
     func submit() -> any Disposable {
       let witness = Witness(ends)
       return group.schedule(on: thread) { witness.touch() }

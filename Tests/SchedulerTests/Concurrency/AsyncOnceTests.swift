@@ -7,15 +7,6 @@ private struct Failed: Error, Equatable { let number: Int }
 @Suite(.nothingIsLeft) struct AsyncOnceTests {
   private let runs = Counter(), open = AsyncSemaphore(), log = Log<String>()
 
-  /// Waits for a condition that another task brings about.
-  private func soon(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<50_000 {
-      if condition() { return true }
-      try? await Task.sleep(for: .microseconds(100))
-    }
-    return condition()
-  }
-
   /// A run that waits until the test opens it, and returns its number. A cancellation ends it.
   private var waitingRun: @Sendable () async throws -> Int {
     { [runs, open, log] in

@@ -21,15 +21,6 @@ enum TaskPlace: String, CaseIterable, CustomTestStringConvertible {
   }
 }
 
-/// Waits for a condition that another task brings about.
-private func soon(_ condition: () -> Bool) async -> Bool {
-  for _ in 0..<50_000 {
-    if condition() { return true }
-    try? await Task.sleep(for: .microseconds(100))
-  }
-  return condition()
-}
-
 /// Not `Sendable`.
 private final class Plain { var number = 0 }
 

@@ -8,15 +8,6 @@ private struct Failed: Error {}
 @Suite(.nothingIsLeft) struct BoundedLimitTests {
   private let open = AsyncSemaphore(), log = Log<String>()
 
-  /// Waits for a condition that another task brings about.
-  private func soon(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<50_000 {
-      if condition() { return true }
-      try? await Task.sleep(for: .microseconds(100))
-    }
-    return condition()
-  }
-
   /// Whether `limit` refuses a body.
   private func isFull(_ limit: AsyncLimit) -> Bool {
     let task = limit.trySubmit { [log] in log.add("refused") }

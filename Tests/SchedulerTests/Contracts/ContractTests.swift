@@ -56,12 +56,8 @@ import Testing
     "once dispose has returned, an action that had not begun never begins, and its captures are released",
     arguments: SchedulerUnderTest.queuedAndSerial)
   func disposedBeforeItsTurn(_ test: SchedulerUnderTest) throws {
-    let scheduler = try test.make(), entered = Gate(), leave = Gate(), ends = Counter(), ran = Counter()
-    scheduler.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let scheduler = try test.make(), ends = Counter(), ran = Counter()
+    let leave = block(scheduler)
     let tokens = [Witness(ends), Witness(ends)]
       .enumerated().map { [scheduler] index, witness -> any Disposable in
         index == 0

@@ -24,17 +24,6 @@ import Testing
     var reasons: [SchedulerError] { log.entries }
   }
 
-  /// Keeps a scheduler's thread busy until the gate opens.
-  private func hold(_ scheduler: any SchedulerType) -> Gate {
-    let entered = Gate(), leave = Gate()
-    scheduler.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
-    return leave
-  }
-
   /// Schedules one action of each kind, none of which ever runs.
   private func scheduleAll(_ scheduler: any SchedulerType, _ ran: Counter) -> Int {
     scheduler.schedule { ran.increment() }
@@ -56,7 +45,7 @@ import Testing
   func each(isQueue: Bool) throws {
     let thread = try ThreadScheduler(name: "drops"), ran = Counter()
     let scheduler: any SchedulerType & AnyObject = isQueue ? SerialScheduler(target: thread) : thread
-    let reports = Reports(of: scheduler), leave = hold(thread)
+    let reports = Reports(of: scheduler), leave = block(thread)
     let count = scheduleAll(scheduler, ran)
     #expect(reports.reasons.isEmpty)
     thread.stop(.dropOutstanding)
@@ -210,18 +199,13 @@ import Testing
   @Test("a shutdown reports each action that it drops, and each refused afterwards, once") func shutdown() async {
     await #expect(processExitsWith: .success) {
       onMainThread {
-        let handled = Log<SchedulerError>(), reports = Log<SchedulerError>(), ran = Counter(), entered = Gate(),
-          leave = Gate()
+        let handled = Log<SchedulerError>(), reports = Log<SchedulerError>(), ran = Counter()
         let token = Schedulers.onDrop { _, reason in reports.add(reason) }
         let queue = SerialScheduler(), main = MainScheduler.asyncInstance
         let all: [any SchedulerType] = [
           queue, ConcurrentScheduler(), main, main.wrapping { $0() }, CustomScheduler { $0() },
         ]
-        queue.schedule {
-          entered.open()
-          leave.wait()
-        }
-        entered.wait()
+        let leave = block(queue)
         for each in all { each.schedule(after: .seconds(60), {}, onDrop: { handled.add($0) }) }
         for each in [queue, main] { each.schedule({ ran.increment() }, onDrop: { handled.add($0) }) }
         Thread.detachNewThread {

@@ -143,13 +143,9 @@ import Testing
   }
 
   @Test("a dropped action is disposed", arguments: [false, true]) func stopped(isBelow: Bool) throws {
-    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), entered = Gate(), leave = Gate()
+    let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread)
     let scheduler: any SchedulerType = isBelow ? queue : thread
-    thread.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let leave = block(thread)
     let ends = Counter(), tokens = all(on: scheduler, ends)
     #expect(tokens.allSatisfy { !Self.isOver($0) })
     thread.stop(.dropOutstanding)
@@ -221,12 +217,7 @@ import Testing
       #expect(eventually { ran.value == tokens.count })
       for token in tokens { #expect(eventually { Self.isOver(token) }, "\(scheduler)") }
     }
-    let entered = Gate(), leave = Gate()
-    thread.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let leave = block(thread)
     let ends = wrappers.map { _ in Counter() }, tokens = zip(wrappers, ends).map { all(on: $0, $1) }
     #expect(tokens.joined().allSatisfy { !Self.isOver($0) })
     thread.stop(.dropOutstanding)
@@ -245,12 +236,8 @@ import Testing
 
   @Test("actions that a shutdown drops are disposed") func shutdown() async {
     await #expect(processExitsWith: .success) {
-      let entered = Gate(), leave = Gate(), queue = SerialScheduler(), pool = ConcurrentScheduler()
-      queue.schedule {
-        entered.open()
-        leave.wait()
-      }
-      entered.wait()
+      let queue = SerialScheduler(), pool = ConcurrentScheduler()
+      let leave = block(queue)
       let tokens: [any Disposable] = [
         queue.schedule {}, queue.schedule(0) { _ in Disposables.create() }, queue.schedule(after: .seconds(60)) {},
         pool.schedule(after: .seconds(60)) {}, pool.schedule(.every(.seconds(1), after: .seconds(60))) {},

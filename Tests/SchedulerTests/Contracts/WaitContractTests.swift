@@ -469,12 +469,8 @@ private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: 
   }
 
   @Test("disposeAndWait in a capture's deinit does not wait for itself") func insideOfDrop() throws {
-    let thread = try ThreadScheduler(), entered = Gate(), leave = Gate(), gone = Counter()
-    thread.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let thread = try ThreadScheduler(), gone = Counter()
+    let leave = block(thread)
     final class Owner: Sendable {
       let token: SingleAssignmentDisposable, gone: Counter
       init(_ token: SingleAssignmentDisposable, _ gone: Counter) { (self.token, self.gone) = (token, gone) }

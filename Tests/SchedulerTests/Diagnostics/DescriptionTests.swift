@@ -25,12 +25,8 @@ import Testing
   }
 
   @Test("a thread's description has its running and its waiting actions") func thread() throws {
-    let thread = try ThreadScheduler(name: "described"), start = Gate(), hold = Gate()
-    thread.schedule {
-      start.open()
-      hold.wait()
-    }
-    start.wait()
+    let thread = try ThreadScheduler(name: "described")
+    let hold = block(thread)
     let later = thread.schedule(after: .seconds(3_600)) {}
     thread.schedule {}
     let description = thread.debugDescription

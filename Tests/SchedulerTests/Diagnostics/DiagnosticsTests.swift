@@ -47,12 +47,8 @@ import Testing
   @Test("an action is counted until its queue has removed it, its closure until it has run or was disposed")
   func actions() async {
     await #expect(processExitsWith: .success) {
-      let thread = try ThreadScheduler(), start = Gate(), hold = Gate()
-      thread.schedule {
-        start.open()
-        hold.wait()
-      }
-      start.wait()
+      let thread = try ThreadScheduler()
+      let hold = block(thread)
       let plain = thread.schedule {}
       let returning = thread.schedule(1) { _ in Disposables.create() }
       let delayed = thread.schedule(after: .seconds(60)) {}

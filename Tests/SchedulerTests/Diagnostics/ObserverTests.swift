@@ -8,14 +8,10 @@ import Testing
 @Suite(.nothingIsLeft) struct ObserverTests {
   @Test("a scheduler counts the scheduled, run, disposed and waiting actions") func counts() async {
     await #expect(processExitsWith: .success) {
-      let thread = try ThreadScheduler(name: "counted"), start = Gate(), hold = Gate()
+      let thread = try ThreadScheduler(name: "counted")
       #expect(thread.statistics.work == nil)
       try Schedulers.startCounting()
-      thread.schedule {
-        start.open()
-        hold.wait()
-      }
-      start.wait()
+      let hold = block(thread)
       for _ in 0..<5 { thread.schedule {} }
       thread.schedule {}.dispose()
       let later = thread.schedule(after: .seconds(3_600)) {}
@@ -70,13 +66,9 @@ import Testing
 
   @Test("a watchdog without a report writes to standard error, with the record") func watchAlone() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      let thread = try ThreadScheduler(name: "watched"), hold = Gate(), began = Gate()
+      let thread = try ThreadScheduler(name: "watched")
       try Schedulers.watch(longerThan: .milliseconds(20))
-      thread.schedule {
-        began.open()
-        hold.wait()
-      }
-      began.wait()
+      let hold = block(thread)
       synchronously { Thread.sleep(forTimeInterval: 0.5) }
       hold.open()
       Schedulers.stopWatching()

@@ -282,7 +282,7 @@ import Testing
         let runs: Bool = exitArgument()
         Self.begin("stop")
         let thread = try ThreadScheduler(), queue = SerialScheduler(target: thread), ends = Ends()
-        let entered = Gate(), ticks = Counter(), leave = Gate()
+        let ticks = Counter()
         // Sources of the thread, which have begun.
         let sources: [any Disposable] = [
           thread.onReadable(ends.reading) {}, thread.onSignal(OwnSignal.refusals) { _ in },
@@ -299,11 +299,7 @@ import Testing
         let sleep = Task { try await thread.sleep(for: .seconds(3_600)) }
         let signals = Task { for try await _ in thread.signals(OwnSignal.ends) {} }
         // Periodic actions that are about to be submitted again when the stop comes.
-        thread.schedule {
-          entered.open()
-          leave.wait()
-        }
-        entered.wait()
+        let leave = block(thread)
         for scheduler in schedulers {
           scheduler.schedule(.every(.microseconds(1), after: .zero)) {
             thread.stop(runs ? .runOutstanding : .dropOutstanding)

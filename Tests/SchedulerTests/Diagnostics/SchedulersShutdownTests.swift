@@ -12,13 +12,9 @@ import Testing
     await withExitArgument(runs) {
       await #expect(processExitsWith: .success) {
         let runs: Bool = exitArgument()
-        let count = Counter(), hold = Gate(), began = Gate()
+        let count = Counter()
         let pool = ConcurrentScheduler(), queue = SerialScheduler(), background = SubscriptionScheduler.instance
-        queue.schedule {
-          began.open()
-          hold.wait()
-        }
-        began.wait()
+        let hold = block(queue)
         for scheduler: any ImmediateSchedulerType in [queue, queue, queue] {
           scheduler.schedule { count.increment() }
         }

@@ -236,12 +236,7 @@ import Testing
     scheduler.drain()  // they wait
     kill(killed, SIGKILL)
     #expect(eventually { log.entries == [.terminated(signal: SIGKILL)] })
-    let entered = Gate(), leave = Gate()
-    scheduler.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let leave = block(scheduler)
     kill(reaped, SIGKILL)
     #expect(waitpid(reaped, nil, 0) == reaped)
     leave.open()

@@ -107,12 +107,8 @@ import Testing
 
   @Test("dispose releases the captures before it returns, in the queue and with a delay pending")
   func disposeReleases() throws {
-    let scheduler = try ThreadScheduler(), entered = Gate(), leave = Gate(), ran = Counter()
-    scheduler.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let scheduler = try ThreadScheduler(), ran = Counter()
+    let leave = block(scheduler)
     weak var queued: Token?
     weak var delayed: Token?
     let tokens: [any Disposable]
@@ -163,12 +159,8 @@ import Testing
 
   @Test("stop runs or drops outstanding actions, by its policy", arguments: [true, false])
   func stopPolicies(runs: Bool) throws {
-    let scheduler = try ThreadScheduler(), entered = Gate(), leave = Gate(), ran = Counter()
-    scheduler.schedule {
-      entered.open()
-      leave.wait()
-    }
-    entered.wait()
+    let scheduler = try ThreadScheduler(), ran = Counter()
+    let leave = block(scheduler)
     for _ in 0..<10 { scheduler.schedule { ran.increment() } }
     weak var seen: Token?
     do {

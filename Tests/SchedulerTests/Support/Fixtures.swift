@@ -42,6 +42,17 @@ final class Gate: Sendable {
   }
 }
 
+/// Blocks the thread of `scheduler` in an action until the returned gate opens. Returns after the action has begun.
+func block(_ scheduler: some SchedulerType) -> Gate {
+  let entered = Gate(), leave = Gate()
+  scheduler.schedule {
+    entered.open()
+    leave.wait()
+  }
+  entered.wait()
+  return leave
+}
+
 /// Runs `body` on `count` threads at once, and returns when all have ended.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = DispatchGroup()

@@ -1,25 +1,16 @@
-import Dispatch
 import Scheduler
 import SchedulerTesting
 import TestSupport
 import Testing
 
-/// A serial executor. If a test and its tasks prefer it, the clock waits for the tasks that are ready, and guesses
-/// nothing.
-private final class Line: TaskExecutor {
-  static let shared = Line()
-  private let queue = DispatchQueue(label: "line")
-
-  func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
-}
-
-@Suite(.nothingIsLeft(on: Line.shared))
+/// If a test and its tasks prefer one serial executor, the clock waits for the tasks that are ready.
+@Suite(.nothingIsLeft(on: SerialTestExecutor.shared))
 struct TestClockTests {
   let clock = TestClock(), log = Log<Int>()
 
   @Test("sleeps end in the order of their deadlines, when the clock passes them") func advance() async throws {
     let tasks = [3, 1, 2].map { n in
-      Task(executorPreference: Line.shared) { [clock, log] in
+      Task(executorPreference: SerialTestExecutor.shared) { [clock, log] in
         try await clock.sleep(for: .seconds(n))
         log.add(n)
       }
@@ -36,7 +27,7 @@ struct TestClockTests {
   }
 
   @Test("a task that sleeps again on its way is woken at each of its deadlines") func again() async throws {
-    let task = Task(executorPreference: Line.shared) { [clock, log] in
+    let task = Task(executorPreference: SerialTestExecutor.shared) { [clock, log] in
       for n in 1...5 {
         try await clock.sleep(for: .seconds(1))
         log.add(n)
@@ -48,14 +39,14 @@ struct TestClockTests {
   }
 
   @Test("run ends all sleeps, and reports if it cannot") func run() async throws {
-    let task = Task(executorPreference: Line.shared) { [clock] in
+    let task = Task(executorPreference: SerialTestExecutor.shared) { [clock] in
       try await clock.sleep(for: .seconds(1_000))
       try await clock.sleep(for: .seconds(1_000))
     }
     await clock.run(timeout: .seconds(600))
     try await task.value
     #expect(clock.now.offset == .seconds(2_000))
-    let endless = Task(executorPreference: Line.shared) { [clock] in
+    let endless = Task(executorPreference: SerialTestExecutor.shared) { [clock] in
       while !Task.isCancelled { try await clock.sleep(for: .seconds(1)) }
     }
     await clock.run(timeout: .milliseconds(5))
@@ -80,7 +71,9 @@ struct TestClockTests {
   }
 
   @Test("a cancelled sleep ends at once") func cancelled() async throws {
-    let task = Task(executorPreference: Line.shared) { [clock] in try await clock.sleep(for: .seconds(1)) }
+    let task = Task(executorPreference: SerialTestExecutor.shared) { [clock] in
+      try await clock.sleep(for: .seconds(1))
+    }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     try await clock.checkSuspension()

@@ -1,4 +1,3 @@
-import Dispatch
 import Scheduler
 import SchedulerRx
 import TestSupport
@@ -9,14 +8,6 @@ import Testing
 #elseif canImport(Darwin)
   import Darwin
 #endif
-
-/// Runs what tasks do outside of actors one at a time, in the order in which it comes. Swift's own threads take it in
-/// any.
-private final class Line: TaskExecutor {
-  private let queue = DispatchQueue(label: "line")
-
-  func enqueue(_ job: UnownedJob) { queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
-}
 
 private actor Sleepers {
   private var begun = 0
@@ -60,9 +51,9 @@ private actor Sleepers {
 
   @Test("an advance wakes sleepers in the order of their times, which tasks on an ordered executor keep")
   func order() async throws {
-    let log = Log<Int>(), line = Line(), seconds = [5, 1, 4, 2, 3]
+    let log = Log<Int>(), executor = SerialTestExecutor(), seconds = [5, 1, 4, 2, 3]
     let tasks = seconds.map { second in
-      Task(executorPreference: line) { [scheduler] in
+      Task(executorPreference: executor) { [scheduler] in
         try await scheduler.sleep(for: .seconds(second))
         log.add(second)
       }
@@ -70,7 +61,7 @@ private actor Sleepers {
     await scheduler.awaitSleepers(count: 5)
     // A task counts as asleep a moment before its executor is free: one that is woken in that moment does not wait for
     // its turn.
-    await Task(executorPreference: line) {}.value
+    await Task(executorPreference: executor) {}.value
     scheduler.advance(by: .seconds(5))
     for task in tasks { try await task.value }
     #expect(log.entries == [1, 2, 3, 4, 5])

@@ -16,6 +16,15 @@ public func eventually(within seconds: Double = 200, _ condition: () throws -> B
   return true
 }
 
+/// Polls `condition`, which another task makes true, for some seconds at most. Returns whether it holds.
+public func soon(_ condition: () -> Bool) async -> Bool {
+  for _ in 0..<50_000 {
+    if condition() { return true }
+    try? await Task.sleep(for: .microseconds(100))
+  }
+  return condition()
+}
+
 /// What a check in C found wrong, `nil` if nothing.
 public func failure(of finding: ctest_finding?) -> String? {
   finding.map { String(cString: $0) }
