@@ -12,17 +12,6 @@ struct DisposablesTests {
     nothing.dispose()
   }
 
-  @Test("a closure disposed twice runs once")
-  func twice() {
-    let runs = DisposalCounter()
-    let token = Disposables.create { runs.dispose() }
-    #expect(!token.isDisposed)
-    token.dispose()
-    token.dispose()
-    #expect(runs.value == 1)
-    #expect(token.isDisposed)
-  }
-
   @Test("a closure disposed by 8 threads at once runs once")  // A1
   func race() {
     for _ in 0..<100 {

@@ -35,20 +35,6 @@ struct SingleAssignmentDisposableTests {
     #expect(weakly == nil)
   }
 
-  @Test("the set disposable is released when dispose returns")
-  func captures() {
-    let holder = SingleAssignmentDisposable()
-    weak var weakly: DisposalCounter?
-    do {
-      let child = DisposalCounter()
-      weakly = child
-      holder.setDisposable(child)
-    }
-    #expect(weakly != nil)
-    holder.dispose()
-    #expect(weakly == nil)
-  }
-
   @Test("a second set stops the process")  // SA1
   func secondSet() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

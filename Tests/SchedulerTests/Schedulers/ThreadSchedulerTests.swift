@@ -20,19 +20,6 @@ import Testing
     #expect(Set(threads.entries).count == 1)
   }
 
-  @Test("each of several submitters keeps its order")
-  func orderPerSubmitter() throws {
-    let scheduler = try ThreadScheduler(), log = Log<(Int, Int)>()
-    onThreads(4) { submitter in
-      for n in 0..<1_000 { scheduler.schedule { log.add((submitter, n)) } }
-    }
-    scheduler.stop()
-    scheduler.join()
-    for submitter in 0..<4 {
-      #expect(log.entries.filter { $0.0 == submitter }.map(\.1) == Array(0..<1_000))
-    }
-  }
-
   @Test("it bears its name, cut at 15 bytes and never inside a character")
   func names() throws {
     let long = try ThreadScheduler(name: "a-name-that-is-too-long"), cut = try ThreadScheduler(name: "fourteen-bytesé")
@@ -103,58 +90,6 @@ import Testing
     scheduler.stop()
     scheduler.join()
     #expect(log.entries == ["now"])
-  }
-
-  @Test("dispose releases the captures before it returns, in the queue and with a delay pending")
-  func disposeReleases() throws {
-    let scheduler = try ThreadScheduler(), ran = Counter()
-    let leave = block(scheduler)
-    weak var queued: Token?
-    weak var delayed: Token?
-    let tokens: [any Disposable]
-    do {
-      let first = Token(), second = Token()
-      (queued, delayed) = (first, second)
-      tokens = [
-        scheduler.schedule { [first] in
-          ran.increment()
-          _ = first
-        },
-        scheduler.schedule(after: .seconds(3_600)) { [second] in
-          ran.increment()
-          _ = second
-        },
-      ]
-    }
-    #expect(queued != nil && delayed != nil)
-    for token in tokens { token.dispose() }
-    #expect(queued == nil && delayed == nil)
-    leave.open()
-    scheduler.stop()
-    scheduler.join()
-    #expect(ran.value == 0)
-  }
-
-  @Test("dispose against run: an action runs once or is released unrun, never both, never neither")
-  func disposeAgainstRun() throws {
-    let scheduler = try ThreadScheduler(), ran = Counter(), released = Counter()
-    final class Observer: Sendable {
-      let released: Counter
-      init(_ released: Counter) { self.released = released }
-      deinit { released.increment() }
-    }
-    for _ in 0..<3_000 {
-      let observer = Observer(released)
-      let token = scheduler.schedule { [observer] in
-        ran.increment()
-        _ = observer
-      }
-      token.dispose()
-    }
-    scheduler.stop()
-    scheduler.join()
-    #expect(ran.value <= 3_000)
-    #expect(eventually { released.value == 3_000 })
   }
 
   @Test("stop runs or drops outstanding actions, by its policy", arguments: [true, false])

@@ -10,13 +10,6 @@ import Testing
     var shout: String { name.uppercased() }
   }
 
-  /// Compares by asking the guard again, which would stop the process if the comparison ran under its lock.
-  struct Nosy: Equatable, Hashable, Sendable {
-    let guardian: Protected<Int>
-    static func == (left: Nosy, right: Nosy) -> Bool { left.guardian.read() == right.guardian.read() }
-    func hash(into hasher: inout Hasher) { hasher.combine(guardian.read()) }
-  }
-
   // Unchecked, because a wrapped property is a `var` to the compiler, although nothing replaces the guard in it.
   final class Holder: @unchecked Sendable {
     @Protected var count = 0
@@ -96,28 +89,6 @@ import Testing
     #expect((a as Any) as? AnyHashable == nil, "it changes, so it is no member of a set")
     let holder = Holder(3), other = Holder(3)
     #expect(holder.count == holder.count && holder.count == other.count)
-  }
-
-  @Test("comparison and a computed member run outside of the lock")
-  func userCodeIsOutside() {
-    let inner = Protected(1)
-    let nosy = Protected(Nosy(guardian: inner))
-    let same = Protected(Nosy(guardian: inner))
-    #expect(inner.withLock { _ in true })
-    #expect(nosy == same)
-    #expect(nosy == same)
-
-    final class Ending: Sendable {
-      let guardian: Protected<Ending?>
-      init(_ guardian: Protected<Ending?>) { self.guardian = guardian }
-      deinit { _ = guardian.read() == nil }
-    }
-    let slot = Protected<Ending?>(nil)
-    slot.write(Ending(slot))
-    slot.write(nil)  // would relock if the old value ended under the lock
-    slot.wrappedValue = Ending(slot)
-    slot.wrappedValue = nil
-    #expect(slot.read() == nil)
   }
 
   @Test("a transition happens only from where it is allowed, once among many threads")

@@ -77,14 +77,6 @@ import Testing
     #expect(ended.value == 2)
   }
 
-  @Test("dropping a token cancels nothing")
-  func droppedToken() {
-    let ran = Counter()
-    scheduler.schedule(after: .seconds(1)) { ran.increment() }
-    scheduler.run()
-    #expect(ran.value == 1)
-  }
-
   @Test("a waiting action is released unrun with the scheduler, and its token is disposed")
   func schedulerGoes() {
     weak var seen: Token?
