@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-// MARK: a cancelled thread in a wait of ours
+// MARK: a cancelled thread in a wait of the library
 
 typedef struct waiter {
   void (*wait)(void *);

@@ -144,7 +144,7 @@ typedef struct racing {
   atomic_int won;
 } racing;
 
-// Half of them submit what the other half cancels.
+// Half of them submit timers that the other half cancels.
 static void submit_or_cancel(int index, void *context) {
   racing *test = context;
   uint64_t seed = test->seed + (uint64_t)index;
@@ -216,7 +216,7 @@ static void clock_edges(void) {
 // CL1
 TEST("instants that have passed, and the ends of time") { clock_edges(); }
 
-// What comes due for a thread that has been stopped is dropped, and so is what waits when all ends.
+// A stopped thread drops timers that become due, and the end of the clocks drops waiting ones.
 static void clock_refused(void) {
   csched_thread *thread = start_thread("timers");
   csched_target *target = target_of(thread);

@@ -16,7 +16,7 @@ enum { NO_CHILD = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU };
 #define NO_CHILD_WHY                                                                                                   \
   "tools do not follow a process with threads into its child, and under qemu that child cannot start a thread"
 
-// MARK: what a signal handler may call
+// MARK: functions that a signal handler may call
 
 enum { FROM_HANDLER = 400, NEW = FROM_HANDLER / 2 };
 typedef struct handled {
@@ -170,7 +170,7 @@ TEST_UNLESS(NO_CHILD, NO_CHILD_WHY, "a lock in a signal handler that has interru
   env_locks_in_handler();
 }
 
-// MARK: the signals that threads of ours take
+// MARK: the signals that the library's threads take
 
 // The mask of blocked signals of the one thread that bears `name`; 0: there is none.
 static uint64_t mask_of(const char *name) {

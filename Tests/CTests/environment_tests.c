@@ -13,7 +13,7 @@
 
 #include "../../Sources/CScheduler/platform/platform.h"
 
-// What the surroundings may do to a process, most of it in a child of its own.
+// Events from outside of the process, most of them in a child of its own.
 enum { NO_CHILD = THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND | QEMU };
 #define NO_CHILD_WHY                                                                                                   \
   "tools do not follow a process with threads into its child, and under qemu that child cannot start a thread"

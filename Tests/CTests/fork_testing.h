@@ -1,4 +1,4 @@
-// What the tests of forks share: children, and what becomes of them.
+// Shared by the tests of forks: children, and checks of their ends.
 // Depends on: testing.h.
 #pragma once
 

@@ -111,7 +111,7 @@ static atomic_int own_served;
 
 static void submit_to_own(int index, void *context) {
   own *own = context;
-  static probe all[2][4]; // what the parent has submitted waits in the child, too
+  static probe all[2][4]; // the parent's jobs wait in the child, too
   probe *probes = all[own->runs - 1];
   probe_init(&probes[index], NULL, NULL);
   if (index % 2 == 0) CHECK_EQUAL(csched_target_submit(csched_loop_target(own->loop), job_of(&probes[index])), 0);
@@ -186,7 +186,7 @@ static void fork_own_loop(bool has_source) {
   }
 }
 
-TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork the thread's own loops go on") { // LP8, SQ9
+TEST_UNLESS(NO_THREAD_IN_CHILD, no_thread, "after fork the thread's own loops continue") { // LP8, SQ9
   fork_own_loop(false);
   fork_own_loop(true);
 }

@@ -5,7 +5,7 @@
 
 // Waits for queues on a pool whose threads are all in such waits, or in others.
 
-/// What the queue of a test is on: a pool, a queue, a limit, or a limit's barriers.
+/// The base of a test's queue: a pool, a queue, a limit, or a limit's barriers.
 typedef enum base_kind { ON_POOL, ON_SERIAL, ON_LIMIT_OF_ONE, ON_LIMIT_OF_TWO, ON_BARRIERS, BASES } base_kind;
 
 typedef struct waits {
@@ -78,7 +78,7 @@ TEST("jobs of a pool that sync with one queue need no further thread, on one pro
   ctest_on_one_processor(all_bases, NULL);
 }
 
-// All threads of the pool wait for something else. What was submitted to the queue before runs on the thread that waits
+// All threads of the pool wait for something else. Jobs submitted to the queue before run on the thread that waits
 // for it.
 static void wait_beside_blocked(base_kind kind) {
   waits test;
@@ -190,7 +190,7 @@ typedef struct around {
 } around;
 static void do_nothing(void *unused) { (void)unused; }
 static void
-wait_and_suspend(probe *probe) { // a job that the helper runs: it waits itself, then lets the helper's wait go on
+wait_and_suspend(probe *probe) { // a job that the helper runs: it waits itself, then lets the helper's wait continue
   around *test = probe->context;
   CHECK_EQUAL(csched_serial_sync(test->busy, do_nothing, NULL), 0);
   csched_serial_suspend(test->waits.queue);
@@ -239,7 +239,7 @@ TEST_UNLESS(THREAD_SANITIZER, "it reads what a thread records for itself",
   output_close(&output);
 }
 
-// MARK: what a helper's job is inside of
+// MARK: the contexts of a helper's job
 
 typedef struct helper {
   waits waits;
@@ -261,7 +261,7 @@ static void look_around(probe *probe) {
   csched_serial_destroy(on_loop);
 }
 static void look_from_sync(void *context) {
-  helper *test = context; // the body of the helper's own sync is inside of what the helper is inside of
+  helper *test = context; // the body of the helper's own sync is inside of the helper's contexts
   CHECK(csched_target_is_inside(csched_serial_target(test->own)) &&
         csched_target_is_inside(csched_loop_target(test->loop)));
 }

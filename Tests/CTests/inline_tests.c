@@ -27,7 +27,7 @@ enum {
 
 enum { STACK_MOST = 20000 }; // bytes, also with a sanitizer
 
-/// What the job in the middle does besides.
+/// The second operation of the job in the middle.
 typedef enum deed { NOTHING, JUMP, FORK } deed;
 
 typedef struct line {
@@ -94,7 +94,7 @@ static ptrdiff_t run_line(int kind, int count, deed middle) {
   for (int i = 0; i < count; i++) csched_job_init(&line.jobs[i], &next_type, &line);
   csched_job_init(&line.first, &first_type, &line);
   if (setjmp(back) == 0) csched_target_submit(first_to, &line.first);
-  csched_target_is_inside(&base); // finds what was unwound
+  csched_target_is_inside(&base); // finds the unwound jobs
   if (middle == FORK && line.child == 0) _exit(line.ran == line.count && !line.is_wrong ? 0 : 1);
   if (middle == FORK) {
     int status = -1;
@@ -111,12 +111,12 @@ TEST("jobs on a target that runs them at once are in order, and need no stack of
   for (int kind = 0; kind < KINDS; kind++) CHECK(run_line(kind, times_least(1000000, 100000), NOTHING) < STACK_MOST);
 }
 
-TEST("jobs on a target that runs them at once go on after a longjmp out of one") { // LM6, SQ8
+TEST("jobs on a target that runs them at once continue after a longjmp out of one") { // LM6, SQ8
   for (int kind = 0; kind < KINDS; kind++) run_line(kind, 1000, JUMP);
 }
 
 // LM8, SQ9
-TEST_UNLESS(QEMU, "forks", "jobs on a target that runs them at once go on in both processes after a fork in one") {
+TEST_UNLESS(QEMU, "forks", "jobs on a target that runs them at once continue in both processes after a fork in one") {
   for (int kind = 0; kind < KINDS; kind++) run_line(kind, 1000, FORK);
 }
 

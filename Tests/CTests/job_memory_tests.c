@@ -211,7 +211,7 @@ static void job_freed_when_idle(int rounds) {
 
 // MARK: used again
 
-// What a run posts comes before the end of its use: so the next use waits for that.
+// A run posts before the end of its use, so the next use waits for that post.
 static void job_used_again_when_idle(int times) {
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
   atomic_int begun = 0;

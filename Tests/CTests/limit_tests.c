@@ -111,7 +111,7 @@ TEST("a limited target keeps the order of its base") { // LM3
   limit_order(3);
 }
 
-// MARK: a bound for what waits
+// MARK: a bound for the waiting jobs
 
 static csched_limit *make_full(csched_target *base, int most, size_t waiting, csched_full_policy policy) {
   csched_limit *limit = make_limit(base, most);
@@ -241,7 +241,7 @@ static void submit_all_of_second(probe *probe) {
   submit_flood(flood, flood->jobs, 2 * flood->jobs);
 }
 
-// The only thread of the pool submits more than may wait: it runs what waits.
+// The only thread of the pool submits more than may wait: it runs the waiting jobs.
 TEST("a job of a pool that waits for room in a limited target needs no further thread") { // LM14
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 1, .most_threads = 1});
   csched_limit *limit = make_full(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2, 3, CSCHED_FULL_BLOCK);
@@ -328,7 +328,7 @@ TEST("a drop that submits to its own full limited target does not wait") { // LM
   limit_drop_submits(true);
 }
 
-// Jobs of a limit submit to a full limit on it: the permits that its jobs need are theirs.
+// Jobs of a limit submit to a full limit on it: its jobs have the permits that they need.
 TEST("a job does not wait for room in a limited target on its own one") { // LM14
   csched_pool *pool = make_pool(&(csched_pool_options){.workers = 2});
   csched_limit *below = make_limit(csched_pool_target(pool, CSCHED_PRIORITY_DEFAULT), 2);
@@ -409,7 +409,7 @@ static void limit_blocks_at_end(csched_stop_policy policy) {
   CHECK_EQUAL(csched_thread_join(thread), 0);
   int ran = 0;
   for (int i = 0; i < SUBMITTERS * 4; i++) ran += atomic_load(&flood->probes[i].runs);
-  CHECK_EQUAL(ran, policy == CSCHED_STOP_DROP ? 0 : 3); // what the limit had accepted
+  CHECK_EQUAL(ran, policy == CSCHED_STOP_DROP ? 0 : 3); // the limit's accepted jobs
   CHECK(atomic_load(&flood->refused) >= SUBMITTERS * 4 - 3);
   end_flood(flood, SUBMITTERS * 4);
   csched_limit_destroy(limit);

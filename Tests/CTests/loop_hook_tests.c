@@ -213,7 +213,7 @@ static void loop_hooks_in_host(void) {
   test.submits = &job;
   csched_loop_run_ready(loop, SIZE_MAX);
   CHECK(test.sleeps == 2 && test.wakes == 1);
-  CHECK_EQUAL(poll(&host, 1, 0), 1); // what a hook submits wakes the host
+  CHECK_EQUAL(poll(&host, 1, 0), 1); // a hook's submission wakes the host
   csched_loop_run_ready(loop, SIZE_MAX);
   CHECK_PROBE(&job, 1, 0);
   CHECK(test.sleeps == 3 && test.wakes == 2);

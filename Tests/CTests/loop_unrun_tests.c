@@ -1,4 +1,4 @@
-// What a loop says of jobs that no run has come to, for the end of the process.
+// The count of a loop's jobs that no run has reached, for the end of the process.
 #include "testing.h"
 
 static void ignore(csched_job *job) { (void)job; }

@@ -853,7 +853,7 @@ static void message_once(void) {
 
 TEST("a message is written once where no thread has run anything") { message_once(); }
 
-// Returns: the number of runs with that context. A line stands for one run, or for the number in it.
+// Returns: the number of runs with that context. A line counts one run, or the number in it.
 static long runs_of(const char *text, const char *context) {
   long runs = 0;
   for (const char *line = text; (line = strstr(line, context)) != NULL; line++) {

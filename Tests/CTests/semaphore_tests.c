@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-// Semaphores, latches, and what holds for all waits: workers, forks, signals, misuse.
+// Semaphores, latches, and tests of all waits: workers, forks, signals, misuse.
 
 // MARK: units
 

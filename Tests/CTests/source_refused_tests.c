@@ -252,6 +252,6 @@ static void source_forks_with_hooks(void) {
 
 TEST_UNLESS(THREAD_SANITIZER | VALGRIND | QEMU | NO_PIDFD,
             "tools do not follow a process with threads into its child, and may lack pidfd_open",
-            "in a child of fork sources of all kinds, and hooks, go on") {
+            "in a child of fork sources of all kinds, and hooks, continue") {
   source_forks_with_hooks();
 }

@@ -636,7 +636,7 @@ TEST("changes of files are reported one by one, and not after the removal") {
   if (!is_under(THREAD_SANITIZER | MEMORY_SANITIZER | VALGRIND)) source_file(true);
 }
 
-// MARK: what the system refuses
+// MARK: refusals of the system
 
 static void without_descriptors(void *context) {
   (void)context;
@@ -783,7 +783,7 @@ static void event_merges(int threads, int rounds) {
   meter.next = 5;
   gate_open(&gate);
   CHECK_SOON(csched_event_is_idle(&meter.event));
-  CHECK_EQUAL(meter.calls, 2); // ten are one, and what the handler merged is another
+  CHECK_EQUAL(meter.calls, 2); // ten merges are one call, and the handler's merge is another
   CHECK_EQUAL(meter.sum, 25);
   feed feed = {&meter, rounds};
   crew_run(threads, merge_ones, &feed);

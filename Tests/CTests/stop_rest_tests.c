@@ -1,6 +1,6 @@
 #include "pool_testing.h"
 
-// A stop with CSCHED_STOP_RUN beside submissions: what was accepted before it runs, wherever it waits.
+// A stop with CSCHED_STOP_RUN beside submissions: jobs accepted before it run, wherever they wait.
 
 typedef enum nesting {
   QUEUE,

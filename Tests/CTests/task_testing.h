@@ -1,4 +1,4 @@
-// What the tests of tasks and nodes share: what becomes of a task, and where it is submitted.
+// Shared by the tests of tasks and nodes: records of tasks' ends, and targets.
 // Depends on: pool_testing.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the tests of the C core share: their registration, checks, crews of threads, jobs that keep count, and journals
+// Shared by the tests of the C core: their registration, checks, crews of threads, jobs that keep count, and journals
 // of an order.
 // Depends on: CTestSupport.h.
 #pragma once
@@ -90,7 +90,7 @@ void test_fail(check_place here, const char *text);
 void test_check_equal(check_place here, const char *text, int64_t found, int64_t expected);
 #define CHECK(condition)             ((condition) ? (void)0 : test_fail(HERE, #condition))
 #define CHECK_EQUAL(found, expected) test_check_equal(HERE, #found, (int64_t)(found), (int64_t)(expected))
-/// Waits up to a minute for what another thread will bring about.
+/// Waits up to a minute for a condition that another thread makes true.
 #define CHECK_SOON(condition)                                                                                          \
   do {                                                                                                                 \
     for (csched_time end_ = csched_now() + 60000 * MS; !(condition) && csched_now() < end_;) nap(50 * US);             \

@@ -28,7 +28,7 @@ TEST("an instant after another saturates, and a negative span counts as zero") {
   CHECK(csched_time_after(0, INT64_MAX) == (csched_time)INT64_MAX);
 }
 
-// Each wait with a deadline, on a thread of its own, while the test's thread holds what it waits for.
+// Each wait with a deadline, on a thread of its own, while the test's thread holds the awaited object.
 typedef struct timed_waits {
   csched_time deadline;
   csched_lock lock, guard;
@@ -86,7 +86,7 @@ static void *wait_on_thread(void *function) {
   return (void *)(uintptr_t)has_succeeded;
 }
 
-// Returns: how many of the waits have succeeded. `releases`: ends them by what they wait for, after none has ended by
+// Returns: how many of the waits have succeeded. `releases`: ends them by their condition, after none has ended by
 // itself.
 static int count_successes(csched_time deadline, bool releases) {
   pthread_t threads[TIMED_WAITS];

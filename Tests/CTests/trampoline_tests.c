@@ -255,7 +255,7 @@ static void jump_out(probe *probe) {
   longjmp(test->back, 1);
 }
 
-// One function both unwinds and submits, so that the depth of the stack is what the caller makes it.
+// One function both unwinds and submits, so that the caller sets the depth of the stack.
 static CSCHED_NOINLINE void at_depth(actions *test, int depth, bool unwinds) {
   volatile char room[64];
   room[0] = (char)depth;

@@ -8,7 +8,7 @@ typedef struct ring ring;
 typedef struct member {
   probe probe;
   ring *ring;
-  csched_serial *waits_for; // what the job of this one syncs with
+  csched_serial *waits_for; // the queue with which this one's job syncs
   csched_serial *through;   // NULL, or an idle queue that it enters before
   int result;
 } member;

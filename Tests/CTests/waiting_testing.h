@@ -1,4 +1,4 @@
-// What the tests of conditions, semaphores and latches share.
+// Shared by the tests of conditions, semaphores and latches.
 // Depends on: testing.h.
 #pragma once
 

@@ -172,7 +172,7 @@ int __wrap_csched_poller_wait_(csched_poller *poller, csched_poller_event *event
   return count;
 }
 
-// Lets the thread go on until it would sleep. Returns: whether it has ended.
+// Runs the thread until it would sleep. Returns: whether it has ended.
 static bool run_clock_thread(void) {
   if (thread.body == NULL) return false;
   if (setjmp(thread.sleeps) != 0) return false;
@@ -209,7 +209,7 @@ static bool waits_for_clock(const item *item) {
   return item->state == WAITS && item->clock != CSCHED_CLOCK_MONOTONIC && !item->is_late && item->delivery == 0;
 }
 
-// What an alarm's ring brings: all that is due by then, in order.
+// The effect of an alarm: all timers that are due by then run, in order.
 static void note_deliveries(csched_clock clock) {
   for (;;) {
     item *first = NULL;
@@ -363,7 +363,7 @@ static void create(void) {
   if (csched_loop_create(&loop) != 0 || csched_serial_create(&queue, csched_loop_target(loop)) != 0) abort();
 }
 
-// What waits for a clock waits in no target: it must be cancelled before its target goes.
+// A timer that waits for a clock waits in no target: it must be cancelled before its target is destroyed.
 static void destroy(void) {
   for (int i = 0; i < ITEMS; i++)
     if (items[i].state == WAITS || items[i].state == DROPPED) cancel(&items[i]);

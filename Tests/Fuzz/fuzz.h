@@ -1,4 +1,4 @@
-// What the fuzz targets share: an input that is read as operations, virtual time, and the end of a process whose model
+// Shared by the fuzz targets: an input that is read as operations, virtual time, and the end of a process whose model
 // disagrees.
 // Depends on: CScheduler.
 //

@@ -88,7 +88,7 @@ static void pass(csched_time span) {
   ring_alarm();
 }
 
-// What the system still reports of a descriptor that was not removed would keep the loop awake for ever.
+// The system's reports for a descriptor that was not removed would keep the loop awake for ever.
 static void empty_copies(void) {
   uint64_t value;
   for (int i = 0; i < copy_count; i++)

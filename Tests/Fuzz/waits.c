@@ -142,7 +142,7 @@ static void let_time_pass(void) {
   csched_time first = CSCHED_FOREVER;
   for (int i = 0; i < THREADS; i++) {
     if (actors[i].is_over) continue;
-    REQUIRE(!may_continue(&actors[i]), "thread %d sleeps for %d, and may go on", i, (int)actors[i].wait_kind);
+    REQUIRE(!may_continue(&actors[i]), "thread %d sleeps for %d, and may continue", i, (int)actors[i].wait_kind);
     if (actors[i].until < first) first = actors[i].until;
   }
   fuzz_sleep(first);

@@ -28,7 +28,7 @@ static const program *whole;
 static const program_node *nodes;
 static const program_step *steps;
 
-// What a node is in the world.
+// A node of the program, at run time.
 static struct place {
   csched_thread *thread;
   csched_pool *pool;
@@ -40,7 +40,7 @@ static struct place {
   atomic_int stop_begun; // of a root: the sum of 1 << each policy
 } places[NODES];
 
-// What has become of a step.
+// The state of a step.
 static struct fate {
   csched_timer timer;
   csched_fork forked;
@@ -789,7 +789,7 @@ static void clear_world(void) {
   memset(places, 0, sizeof places);
 }
 
-// What a process has of the system.
+// The system resources of a process.
 typedef struct holdings {
   int threads, descriptors;
   size_t bytes; // allocated
@@ -816,7 +816,7 @@ static void play(void) {
     REQUIRE(pthread_create(&actors[a], NULL, act, (void *)a) == 0, "no thread");
   act((void *)0);
   for (int a = 1, joined = 1;
-       joined < whole->actor_count || !have_all_ended();) { // the loops of this actor go on meanwhile
+       joined < whole->actor_count || !have_all_ended();) { // the loops of this actor continue meanwhile
     bool has_loop = false;
     for (int n = 0; n < whole->node_count; n++)
       if (places[n].loop != NULL) has_loop = true, csched_loop_run_ready(places[n].loop, 16);

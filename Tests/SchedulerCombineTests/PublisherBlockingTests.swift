@@ -49,7 +49,7 @@
       let subject = PassthroughSubject<Int, Never>(), cancelled = Protected(false)
       let source = subject.handleEvents(receiveCancel: { cancelled.withLock { $0 = true } })
       nonisolated(unsafe) let sender = subject  // a subject may be sent to on any thread
-      // Again and again: a subject drops what it is sent before anybody waits for it.
+      // Again and again: a subject drops values that it is sent before the wait subscribes.
       let sending = thread.schedule(.every(.milliseconds(1), after: .milliseconds(20))) { sender.send(1) }
       #expect(try source.toBlocking(timeout: .seconds(30)).first() == 1)
       #expect(cancelled.withLock { $0 })

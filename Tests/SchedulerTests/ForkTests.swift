@@ -24,7 +24,7 @@ private func require(_ condition: Bool, _ text: String) {
   if !condition { ctest_fail(text) }
 }
 
-/// Waits until the pool's threads have released what they ran, and sleep. Swift's run-time library has locks that
+/// Waits until the pool's threads have released their actions, and sleep. Swift's run-time library has locks that
 /// `fork` does not reset: a lock that another thread holds at the fork stays locked in the child. `closures`: the
 /// number of closures that still exist.
 private func letOthersRest(closures: Int = 0) {

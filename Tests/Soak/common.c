@@ -1,4 +1,4 @@
-// What the phases share: checks, time and chance, threads, and jobs that are counted. See soak.h.
+// Shared by the phases: checks, time and chance, threads, and jobs that are counted. See soak.h.
 
 #include "soak.h"
 

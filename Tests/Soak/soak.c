@@ -40,7 +40,7 @@ enum { PHASES = sizeof phases / sizeof phases[0], ROUNDS_MOST = 1000 };
 
 static soak_figures figures[PHASES];
 
-// MARK: what the process has
+// MARK: the process's resources
 
 typedef struct state {
   int64_t resident, allocated; // bytes

@@ -1,4 +1,4 @@
-// What the phases of the soak share: time, chance, jobs that are counted, and the figures of a phase.
+// Shared by the phases of the soak: time, chance, jobs that are counted, and the figures of a phase.
 // Depends on: CScheduler.
 #pragma once
 
@@ -59,14 +59,14 @@ void soak_settle(soak_tally *tally);
 
 // MARK: phases
 
-/// What a phase is to do in one round.
+/// The work of a phase in one round.
 typedef struct soak_slice {
   csched_time end; ///< until then; but the goal is always met
   uint64_t goal;   ///< how many there are at a time, at first; 0 where the phase has no goal
   uint64_t *seed;
 } soak_slice;
 
-/// What a phase has done, in all its turns.
+/// The results of a phase, over all its turns.
 typedef struct soak_figures {
   uint64_t count;   ///< of what the phase is about
   soak_tally tally; ///< of the jobs

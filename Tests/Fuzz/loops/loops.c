@@ -85,7 +85,7 @@ static void use_trampoline(void) {
   csched_trampoline_run(job);
 }
 
-// A deadline that comes: time does not go on to its end.
+// A deadline that passes: time does not continue to its end.
 static csched_time soon(void) { return fuzz_now + (fuzz_span() & (((csched_time)1 << 40) - 1)); }
 
 static void run(unsigned what) {

@@ -99,7 +99,7 @@ static bool lends(int n, int queue) {
   return n == limit || (n != NONE && nodes[n].kind == SERIAL && nodes[n].base == limit && queue < n);
 }
 
-// Returns: the greatest of the nodes that must go on for a job on `n` to run; NONE: a pool's alone.
+// Returns: the greatest of the nodes that must continue for a job on `n` to run; NONE: a pool's alone.
 static int needed_by(int n) {
   int most = NONE;
   for (; n != NONE; n = nodes[n].base)

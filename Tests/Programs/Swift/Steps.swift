@@ -2,7 +2,7 @@ import Foundation
 import Grammar
 import Scheduler
 
-/// What an action's closure captures: the end of the captures is the end of this object.
+/// The capture of an action's closure: the end of the captures is the end of this object.
 private final class Probe: Sendable {
   private let world: World
   private let number: Int32
@@ -87,7 +87,7 @@ func useNewObjects() {
   } catch { require(false, "new objects: \(error)") }
 }
 
-/// What each closure of a burst captures.
+/// The capture of each closure of a burst.
 private final class BurstAction: Sendable {
   let fate: Fate
   init(_ fate: Fate) { self.fate = fate }

@@ -25,7 +25,7 @@ func list(_ first: Int32) -> some Sequence<Int32> {
 /// The nodes that `number` is on, itself first.
 func nodes(of number: Int32) -> some Sequence<Int32> { sequence(first: number) { node($0).base }.prefix { $0 != none } }
 
-/// What a node is in the world.
+/// A node of the program, at run time.
 final class Place: Sendable {
   let scheduler: SchedulerTarget
   let thread: ThreadScheduler?
@@ -43,7 +43,7 @@ final class Place: Sendable {
   var executor: (any TaskExecutor)? { scheduler as? any TaskExecutor }
 }
 
-/// What has become of a step.
+/// The state of a step.
 final class Fate: Sendable {
   let submitted = Atomic(0), cancels = Atomic(0), runs = Atomic(0), drops = Atomic(0), releases = Atomic(0),
     hasEnded = Atomic(0)
@@ -77,7 +77,7 @@ final class World: Sendable {
   /// Further actions that have not been released: those of cancellation handlers, and of semaphores.
   let others = Atomic(0)
   let time: VirtualTime?
-  let trace = Protected<[String]>([])  // in virtual time: what has happened
+  let trace = Protected<[String]>([])  // in virtual time: the events
 
   init(_ whole: program, in time: VirtualTime? = nil) throws {
     self.whole = whole
@@ -201,7 +201,7 @@ final class World: Sendable {
     }
   }
 
-  /// Stops what the program has made, and checks that nothing of it is left.
+  /// Stops the program's objects, and checks that none is left.
   func end() {
     var all = places.exchange([])
     for each in fates {

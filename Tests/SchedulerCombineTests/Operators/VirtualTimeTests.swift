@@ -6,7 +6,7 @@
 
   /// The operators whose results depend on time, to the millisecond.
   @Suite("Operators in virtual time", .nothingIsLeft) struct VirtualTimeTests {
-    /// What came, and when.
+    /// The events, and their times.
     final class Seen: @unchecked Sendable {
       // Unchecked, because a subject is not Sendable: it is sent to by one thread.
       let clock = TestScheduler()
@@ -25,7 +25,7 @@
         }
       }
 
-      /// Subscribes, lets all time go by, and returns what came.
+      /// Subscribes, lets all time pass, and returns the events.
       func run<Value>(_ publisher: some Publisher<Value, Failed>) -> [String] {
         let held = publisher.sink(
           receiveCompletion: { [unowned self] in log.append("\($0) at \(milliseconds)") },

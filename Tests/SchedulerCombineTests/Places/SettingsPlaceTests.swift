@@ -19,7 +19,7 @@
       #expect(received.values == [nil, "blue"])
       channel.send("green")
       #expect(eventually { store["color"] == "green" })
-      store["color"] = "blue"  // what came out last, but not what was sent last
+      store["color"] = "blue"  // the value that was delivered last, but not sent last
       store["color"] = nil
       #expect(eventually { received.values.last == .some(nil) && received.values.count > 2 })
       #expect(received.values == [nil, "blue", "blue", nil] || received.values == [nil, "blue", nil])
@@ -34,7 +34,7 @@
       for round in 0..<Scale.count(200) {
         let value = "\(round)"
         fields[round % 2].type(value)
-        // One write for what was typed, and one for what the other field makes of it.
+        // One write for the typed text, and one for the other field's change of it.
         #expect(eventually { fields.allSatisfy { $0.text.read() == value } && writes.read() == 2 * round + 2 })
         #expect(store["name"] == value)
       }
@@ -98,7 +98,7 @@
     }
   }
 
-  /// A field of a form: it shows what comes out of its channel, and sends what it shows, whenever that changes.
+  /// A field of a form: it shows its channel's values, and sends its text at each change.
   private final class Field: @unchecked Sendable {
     // Unchecked, because a cancellable is not Sendable: the test's thread alone touches it.
     let text = Protected<String?>(nil)

@@ -44,7 +44,7 @@ import Testing
       let isResumed = Protected(false)
       onThreads(3) { _ in
         group.cancelAll()
-        if !isResumed.exchange(true) { queue.resume() }  // the first to come back
+        if !isResumed.exchange(true) { queue.resume() }  // the first to return
       }
       queue.drain()
       #expect(runs.value == 0 && group.isIdle)
@@ -145,7 +145,7 @@ import Testing
     synchronously { thread.join() }
   }
 
-  /// What becomes of an action of a group.
+  /// How an action of a group ends.
   enum Ending: CaseIterable { case disposed, cancelled, dropped, run }
 
   @Test("an action that a stopped scheduler drops leaves the group") func dropped() throws {

@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("copies of an action's disposable stand for the same action") func copies() throws {
+  @Test("copies of an action's disposable belong to the same action") func copies() throws {
     let thread = try ThreadScheduler(), hold = Gate(), ran = Counter()
     thread.schedule { hold.wait() }
     let token = thread.schedule { ran.increment() }, copy = token, other = thread.schedule { ran.increment() }

@@ -63,7 +63,7 @@ import Testing
     thread.stop(.dropOutstanding)
     synchronously { thread.join() }
     #expect(drops.entries == [.stopped])
-    // What a capture submits when its action is released by a cancel is refused, not cancelled.
+    // A capture's submission when a cancel releases its action is refused, not cancelled.
     let queue = SerialScheduler(), refused = group.scheduler(on: thread)
     queue.suspend()
     notice.write(

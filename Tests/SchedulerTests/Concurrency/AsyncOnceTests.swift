@@ -35,7 +35,8 @@ private struct Failed: Error, Equatable { let number: Int }
     return tasks
   }
 
-  @Test("tasks that ask at the same time share one run, for each key", arguments: [Duration.zero, .seconds(Int64.max)])
+  @Test(
+    "tasks that call at the same time share one run, for each key", arguments: [Duration.zero, .seconds(Int64.max)])
   func shares(timeToLive: Duration) async throws {
     let once = AsyncOnce<String, Int>(timeToLive: timeToLive)
     let tasks = await askers(50, once)

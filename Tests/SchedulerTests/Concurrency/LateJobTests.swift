@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What is stopped while tasks belong to it: nothing hangs, and isolation holds.
+/// Schedulers that are stopped while they have tasks: nothing hangs, and isolation holds.
 @Suite(.serialized, .nothingIsLeft) struct LateJobTests {
   enum Time: CaseIterable { case before, during, after }
 
@@ -146,7 +146,7 @@ import Testing
       begun.open()
       hold.wait()
     }
-    synchronously { _ = begun.wait() }  // what has not begun is dropped, and the thread ends at once
+    synchronously { _ = begun.wait() }  // actions that have not begun are dropped, and the thread ends at once
     let before = Task(executorPreference: thread) { on.add(thread.isOnThread) }
     thread.stop(policy)
     let during = Task(executorPreference: thread) { on.add(thread.isOnThread) }
@@ -158,7 +158,7 @@ import Testing
     #expect(on.entries == [true, true, false])
   }
 
-  @Test("a stop in the middle of an actor's call lets the call go on")
+  @Test("a stop in the middle of an actor's call lets the call continue")
   func inTheMiddle() async throws {
     let thread = try ThreadScheduler(), pinned = Pinned(thread)
     await pinned.call { thread.stop(.dropOutstanding) }
@@ -201,7 +201,7 @@ import Testing
     await task.value
   }
 
-  @Test("tasks that are suspended on a scheduler retain it, and go on there without another reference")
+  @Test("tasks that are suspended on a scheduler retain it, and continue there without another reference")
   func suspended() async throws {
     let ended = Counter()
     func start() throws -> [Task<Bool, any Error>] {
@@ -325,7 +325,7 @@ import Testing
     }
   }
 
-  @Test("a queue on a custom scheduler that releases its work: its tasks go on")
+  @Test("tasks of a queue on a custom scheduler that releases its work continue")
   func customDrops() async throws {
     let held = Log<@Sendable () -> Void>()
     let custom = CustomScheduler { work in if held.entries.isEmpty { held.add {} } else { work() } }

@@ -306,7 +306,7 @@ import Testing
           }
         }
         await cancelled(1_000)
-        // What is left is left each time; what the allocators keep is not.
+        // A leak grows each time; memory that the allocators keep does not.
         var growths: [Int] = []
         for _ in 0..<5 {
           let before = ctest_bytes_in_use()

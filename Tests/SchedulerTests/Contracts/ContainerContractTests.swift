@@ -10,7 +10,7 @@ private enum Container: CaseIterable, Sendable {
     scopedAny, scheduled,
     counted, dependent, token, lifetime, nested
 
-  /// Whether `disposeAndWait` waits for what it disposes. A scheduled disposable does not, because its scheduler
+  /// Whether `disposeAndWait` waits for the inner disposal. A scheduled disposable does not, because its scheduler
   /// disposes.
   var waits: Bool { self != .scheduled }
 

@@ -85,7 +85,7 @@ import Testing
     #expect(handled.value == 0 && alone.value == 0 && reports.reasons.isEmpty)
   }
 
-  /// Each way in which a scheduler of a kind comes to drop what waits in it.
+  /// Each way in which a scheduler of a kind drops its waiting actions.
   private static let drops: [(name: String, drop: @Sendable (_ schedule: (any SchedulerType) -> Void) throws -> Void)] =
     [
       (
@@ -170,7 +170,7 @@ import Testing
     #expect(reports.reasons == [.refused])
   }
 
-  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
+  // In a process of its own, which ends without a look for leaks: objects of a thread's Swift frames are lost when it
   // ends inside them.
   @Test("a thread that ends inside of a trampolined action drops the waiting ones, and reports them") func trampoline()
     async
@@ -213,7 +213,7 @@ import Testing
           leave.open()
         }
         Schedulers.shutdown(.dropOutstanding)
-        // The queue may run what it has in its batch.
+        // The queue may run the actions of its batch.
         let count = handled.entries.count
         #expect(count + ran.value == 7 && ran.value <= 1)
         #expect(reports.entries.count == count && (handled.entries + reports.entries).allSatisfy { $0 == .stopped })
@@ -280,7 +280,7 @@ import Testing
     return thread
   }
 
-  /// What a drop may cause: another one.
+  /// The cause of a drop inside of a drop.
   enum Cause: CaseIterable { case handler, capture, delayed }
 
   @Test("drops inside of a drop take a constant stack", arguments: stopped.indices, Cause.allCases)

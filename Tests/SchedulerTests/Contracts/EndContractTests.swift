@@ -5,7 +5,7 @@ import SchedulerTesting
 import TestSupport
 import Testing
 
-/// What a scheduler returns says when it is over: from the disposal, the drop, or the end of the run, for good.
+/// A scheduler's disposable is disposed after the disposal, the drop, or the end of the run, for good.
 @Suite(.serialized, .nothingIsLeft) struct EndContractTests {
   /// Each kind of action that ends by itself, calling `body` once.
   private static func schedule(on scheduler: any SchedulerType, _ body: @escaping @Sendable () -> Void)
@@ -111,7 +111,7 @@ import Testing
     #expect(eventually { Self.isOver(ticking) })
   }
 
-  @Test("a recursion is over when no reference can ask for another step", arguments: SchedulerUnderTest.all)
+  @Test("a recursion is over when no reference can request another step", arguments: SchedulerUnderTest.all)
   func recursion(_ test: SchedulerUnderTest) throws {
     let scheduler = try test.make(), kept = Protected<(@Sendable (Int) -> Void)?>(nil), steps = Counter()
     let token = scheduler.scheduleRecursive(0) { n, again in
@@ -129,7 +129,7 @@ import Testing
 
   // MARK: drops
 
-  /// What is dropped releases its captures, and says that it is disposed, when `drop` has returned.
+  /// Dropped actions release their captures, and are disposed, when `drop` has returned.
   private func check(
     _ tokens: [any Disposable], _ ends: Counter, sourceLocation: SourceLocation = #_sourceLocation
   ) {

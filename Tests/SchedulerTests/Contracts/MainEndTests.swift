@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What a process says at its end of actions of the main scheduler that never ran. In processes of their own, whose
+/// The message at a process's end about actions of the main scheduler that never ran. In processes of their own, whose
 /// main thread belongs to Swift's runtime. (On the real one: Tests/Integration/MainLoopOfOurs.)
 @Suite(.nothingIsLeft) struct MainEndTests {
   private static let main: MainScheduler = .asyncInstance

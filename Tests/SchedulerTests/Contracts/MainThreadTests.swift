@@ -15,7 +15,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
   }
 }
 
-/// What runs at once on the main thread, and what waits.
+/// Which actions run at once on the main thread, and which wait.
 @Suite(.nothingIsLeft) struct MainThreadTests {
   @Test("an action inside of any other one on the main loop waits for its turn") func nested() async {
     await #expect(processExitsWith: .success) {
@@ -83,7 +83,7 @@ func onMainThread(_ body: @escaping @Sendable () -> Void) {
           MainScheduler.runUntilIdle()
           #expect(log.entries.dropFirst(before) == ["first", "second"])
           guard isAlone else { return }
-          // And what was disposed is not waited for.
+          // And no call waits for a disposed action.
           begin().dispose()
           main.schedule { log.add("alone") }
           #expect(log.entries.dropFirst(before) == ["first", "second", "alone"])

@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What a process says, while it lasts, of work that waits for a main loop which nothing runs. In processes of their
+/// The message of a running process about work that waits for a main loop which nothing runs. In processes of their
 /// own, whose main thread belongs to the test runner and sleeps. (On the real one: Tests/Integration/MainLoopOfOurs.)
 @Suite(.nothingIsLeft) struct MainWatchTests {
   private static let main: MainScheduler = .instance, later: MainScheduler = .asyncInstance

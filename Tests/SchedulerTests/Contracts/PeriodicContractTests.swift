@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test("a periodic action of zero on a custom scheduler that calls its work at once lets its caller go on")
+  @Test("a periodic action of zero on a custom scheduler that calls its work at once lets its caller continue")
   func zeroInline() {
     let scheduler = CustomScheduler { work in work() }, ticks = Counter()
     for period in [Duration.zero, .nanoseconds(1)] {

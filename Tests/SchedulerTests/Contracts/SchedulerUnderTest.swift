@@ -248,7 +248,7 @@ private final class Trampoline: SchedulerType {
 }
 
 extension SchedulerType {
-  /// Waits until what was scheduled before on a serial scheduler has run.
+  /// Waits until the earlier actions of a serial scheduler have run.
   func drain() {
     let gate = Gate()
     schedule { gate.open() }

@@ -10,7 +10,7 @@ import Testing
 /// An object that only the action, and a thread that has waited for it, may touch.
 private final class Plain: @unchecked Sendable { var value = 0 }  // Unchecked: the wait guards it
 
-/// Guarantee 4: `disposeAndWait` returns after the end of what has begun.
+/// Guarantee 4: `disposeAndWait` returns after the end of an action that has begun.
 @Suite(.serialized, .nothingIsLeft) struct WaitContractTests {
   /// Disposes `token` on another thread, lets `leave` open while that waits, and returns when it has.
   private func disposeAndWait(for token: any Disposable, whileOpening leave: Gate) {

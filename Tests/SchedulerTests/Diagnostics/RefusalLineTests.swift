@@ -171,7 +171,7 @@ import Testing
     ("onBeforeSleep", { _ = $0.onBeforeSleep {} }),
   ]
 
-  // MARK: what a process prints
+  // MARK: the output of a process
 
   /// Has what follows on the standard error belong to `name`.
   private static func begin(_ name: String) { FileHandle.standardError.write(Data("row \(name)\n".utf8)) }

@@ -1,4 +1,4 @@
-// What the tests of the disposables share.
+// Shared by the tests of the disposables.
 
 import Foundation
 import Scheduler
@@ -65,9 +65,9 @@ private func run(_ body: consuming (@Sendable (Int) -> Void)?, _ index: Int) {
 }
 
 #if DEBUG
-  /// How deep the deep chains are: what a recursion would not survive.
+  /// How deep the deep chains are: a recursion would overflow the stack.
   let deepChain = Scale.sanitizer == .thread ? 20_000 : 50_000
 #else
-  /// How deep the deep chains are: what a recursion would not survive.
+  /// How deep the deep chains are: a recursion would overflow the stack.
   let deepChain = 10_000_000
 #endif

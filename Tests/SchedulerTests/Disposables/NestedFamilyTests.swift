@@ -10,7 +10,7 @@ private enum FamilyLink: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
-  /// Whether a release disposes what is inside.
+  /// Whether a release disposes the inner disposable.
   var disposesOnRelease: Bool { self == .scoped || self == .token || self == .mixed || self == .orphans }
 
   func wrap(_ child: any Disposable, level: Int) -> any Disposable {

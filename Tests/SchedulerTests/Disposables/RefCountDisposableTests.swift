@@ -66,7 +66,7 @@ struct RefCountDisposableTests {
     #expect(!shared.isDisposed)
   }
 
-  @Test("the underlying may retain, dispose and ask from inside its disposal")
+  @Test("the underlying may retain, dispose and read isDisposed inside its disposal")
   func reentrant() {
     let holder = SerialDisposable()
     let runs = DisposalCounter()

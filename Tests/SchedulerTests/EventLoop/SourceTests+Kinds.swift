@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What an event needs to come, for each kind of source.
+/// The cause of an event, for each kind of source.
 struct Stage {
   let ends = Ends(), folder = makeFolder()
   let child: pid_t

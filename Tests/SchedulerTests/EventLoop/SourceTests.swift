@@ -175,7 +175,7 @@ import Testing
 
   @Test("merges while the handler runs on a concurrent scheduler wait for its end, and are one call")
   func mergedBeside() {
-    // Two at a time: what is submitted behind a second call runs after it, beside the first.
+    // Two at a time: an action submitted behind a second call runs after it, beside the first.
     let scheduler = ConcurrentScheduler(limit: 2), log = Log<UInt64>(), entered = Gate(), leave = Gate(), next = Gate()
     let event = MergingEvent(on: scheduler, .sum) { value in
       log.add(value)
@@ -312,7 +312,7 @@ extension SourceTests {
     kept.dispose()
     #expect(dropped.entries == [.system(EBUSY)] && !isTaken(OwnSignal.early))
     thread.drain()
-    for isStopped in [false, true] {  // what has not begun ends: disposed on another thread, on its own, or dropped
+    for isStopped in [false, true] {  // calls that have not begun end: by another thread, their own, or a drop
       let door = ActionGroup(entered: 1)
       let source = Protected<(any Disposable)?>(nil)
       thread.schedule {

@@ -51,7 +51,7 @@ struct DisposableModel {
   /// The leaves and closures that have been released.
   private(set) var gone: Set<Name> = []
 
-  // MARK: what is known
+  // MARK: the state
 
   var names: Range<Name> { nodes.indices }
   func kind(_ name: Name) -> Kind { nodes[name].kind }
@@ -91,7 +91,7 @@ struct DisposableModel {
     removeHolder(of: name)
   }
 
-  /// For a composite, a bag and a token. Returns by what the child can be taken out; nil where it was disposed at once.
+  /// For a composite, a bag and a token. Returns the child's key; nil where it was disposed at once.
   @discardableResult
   mutating func insert(_ child: Name, into name: Name) -> Int? {
     if !nodes[name].isDisposed { return hold(child, in: name) }
@@ -107,7 +107,7 @@ struct DisposableModel {
     return child
   }
 
-  /// For a serial and a single one. Returns what was there.
+  /// For a serial and a single one. Returns the old disposable.
   @discardableResult
   mutating func replace(in name: Name, by child: Name, disposesOld: Bool) -> Name? {
     nodes[name].isSet = true

@@ -280,7 +280,7 @@ private struct Trial {
 
 // MARK: - several threads
 
-/// What each child has come to: counted for each thread that does it.
+/// The end of each child: counted for each thread that does it.
 private final class Fate: Disposable {
   let disposals = DisposalCounter(), returns = DisposalCounter()
   var isDisposed: Bool { disposals.isDisposed }

@@ -1,6 +1,6 @@
-/// What virtual time does, as a list that is kept in order: what the documentation says, in the simplest way.
+/// Virtual time as a list that is kept in order: the documented behaviour, in the simplest way.
 struct VirtualTimeModel {
-  /// What a test does from outside, or an action when it runs. Times are nanoseconds.
+  /// An operation of a test from outside, or of an action when it runs. Times are nanoseconds.
   indirect enum Operation {
     case schedule(Plan, after: Int)
     case scheduleAt(Plan, time: Int)
@@ -44,7 +44,7 @@ struct VirtualTimeModel {
   private var tokens: [Int: Action] = [:]  // the last one of each name
   private var running = 0
 
-  // What is being driven.
+  // The current drive.
   private var isDriving = false
   private var target: Int?
   private var runsAll = false

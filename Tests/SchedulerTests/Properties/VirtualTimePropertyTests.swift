@@ -141,7 +141,7 @@ private final class Actual: Sendable {
     return held.count == model.heldCount ? nil : "\(held.count) captures are alive, not \(model.heldCount)"
   }
 
-  /// What waits is released with the scheduler.
+  /// Waiting actions are released with the scheduler.
   func differenceAtEnd() -> String? {
     scheduler.write(nil)
     return held.count == 0 ? nil : "\(held.count) captures outlive the scheduler"

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct ConcurrentPerformTests {
-  /// What each number was called with, which is once.
+  /// The calls of each number, which must be one.
   private func counts(_ iterations: Int, grain: Int = 1, on scheduler: ConcurrentScheduler) -> [Int] {
     var results = [Int](repeating: 0, count: iterations)
     results.withUnsafeMutableBufferPointer { results in

@@ -108,7 +108,7 @@ import Testing
     #expect(log.entries == ["at once there", "queued here"])
   }
 
-  // In a process of its own, which ends without a look for leaks: what a thread's Swift frames hold is lost when it
+  // In a process of its own, which ends without a look for leaks: objects of a thread's Swift frames are lost when it
   // ends inside them.
   @Test("a thread that ends inside an action drops the waiting ones, and its captures are released")
   func threadEndsInside() async {

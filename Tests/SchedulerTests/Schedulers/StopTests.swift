@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// What a stop does with the actions that wait in queues.
+/// A stop's effect on the actions that wait in queues.
 @Suite(.nothingIsLeft) struct StopTests {
   private static let depths = [1, 2, 3]
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.nothingIsLeft) struct ThreadSchedulerGroupTests {
-  @Test("next gives each thread its turn, also when several ask") func turns() throws {
+  @Test("next gives each thread its turn, also to concurrent callers") func turns() throws {
     let group = try ThreadScheduler.Group(count: 3, name: "turn"), log = Log<ObjectIdentifier>()
     onThreads(3) { _ in for _ in 0..<100 { log.add(ObjectIdentifier(group.next())) } }
     for scheduler in group.schedulers {

@@ -89,7 +89,7 @@ import Testing
     #expect(SerialScheduler(target: scheduler, priority: .low).schedule {}.isDisposed)
   }
 
-  @Test("tasks prefer its schedulers, and go on when it has ended") func tasks() async throws {
+  @Test("tasks prefer its schedulers, and continue when it has ended") func tasks() async throws {
     let pool = try WorkerPool(name: "tasks"), scheduler = pool.scheduler(priority: .high), door = Door()
     let names = Log<String>()
     let task = Task(executorPreference: scheduler) {

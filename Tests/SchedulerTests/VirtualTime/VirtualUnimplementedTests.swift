@@ -28,7 +28,7 @@ import Testing
     for (entry, call) in zip(log.entries, called) { #expect(entry.hasPrefix("Model: \(call)")) }
   }
 
-  /// What is made of the requirements, with what it is to be reported by.
+  /// Extension methods over the requirements, with the expected report of each.
   private static let uses: [(name: String, use: @Sendable (any SchedulerType) -> Void)] = [
     ("schedule(_:_:), at 7 ns", { $0.schedule(.at(MonotonicTime(nanoseconds: 7))) {} }),
     (

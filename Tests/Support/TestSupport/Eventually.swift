@@ -25,7 +25,7 @@ public func soon(_ condition: () -> Bool) async -> Bool {
   return condition()
 }
 
-/// What a check in C found wrong, `nil` if nothing.
+/// The finding of a check in C, `nil` if none.
 public func failure(of finding: ctest_finding?) -> String? {
   finding.map { String(cString: $0) }
 }

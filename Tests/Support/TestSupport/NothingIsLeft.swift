@@ -32,7 +32,7 @@ public struct NothingIsLeft: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == NothingIsLeft {
-  /// Each test ends with nothing of ours alive.
+  /// Each test ends with no object of the library alive.
   public static var nothingIsLeft: Self { NothingIsLeft() }
   /// As `nothingIsLeft`, on `executor`, or on Swift's own executors.
   public static func nothingIsLeft(on executor: (any TaskExecutor)?) -> Self { NothingIsLeft(on: executor) }

@@ -55,7 +55,7 @@ import SchedulerExecutors
   }
 }
 
-/// What another program of this package says, and how it ends.
+/// The output of another program of this package, and how it ends.
 func run(_ program: String, _ argument: String, limit: String = "") -> (text: String, status: Int32) {
   let argument = argument.replacing("'", with: "'\\''")
   let pipe = popen("SWIFT_BACKTRACE=enable=no \(limit)'\(CommandLine.arguments[0])\(program)' '\(argument)' 2>&1", "r")!
@@ -100,7 +100,7 @@ func oneOrder() async throws -> String {
   return "\(count) jobs and actions on the main loop, in one order"
 }
 
-/// Where tasks run is a scheduler of ours. (The runtime itself runs an async main as far as its first suspension,
+/// Tasks run on a scheduler of this package. (The runtime itself runs an async main as far as its first suspension,
 /// before there is a main loop.)
 @MainActor func current() async -> String {
   await Task.yield()

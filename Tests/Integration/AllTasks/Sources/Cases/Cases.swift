@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Scheduler
 
-/// What tasks do, case by case. Each returns what the program on Swift's own executors must return, too.
+/// Behaviour of tasks, case by case. Each returns what the program on Swift's own executors must return, too.
 public let cases: [String: @Sendable () async throws -> String] = [
   "structured": structured, "yields": yields, "actors": actors, "main actor": mainActor, "sleeps": sleeps,
   "cancelled sleeps": cancelledSleeps,

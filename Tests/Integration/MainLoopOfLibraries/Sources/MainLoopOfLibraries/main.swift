@@ -1,11 +1,11 @@
 // The main scheduler in the main loop of GLib, or of libuv: what other threads schedule runs on the main thread, in
-// order, and delayed actions, too; the library's own timers go on beside it; and it ends by MainScheduler.stop().
+// order, and delayed actions, too; the library's own timers run beside it; and it ends by MainScheduler.stop().
 import Foundation
 import Scheduler
 
 let library = CommandLine.arguments[1], actions = 20_000
 
-/// What each action checks.
+/// The checks of each action.
 @Sendable func onMain(_ scheduler: MainScheduler, _ body: @MainActor () -> Void) {
   precondition(Thread.isMainThread && Schedulers.current === scheduler)
   precondition(MainScheduler.instance.isIsolatingCurrentContext() == true)

@@ -86,7 +86,7 @@ func checkOrder() {
   check(log.take() == ["at once"], "nothing waits after a wait")
 }
 
-/// On the bare main thread the main scheduler is where to go on.
+/// On the bare main thread work continues on the main scheduler.
 func checkCurrent() {
   let subscription = SubscriptionScheduler.instance
   check(Schedulers.current == nil && Schedulers.enclosing === main, "outside")
