@@ -1,7 +1,7 @@
 #include "fork_testing.h"
 #include "task_testing.h"
 
-#include "../../Sources/CScheduler/target/task_job.h"
+#include "../../Sources/CScheduler/targets/task_job.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

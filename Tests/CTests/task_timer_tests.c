@@ -1,6 +1,6 @@
 #include "task_testing.h"
 
-#include "../../Sources/CScheduler/target/task_job.h"
+#include "../../Sources/CScheduler/targets/task_job.h"
 
 #include <CScheduler/virtual.h>
 

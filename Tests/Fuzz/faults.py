@@ -17,7 +17,7 @@ FAULTS = [
     ("a close does not wake a thread that sleeps on the poller", "host", "loop/loop_stop.c", r"if \(csched_mpsc_close\(&loop->inbox\)\) csched_loop_wake_\(loop\);", "(void)csched_mpsc_close(&loop->inbox);"),
     ("stale events go by the number alone", "host", "loop/loop_fd.c", r"source == NULL \|\| source->serial != events\[i\]\.tag >> 32", "source == NULL"),
     ("a stale event brings back an alarm that has rung", "host", "platform/linux/linux_poller.c", r"poller->armed != CSCHED_FOREVER \? EPOLLIN \| EPOLLET : EPOLLET", "EPOLLIN | EPOLLET"),
-    ("a nested frame runs the outer jobs", "trampoline", "target/trampoline.c", r"  my_trampoline->start = my_trampoline->last; // TP2[^\n]*\n", ""),
+    ("a nested frame runs the outer jobs", "trampoline", "targets/trampoline.c", r"  my_trampoline->start = my_trampoline->last; // TP2[^\n]*\n", ""),
     ("the clocks' thread does not set the alarm again", "clocks", "clock/clock.c", r"\n  set_alarm\(queue\);([^\n]*\n\})", r"\n\1"),
     ("a broadcast is not passed on", "waits", "sync/cond.c", r"bool must_wake = signal == WAKE_NEXT;", "(void)signal; bool must_wake = false;"),
     ("a waiter that gives up returns false though a broadcast marked it", "waits", "sync/cond.c", r"return signal != 0 \|\| waiter\.is_marked;", "return signal != 0;"),

@@ -1,4 +1,4 @@
-// Target: a thread's trampoline (target/trampoline.c), with nested frames, and set aside. The model is a list of jobs
+// Target: a thread's trampoline (targets/trampoline.c), with nested frames, and set aside. The model is a list of jobs
 // for each frame (`level`).
 //
 // The model checks:

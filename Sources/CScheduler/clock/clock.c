@@ -49,7 +49,7 @@
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
 #include "../platform/platform_clocks.h"
-#include "../target/task_job.h"
+#include "../targets/task_job.h"
 #include "../time/timer_internal.h"
 #include "clock_internal.h"
 

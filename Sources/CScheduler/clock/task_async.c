@@ -6,8 +6,8 @@
 #include "../base/panic.h"
 #include "../job/frames_internal.h"
 #include "../job/observed.h"
-#include "../target/target_internal.h"
-#include "../target/task_job.h"
+#include "../targets/target_internal.h"
+#include "../targets/task_job.h"
 #include "clock_internal.h"
 
 #include <string.h>

@@ -45,7 +45,7 @@
 #include "../job/observed.h"
 #include "../loop/delivery_internal.h"
 #include "../platform/platform.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "../time/timer_internal.h"
 #include "clock_internal.h"
 

@@ -35,7 +35,7 @@
 
 #include "../platform/platform.h"
 
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 enum { MAKING = 1, WAITED = 2, COUNT = 4 }; // of `progress`: two flags; COUNT adds one to the number of deliveries
 

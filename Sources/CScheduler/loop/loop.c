@@ -70,7 +70,7 @@
 #include "../base/text.h"
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 #include <errno.h>
 

@@ -6,7 +6,7 @@
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../job/mpsc_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 enum { MOST_UNRUN = 1000 }; // LP13: csched_loop_count_unrun_ counts at most so many jobs, to delay the exit little
 

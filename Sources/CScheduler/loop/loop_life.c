@@ -9,7 +9,7 @@
 
 #include "../base/dump_slots.h"
 #include "../base/panic.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -34,7 +34,7 @@
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "pool_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 #include <stdlib.h>
 

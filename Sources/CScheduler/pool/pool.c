@@ -36,7 +36,7 @@
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../loop/loop_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "../time/timer_internal.h"
 
 #include <errno.h>

@@ -57,7 +57,7 @@
 #include "../base/panic.h"
 #include "../job/job_internal.h"
 #include "../loop/loop_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 enum { RUNNING = 0, BLOCKED = 1, STALLED = 2, IDLE = 3, ORPHANED = 4 }; // the values of a worker's `state`
 enum { TICKS = 1, STAYS = 2, OVER = 3 };                                // the values of `watching`, beside 0

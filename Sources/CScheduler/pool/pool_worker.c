@@ -30,7 +30,7 @@
 #include "pool_internal.h"
 
 #include "../job/frames_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

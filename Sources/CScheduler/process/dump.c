@@ -29,7 +29,7 @@
 #include "../queue/queue_internal.h"
 #include "../sync/lock_internal.h"
 #include "../sync/parking.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "../time/timer_internal.h"
 
 enum { BUFFER = 16384, LINE = 1536 }; // bytes of the buffer; the most bytes of one line

@@ -38,7 +38,7 @@
 #include "../job/frames_internal.h"
 #include "../job/node.h"
 #include "../platform/platform.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "events_internal.h"
 #include "trace_internal.h"
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "observe_internal.h"
 #include <errno.h>
 

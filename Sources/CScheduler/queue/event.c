@@ -27,7 +27,7 @@
 #include <CScheduler/atomic.h>
 #include "../base/panic.h"
 #include "../job/frames_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include <errno.h>
 
 // Parts of `word`: two flags, and the mask of the value, which is also the largest value.

@@ -34,7 +34,7 @@
 #include <CScheduler/group.h>
 #include "../base/panic.h"
 #include "../sync/waiting_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 enum { AWAITED = 1, ONE = 2 }; // ONE: one entry in `word`
 enum { EMPTY = 1 };            // the signal to a sleeper: the group is empty

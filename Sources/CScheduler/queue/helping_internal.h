@@ -6,7 +6,7 @@
 #include <CScheduler/lock.h>
 #include "../base/bsd.h"
 #include "../job/frames_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 /// The value of a sync's futex word that tells its thread to look for work, see CSCHED_ENDED.
 enum { CSCHED_OFFER = 2 };

@@ -69,7 +69,7 @@
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../platform/platform.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "helping_internal.h"
 #include "queue_internal.h"
 #include <errno.h>

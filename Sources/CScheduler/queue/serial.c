@@ -70,7 +70,7 @@
 #include "../loop/loop_internal.h"
 #include "../platform/platform.h"
 #include "../sync/lock_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 #include "helping_internal.h"
 #include "queue_internal.h"
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
 #include "../platform/platform.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 static csched_lock lock; // guards all `waits_for`
 

@@ -7,7 +7,7 @@
 #include <CScheduler/serial.h>
 
 #include "../../../Sources/CScheduler/pool/pool_internal.h"
-#include "../../../Sources/CScheduler/target/target_internal.h"
+#include "../../../Sources/CScheduler/targets/target_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>

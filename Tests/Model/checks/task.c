@@ -3,7 +3,7 @@
 #include "../engine/model.h"
 
 #include "../../../Sources/CScheduler/job/job_internal.h"
-#include "../../../Sources/CScheduler/target/task_internal.h"
+#include "../../../Sources/CScheduler/targets/task_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <CScheduler/loop.h>

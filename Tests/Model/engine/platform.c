@@ -4,7 +4,7 @@
 #include <CScheduler/lock.h>
 #include "internal.h"
 
-#include "../../../Sources/CScheduler/target/task_internal.h"
+#include "../../../Sources/CScheduler/targets/task_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 #include <errno.h>
