@@ -7,7 +7,7 @@
 #include <CScheduler/trace.h>
 #include <CScheduler/watch.h>
 
-#include "../../Sources/CScheduler/process/observe_internal.h"
+#include "../../Sources/CScheduler/diagnostics/observe_internal.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include "../../Sources/CScheduler/base/panic.h"
 #include "../../Sources/CScheduler/job/observed.h"
 #include "../../Sources/CScheduler/job/recorder_internal.h"
-#include "../../Sources/CScheduler/process/swift.h"
+#include "../../Sources/CScheduler/swift/swift.h"
 #include "../../Sources/CScheduler/sync/waiting_internal.h"
 
 #include <unistd.h>

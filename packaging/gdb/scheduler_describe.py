@@ -1,4 +1,4 @@
-"""Lines about threads, targets and locks: what a dump of the library's says (Sources/CScheduler/process/dump.c), and what waits in each."""
+"""Lines about threads, targets and locks: what a dump of the library's says (Sources/CScheduler/diagnostics/dump.c), and what waits in each."""
 
 from scheduler_core import FOREVER, ORPHANED, PRIORITIES
 from scheduler_memory import MOST, seconds

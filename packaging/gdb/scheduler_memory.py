@@ -15,7 +15,7 @@ AGGREGATES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 
 
 # The folders of the core's sources (Sources/CScheduler).
-FOLDERS = r"platform(/\w+)?|base|job|sync|time|targets|loop|pool|queue|clock|process"
+FOLDERS = r"platform(/\w+)?|base|job|sync|time|targets|loop|pool|queue|clock|diagnostics|swift"
 
 
 class Missing(Exception):

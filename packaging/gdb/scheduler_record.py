@@ -1,4 +1,4 @@
-"""The flight recorder: what each thread has run last (Sources/CScheduler/job/recorder.c), and recorded events (process/events.c)."""
+"""The flight recorder: what each thread has run last (Sources/CScheduler/job/recorder.c), and recorded events (diagnostics/events.c)."""
 
 from collections import namedtuple
 

@@ -1,4 +1,4 @@
-// The table of threads and loops that a signal handler prints (process/dump_signal.c).
+// The table of threads and loops that a signal handler prints (diagnostics/dump_signal.c).
 // States of a thread slot
 //   0: free. TAKEN: its thread is still writing the slot. Else: the system's number of the slot's thread
 // States of a loop slot: NULL: free. Else: the loop

@@ -1,4 +1,4 @@
-// The table of threads and loops that a signal handler prints (process/dump_signal.c).
+// The table of threads and loops that a signal handler prints (diagnostics/dump_signal.c).
 // Depends on: base.h, platform.h.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The events that the scheduler reports to observers: submissions, runs, drops, wakes and waits for locks.
-// process/observe.c receives the events.
+// diagnostics/observe.c receives the events.
 // Depends on: job.h, platform.h.
 //
 // Without an observer, each submission and each run costs two instructions: a comparison with zero, and a jump that is
@@ -14,7 +14,7 @@ struct csched_target;
 struct csched_figures;
 struct csched_observer;
 
-/// An observed submission: an entry in the table of submitted jobs (process/observe.c).
+/// An observed submission: an entry in the table of submitted jobs (diagnostics/observe.c).
 typedef struct csched_seen {
   const csched_job *job;          ///< only compared, never dereferenced
   uint64_t id;                    ///< the number of the submission, never 0
@@ -94,7 +94,7 @@ typedef struct csched_observe_hooks {
   int (*write_events)(int fd, bool may_wait);
 } csched_observe_hooks;
 
-/// NULL until process/observe.c has set it, when the library is loaded.
+/// NULL until diagnostics/observe.c has set it, when the library is loaded.
 extern CSCHED_HIDDEN const csched_observe_hooks *csched_observe_hooks_;
 
 /// Returns: whether there is an observer. csched_observe_hooks_ is then not NULL.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../../Sources/CScheduler/base/dump_slots.h"
-#include "../../../Sources/CScheduler/process/dump_internal.h"
+#include "../../../Sources/CScheduler/diagnostics/dump_internal.h"
 
 enum { NUMBER = 7 };
 

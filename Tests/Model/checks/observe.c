@@ -2,8 +2,8 @@
 
 #include "../engine/model.h"
 
-#include "../../../Sources/CScheduler/process/observe_internal.h"
-#include "../../../Sources/CScheduler/process/trace_internal.h"
+#include "../../../Sources/CScheduler/diagnostics/observe_internal.h"
+#include "../../../Sources/CScheduler/diagnostics/trace_internal.h"
 #include "../../../Sources/CScheduler/platform/platform.h"
 
 // MARK: what a thread runs

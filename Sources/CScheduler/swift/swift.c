@@ -2,11 +2,11 @@
 // calling thread. Contracts: swift.h.
 #include "swift.h"
 #include "../base/panic.h"
+#include "../diagnostics/observe_internal.h"
 #include "../job/job_internal.h"
 #include "../job/frames_internal.h"
 #include "../platform/platform.h"
 #include "../targets/target_internal.h"
-#include "observe_internal.h"
 #include <errno.h>
 
 // The thread's disposal walk in progress (DisposalWalk.swift), or NULL. Each thread has its own variable, so its

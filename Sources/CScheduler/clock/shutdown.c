@@ -5,9 +5,9 @@
 #include <CScheduler/task.h>
 #include <CScheduler/trampoline.h>
 #include "../base/panic.h"
-#include "../clock/clock_internal.h"
 #include "../job/frames_internal.h"
 #include "../loop/loop_internal.h"
+#include "clock_internal.h"
 
 void csched_shutdown(csched_stop_policy policy) { // `policy`: for the jobs of the main loop
   csched_require_policy_(policy, "csched_shutdown");
