@@ -11,7 +11,7 @@ let package = Package(
   products: [
     .library(name: "Scheduler", targets: ["Scheduler"]),
     .library(name: "SchedulerRx", targets: ["SchedulerRx"]),
-    .library(name: "SchedulerMainLoop", targets: ["SchedulerMainLoop"]),
+    .library(name: "SchedulerDispatch", targets: ["SchedulerDispatch"]),
     .library(name: "SchedulerFoundation", targets: ["SchedulerFoundation"]),
     .library(name: "SchedulerExecutors", targets: ["SchedulerExecutors"]),
     .library(name: "SchedulerExecutorsLinked", targets: ["SchedulerExecutorsLinked"]),
@@ -32,7 +32,7 @@ let package = Package(
     // The names of RxSwift, ReactiveSwift and others, and of this library's past.
     .target(name: "SchedulerRx", dependencies: ["Scheduler"]),
     // Apart from Scheduler, because it brings Dispatch along.
-    .target(name: "SchedulerMainLoop", dependencies: ["Scheduler"]),
+    .target(name: "SchedulerDispatch", dependencies: ["Scheduler"]),
     // Apart from Scheduler, because it brings Foundation along.
     .target(name: "SchedulerFoundation", dependencies: ["Scheduler", "SchedulerRx"]),
     // All tasks of a program on this core: by a call, or by being linked, which needs a constructor in C.
@@ -60,7 +60,7 @@ let package = Package(
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "SchedulerMainLoop", "TestSupport",
+        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "SchedulerDispatch", "TestSupport",
         "CTestAllocations", "CTestSupport",
       ],
       // In release the library is optimised. To optimise its tests as well would take four minutes more.

@@ -99,7 +99,7 @@ extension MainScheduler {
   /// Schedules `action`, which is isolated to the main actor.
   ///
   /// If a host runs the main scheduler on another thread than the main thread, Swift stops the process with a message.
-  /// Dispatch's main queue (module `SchedulerMainLoop`) is allowed.
+  /// Dispatch's main queue (module `SchedulerDispatch`) is allowed.
   ///
   /// - Parameter action: the function to call on the main actor.
   /// - Returns: a disposable that cancels the action before it starts.

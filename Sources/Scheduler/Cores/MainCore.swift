@@ -36,7 +36,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
   }
 
   private static let advice = """
-    Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerMainLoop) before dispatchMain() or \
+    Call MainScheduler.run() on the main thread; or MainScheduler.useDispatchMain() (module SchedulerDispatch) before dispatchMain() or \
     RunLoop.main.run(); or, if main is async, link the product SchedulerExecutorsLinked.
     """
 
@@ -131,7 +131,7 @@ final class MainCore: TargetCore, @unchecked Sendable {
       "MainScheduler.run",
       """
       the main actor's work waits in Dispatch's main queue, which nothing runs: the main thread runs the main scheduler. Link the product \
-      SchedulerExecutorsLinked, which makes both one loop; or call MainScheduler.useDispatchMain() (module SchedulerMainLoop), and dispatchMain() \
+      SchedulerExecutorsLinked, which makes both one loop; or call MainScheduler.useDispatchMain() (module SchedulerDispatch), and dispatchMain() \
       in place of MainScheduler.run().
       """)
   }

@@ -1,7 +1,7 @@
 internal import CScheduler
 
 /// Runs the main scheduler in another library's main loop, through a descriptor. For Dispatch's main queue use the
-/// module `SchedulerMainLoop`.
+/// module `SchedulerDispatch`.
 extension MainScheduler {
   /// Lets another library's main loop run the main scheduler, in place of ``run()``: GLib's, libuv's, or a loop around
   /// `poll`.

@@ -15,7 +15,7 @@ internal import CScheduler
 /// 2. Both instances, and all submitters, share one order: no action overtakes an earlier one. A queue on the main
 ///    scheduler takes one position in this order. It runs several of its actions there.
 /// 3. The main thread must run the actions: by ``run()``, ``run(until:)`` or ``runUntilIdle()``; by Dispatch's or
-///    Foundation's main loop, after `useDispatchMain()` of the module `SchedulerMainLoop`; in another library's loop
+///    Foundation's main loop, after `useDispatchMain()` of the module `SchedulerDispatch`; in another library's loop
 ///    (``hostedDescriptor()``, ``runReady()``); or, if `main` is `async`, by linking `SchedulerExecutorsLinked`.
 /// 4. If the process ends and the main loop has not run since actions were scheduled, a line on the standard error says
 ///    how many actions never ran. The number counts queued actions; a queue on the main scheduler counts as one. If the
@@ -125,13 +125,13 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
   /// For `SchedulerExecutors`: calls `body` with the loop attached to this thread, the host's main thread.
   package static func attached(_ body: () -> Void) { MainCore.shared.withLoopAttached { _ in body() } }
 
-  /// For `SchedulerMainLoop`: registers a host, which must call each closure that it receives, in order, on the main
+  /// For `SchedulerDispatch`: registers a host, which must call each closure that it receives, in order, on the main
   /// thread. Returns false, and does nothing, if there is a host already. Thread: any.
   package static func enter(_ host: @escaping @Sendable (_ work: @escaping @Sendable () -> Void) -> Void) -> Bool {
     MainCore.shared.enter(host)
   }
 
-  /// For `SchedulerMainLoop`: returns a descriptor, and 0 or an errno value. When it is readable, call
+  /// For `SchedulerDispatch`: returns a descriptor, and 0 or an errno value. When it is readable, call
   /// ``runDueInHost()``. On the host's main thread.
   package static func hostDescriptor() -> (descriptor: Int32, error: Int32) {
     MainCore.shared.withLoopAttached {  // csched_loop_fd may be called on the loop's thread only
@@ -142,7 +142,7 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     }
   }
 
-  /// For `SchedulerMainLoop`: runs the delayed actions that are due. On the host's main thread.
+  /// For `SchedulerDispatch`: runs the delayed actions that are due. On the host's main thread.
   package static func runDueInHost() { MainCore.shared.runDueTimers() }
 }
 

@@ -22,7 +22,7 @@ let package = Package(
     // This package requests them.
     .executableTarget(
       name: "AllTasksInstalled",
-      dependencies: ["Cases", executors, .product(name: "SchedulerMainLoop", package: "Scheduler")]),
+      dependencies: ["Cases", executors, .product(name: "SchedulerDispatch", package: "Scheduler")]),
     // They are there because they are linked, into a program whose main is a test runner's.
     .testTarget(
       name: "RunnerTests",

@@ -10,7 +10,7 @@ let package = Package(
       name: "MainLoopOfHost",
       dependencies: [
         .product(name: "Scheduler", package: "Scheduler"), .product(name: "SchedulerRx", package: "Scheduler"),
-        .product(name: "SchedulerMainLoop", package: "Scheduler"),
+        .product(name: "SchedulerDispatch", package: "Scheduler"),
       ])
   ],
   swiftLanguageModes: [.v6]

@@ -155,7 +155,7 @@ import Testing
     #expect(lines.count == 1, "\(end.name): \(text)")
     for part in [
       "Scheduler: MainScheduler: the process ends, and \(reported)", "MainScheduler.run()",
-      "MainScheduler.useDispatchMain() (module SchedulerMainLoop)", "SchedulerExecutorsLinked",
+      "MainScheduler.useDispatchMain() (module SchedulerDispatch)", "SchedulerExecutorsLinked",
     ] { #expect(lines.first?.contains(part) == true, "\(end.name): \(text)") }
   }
 

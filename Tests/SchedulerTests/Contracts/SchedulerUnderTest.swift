@@ -1,7 +1,7 @@
 import CTestSupport
 import Foundation
 import Scheduler
-import SchedulerMainLoop
+import SchedulerDispatch
 import SchedulerRx
 import SchedulerTesting
 import TestSupport

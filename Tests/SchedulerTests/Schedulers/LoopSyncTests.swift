@@ -1,6 +1,6 @@
 import Dispatch
 import Scheduler
-import SchedulerMainLoop
+import SchedulerDispatch
 import TestSupport
 import Testing
 

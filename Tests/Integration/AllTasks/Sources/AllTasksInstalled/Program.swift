@@ -2,8 +2,8 @@
 import Cases
 import Foundation
 import Scheduler
+import SchedulerDispatch
 import SchedulerExecutors
-import SchedulerMainLoop
 
 @main struct Program {
   static func main() throws {

@@ -2,7 +2,7 @@
 // is one order for submissions to both.
 import Foundation
 import Scheduler
-import SchedulerMainLoop
+import SchedulerDispatch
 
 let host = CommandLine.arguments[1]
 // Dispatch runs its main queue on another thread, once the main one has gone.
