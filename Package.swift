@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "SchedulerRx", targets: ["SchedulerRx"]),
     .library(name: "SchedulerDispatch", targets: ["SchedulerDispatch"]),
     .library(name: "SchedulerFoundation", targets: ["SchedulerFoundation"]),
+    .library(name: "SchedulerRxFoundation", targets: ["SchedulerRxFoundation"]),
     .library(name: "SchedulerExecutors", targets: ["SchedulerExecutors"]),
     .library(name: "SchedulerExecutorsLinked", targets: ["SchedulerExecutorsLinked"]),
     .library(name: "SchedulerTesting", targets: ["SchedulerTesting"]),
@@ -34,7 +35,11 @@ let package = Package(
     // Apart from Scheduler, because it brings Dispatch along.
     .target(name: "SchedulerDispatch", dependencies: ["Scheduler"]),
     // Apart from Scheduler, because it brings Foundation along.
-    .target(name: "SchedulerFoundation", dependencies: ["Scheduler", "SchedulerRx"]),
+    .target(name: "SchedulerFoundation", dependencies: ["Scheduler"]),
+    // RxSwift's names with the types of Foundation and Dispatch. Apart, so that each of the others brings one thing.
+    .target(
+      name: "SchedulerRxFoundation",
+      dependencies: ["Scheduler", "SchedulerRx", "SchedulerFoundation", "SchedulerDispatch"]),
     // All tasks of a program on this core: by a call, or by being linked, which needs a constructor in C.
     .target(name: "SchedulerExecutors", dependencies: ["Scheduler", "CSchedulerExecutors"]),
     .target(name: "CSchedulerExecutors", dependencies: ["CScheduler"]),
@@ -60,8 +65,8 @@ let package = Package(
     .testTarget(
       name: "SchedulerTests",
       dependencies: [
-        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "SchedulerDispatch", "TestSupport",
-        "CTestAllocations", "CTestSupport",
+        "Scheduler", "SchedulerRx", "SchedulerTesting", "SchedulerFoundation", "SchedulerDispatch",
+        "SchedulerRxFoundation", "TestSupport", "CTestAllocations", "CTestSupport",
       ],
       // In release the library is optimised. To optimise its tests as well would take four minutes more.
       swiftSettings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),

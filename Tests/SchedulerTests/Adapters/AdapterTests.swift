@@ -1,6 +1,5 @@
 import Foundation
 import Scheduler
-import SchedulerFoundation
 import SchedulerRx
 import TestSupport
 import Testing

@@ -1,11 +1,13 @@
 import Foundation
 import Scheduler
+import SchedulerDispatch
 import SchedulerFoundation
 import SchedulerRx
+import SchedulerRxFoundation
 import TestSupport
 import Testing
 
-/// SchedulerFoundation: what a program has that is written in Foundation's and Dispatch's types.
+/// SchedulerFoundation, SchedulerDispatch and SchedulerRxFoundation: what a program has that is written in Foundation's and Dispatch's types.
 @Suite("Foundation's and Dispatch's types", .nothingIsLeft) struct FoundationTests {
   @Test("intervals keep their length, and never is never") func intervals() {
     let all: [(DispatchTimeInterval, Duration)] = [

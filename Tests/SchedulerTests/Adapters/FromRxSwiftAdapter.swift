@@ -1,6 +1,6 @@
 import Foundation
 import Scheduler
-import SchedulerFoundation
+import SchedulerDispatch
 import SchedulerRx
 
 /// One of RxSwift's, for us. Its `now` is a date there. Here it counts on from the monotonic instant of the adapter's

@@ -1,6 +1,6 @@
 import Foundation
 import Scheduler
-import SchedulerFoundation
+import SchedulerDispatch
 import SchedulerRx
 
 /// A scheduler of this package, for ReactiveSwift, whose closures are sent to the scheduler by contract.

@@ -1,6 +1,6 @@
 import Foundation
 import Scheduler
-import SchedulerFoundation
+import SchedulerDispatch
 import SchedulerRx
 
 /// A scheduler of this package, for RxSwift. Its closures and states are not marked Sendable there, and are sent to

@@ -1,27 +1,7 @@
 public import Dispatch
 public import Scheduler
+internal import SchedulerDispatch
 internal import SchedulerRx
-
-extension Duration {
-  /// Creates the same length. `.never`, and unknown kinds of intervals, give the maximum of 292 years.
-  public init(_ interval: DispatchTimeInterval) {
-    switch interval {
-    case .seconds(let count): self = .seconds(count)
-    case .milliseconds(let count): self = .milliseconds(count)
-    case .microseconds(let count): self = .microseconds(count)
-    case .nanoseconds(let count): self = .nanoseconds(count)
-    default: self = .nanoseconds(Int64.max)  // 292 years, which clocks take as never
-    }
-  }
-}
-
-extension DispatchTimeInterval {
-  /// Creates the same length, rounded up to nanoseconds; `.never` from 292 years on.
-  public init(_ duration: Duration) {
-    let nanoseconds = duration.saturatedNanoseconds
-    self = nanoseconds == .max ? .never : .nanoseconds(Int(nanoseconds))  // max: 292 years or more
-  }
-}
 
 // Overloads for values of type DispatchTimeInterval. Disfavoured, so that the literal `.seconds(1)` is a Duration.
 extension SchedulerType {
@@ -41,4 +21,19 @@ extension SchedulerType {
   ) -> any Disposable {
     schedulePeriodic(state, startAfter: Duration(startAfter), period: Duration(period), action: action)
   }
+}
+
+// Overloads for values of type DispatchQoS. Disfavoured, so that the literal `.background` is a SchedulerPriority.
+extension SerialScheduler {
+  /// Creates a scheduler on the shared pool, with RxSwift's parameters.
+  @_disfavoredOverload
+  public convenience init(qos: DispatchQoS, internalSerialQueueName name: String = "") {
+    self.init(name: name, priority: SchedulerPriority(qos))
+  }
+}
+
+extension ConcurrentScheduler {
+  /// Creates a scheduler with RxSwift's parameters.
+  @_disfavoredOverload
+  public convenience init(qos: DispatchQoS) { self.init(priority: SchedulerPriority(qos)) }
 }
