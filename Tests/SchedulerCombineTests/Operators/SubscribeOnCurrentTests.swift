@@ -4,9 +4,9 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 2: a subscription on the current scheduler", .nothingIsLeft) struct SubscriptionPlaceTests {
+  @Suite("subscribeOnCurrent", .nothingIsLeft) struct SubscribeOnCurrentTests {
     @Test("inside of an action it subscribes at once, there") func inside() {
-      let queue = SerialScheduler(name: "place"), scheduler = SubscriptionScheduler()
+      let queue = SerialScheduler(name: "queue"), scheduler = SubscriptionScheduler()
       let values = queue.sync { () -> [Int] in
         let recorder = Recorder<Int, Never>()
         [1, 2].publisher.handleEvents(receiveOutput: { _ in #expect(Schedulers.current === queue) })

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 3: a behaviour subject", .nothingIsLeft) struct BehaviorPlaceTests {
+  @Suite("BehaviorSubject", .nothingIsLeft) struct BehaviorSubjectTests {
     @Test("a new subscriber gets the value, then each that is sent; a late one the end alone") func values() {
       let subject = BehaviorSubject<Int, Never>(1), early = Recorder<Int, Never>(), late = Recorder<Int, Never>()
       subject.send(2)

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 1: a command", .nothingIsLeft) struct CommandPlaceTests {
+  @Suite("Command", .nothingIsLeft) struct CommandTests {
     typealias Plain = Command<Int, Int, Failed>
 
     /// The events of a command, in order.

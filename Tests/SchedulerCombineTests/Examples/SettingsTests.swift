@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 10: settings without feedback loops", .nothingIsLeft) struct SettingsPlaceTests {
+  @Suite("Example: settings without feedback loops", .nothingIsLeft) struct SettingsTests {
     @Test("a sent value is set, and not delivered again; other observers' values are delivered") func own() {
       let store = SettingsStore(), channel = SettingChannel("color", of: store), received = Recorder<String?, Never>()
       channel.values.subscribe(received)

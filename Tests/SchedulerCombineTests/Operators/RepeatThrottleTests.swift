@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 6: the operators", .nothingIsLeft) struct OperatorPlaceTests {
+  @Suite("repeat, throttle with a predicate, deliverOnMain", .nothingIsLeft) struct RepeatThrottleTests {
     typealias Seen = VirtualTimeTests.Seen
 
     // MARK: repeat

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 5: a sequence as a stream", .nothingIsLeft) struct SequencePlaceTests {
+  @Suite("publisher(on:) of a sequence", .nothingIsLeft) struct SequencePublisherTests {
     @Test("all elements are delivered, in order, then the end", arguments: Kind.all) func order(_ kind: Kind) throws {
       let made = try kind.make()
       for count in [0, 1, 300] {

@@ -31,7 +31,7 @@
     }
   }
 
-  @Suite("Place 8: a file's bytes", .nothingIsLeft) struct BytesPlaceTests {
+  @Suite("Example: a file's bytes", .nothingIsLeft) struct FileBytesTests {
     @Test(
       "all bytes come, in order, in actions of the scheduler, whatever the pieces", arguments: [1, 7, 1_000, 65_536])
     func all(_ pieceSize: Int) throws {
@@ -121,7 +121,7 @@
     }
   }
 
-  @Suite("Place 9: a file's text", .nothingIsLeft) struct TextPlaceTests {
+  @Suite("Example: a file's text", .nothingIsLeft) struct FileTextTests {
     static let text = "aé€😀\n\r\n\u{FEFF}ß𝄞\nlast\r"
 
     @Test("characters are whole wherever the pieces end", arguments: 1...12) func pieces(_ pieceSize: Int) throws {

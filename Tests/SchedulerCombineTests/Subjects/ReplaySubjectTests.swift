@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 4: a replay subject", .nothingIsLeft) struct ReplayPlaceTests {
+  @Suite("ReplaySubject", .nothingIsLeft) struct ReplaySubjectTests {
     @Test("a new subscriber gets the last values, then new ones, then the end; a late one the values and the end")
     func replay() {
       let subject = ReplaySubject<Int, Failed>(capacity: 2), early = Recorder<Int, Failed>(),

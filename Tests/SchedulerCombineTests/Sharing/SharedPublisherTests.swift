@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  @Suite("Place 7: started eagerly and lazily", .nothingIsLeft) struct SharingPlaceTests {
+  @Suite("startEagerly and startLazily", .nothingIsLeft) struct SharedPublisherTests {
     @Test(
       "eagerly it begins by itself, lazily with the first subscriber; each once, on the scheduler", arguments: Kind.all)
     func once(_ kind: Kind) throws {
