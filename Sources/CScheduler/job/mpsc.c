@@ -31,7 +31,7 @@
 // Source: Treiber's stack, emptied at once and reversed, as in many mailboxes. The mark of a parked consumer is in the
 //   word that a push must read anyway. The exchange-linked queue (Vyukov) was measured and rejected: see
 //   Documentation/Internals/Jobs.md, "Run queue".
-// Models: checks/queue.c.
+// Models: checks/mpsc.c.
 
 #include <CScheduler/atomic.h>
 

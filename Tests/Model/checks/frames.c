@@ -296,7 +296,7 @@ static void exited(void) {
   model_spawn(exit_in_sync, NULL);
   model_spawn(submit_to_queue, NULL);
 }
-const model_check levels_checks[] = {
+const model_check frames_checks[] = {
     {"frames: a job unwound by longjmp has ended, and so has the wait for it", left, both},     // J7
     {"frames: an unwound nested run is over when the job around it returns", nested, three},    // J7, LP7
     {"frames: a loop goes on after a longjmp out of a run", left_run, two},                     // LP7

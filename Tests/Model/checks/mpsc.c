@@ -157,11 +157,11 @@ static void popped_or_refused(void) {
 static void one_popped(void) { model_assert(count == 1 && wakes_owed == parks); }
 static void one_wake(void) { model_assert(wakes_owed == parks); }
 
-const model_check queue_checks[] = {
-    {"queue: every job once, in order, exactly one wake for a park", all_consumed, each_once}, // Q1, Q3, Q4
-    {"queue: a notify is seen after a park", flag_set, one_wake},                              // Q5
-    {"queue: a push beside close is popped or refused", closed, popped_or_refused},            // Q6
-    {"queue: one push against one park", single, one_popped},                                  // Q1, Q3, Q4
-    {"queue: a frozen producer delays no other thread", frozen, in_order},                     // Q2
+const model_check mpsc_checks[] = {
+    {"mpsc: every job once, in order, exactly one wake for a park", all_consumed, each_once}, // Q1, Q3, Q4
+    {"mpsc: a notify is seen after a park", flag_set, one_wake},                              // Q5
+    {"mpsc: a push beside close is popped or refused", closed, popped_or_refused},            // Q6
+    {"mpsc: one push against one park", single, one_popped},                                  // Q1, Q3, Q4
+    {"mpsc: a frozen producer delays no other thread", frozen, in_order},                     // Q2
     {NULL, NULL, NULL},
 };

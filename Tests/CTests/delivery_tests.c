@@ -1,6 +1,7 @@
 #include "pool_testing.h"
 
-// Custom targets, and the threads that keep the time: these run no user code, so no target can delay them.
+// Delivery of due timers: the threads that keep the time run no user code, so no target can delay them (delivery.c,
+// clock_delivery.c, pool_monitor.c).
 
 enum { TIMERS = 8 };
 typedef enum place { ON_POOL, ON_QUEUE, INLINE, ON_THREAD, ON_QUEUE_OF_INLINE, PLACES } place;
@@ -73,7 +74,7 @@ static void run_place(place place, csched_clock clock, ending ending, uint64_t *
   stop_and_join(thread, CSCHED_STOP_RUN);
 }
 
-static void carry_on_no_timekeeper(int rounds, uint64_t seed) {
+static void deliver_on_no_timekeeper(int rounds, uint64_t seed) {
   for (int round = 0; round < rounds; round++)
     for (place place = ON_POOL; place < PLACES; place++)
       for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
@@ -81,13 +82,13 @@ static void carry_on_no_timekeeper(int rounds, uint64_t seed) {
 }
 
 // CC1, DV3, MN5, MN6
-TEST("no code of the user's runs on a thread that keeps the time") { carry_on_no_timekeeper(times(2), seed()); }
+TEST("no code of the user's runs on a thread that keeps the time") { deliver_on_no_timekeeper(times(2), seed()); }
 
 // MARK: order
 
 static void note_on_own(probe *probe) { journal_add(&((own *)probe->context)->journal, probe->id); }
 
-static void carry_keeps_order(csched_clock clock, int rounds) {
+static void delivery_keeps_order(csched_clock clock, int rounds) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = 3});
   for (int round = 0; round < rounds; round++) {
     own owns[2] = {{.target.type = &own_type, .pool = pool}, {.target.type = &own_type, .pool = pool}};
@@ -107,7 +108,7 @@ static void carry_keeps_order(csched_clock clock, int rounds) {
 
 TEST("timers of a target of one's own keep their order") { // DV4, MN6, MN7
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
-    carry_keeps_order(clock, times(500));
+    delivery_keeps_order(clock, times(500));
 }
 
 // MARK: a target that blocks
@@ -124,7 +125,7 @@ static void count_other(probe *probe) {
   atomic_fetch_add(&others_run, 1);
 }
 
-static void carry_is_not_held_up(csched_clock clock, int workers) {
+static void delivery_is_not_held_up(csched_clock clock, int workers) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = (size_t)workers});
   own slow = {.target.type = &own_type, .pool = pool}, quick = slow;
   probe blocks, behind, others[3];
@@ -152,7 +153,7 @@ static void carry_is_not_held_up(csched_clock clock, int workers) {
 
 TEST("a target that blocks holds up no other's timers") { // CC1, DV3, MN7, MN8
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
-    for (int workers = 1; workers <= 2; workers++) carry_is_not_held_up(clock, workers);
+    for (int workers = 1; workers <= 2; workers++) delivery_is_not_held_up(clock, workers);
 }
 
 // MARK: cancelled
@@ -177,7 +178,7 @@ static void submit_or_cancel(int index, void *context) {
   }
 }
 
-static void carry_cancel_races(csched_clock clock, int rounds, uint64_t seed) {
+static void delivery_races_with_cancel(csched_clock clock, int rounds, uint64_t seed) {
   csched_pool *pool = make_pool(&(csched_pool_options){.name = "kept", .workers = 2});
   for (int round = 0; round < rounds; round++) {
     racing test = {
@@ -195,7 +196,7 @@ static void carry_cancel_races(csched_clock clock, int rounds, uint64_t seed) {
   end_pool(pool, CSCHED_STOP_RUN);
 }
 
-TEST("a timer that is carried is cancelled or run, once") {
+TEST("a timer of a custom target is cancelled or run, once") {
   for (csched_clock clock = CSCHED_CLOCK_MONOTONIC; clock <= CSCHED_CLOCK_WALL; clock++)
-    carry_cancel_races(clock, times(500), seed());
+    delivery_races_with_cancel(clock, times(500), seed());
 }
