@@ -1,1 +1,1 @@
-../Integration/Names.swift
+../Integration/Names/Names.swift

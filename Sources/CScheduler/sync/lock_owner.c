@@ -9,7 +9,7 @@
 
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_; // `number`, for the inline paths; 0: use the slow paths
 // Here it fills a gap of four bytes: a process has room for eight copies of the library's variables of a thread
-// (Tests/Integration/copies.c).
+// (Tests/Integration/Loading/copies.c).
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL unsigned csched_helping_here_;
 
 static const uint32_t RENUMBERED = (uint32_t)1 << 30; // LK9: bit added to a number; no system thread number has it

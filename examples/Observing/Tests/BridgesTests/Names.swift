@@ -1,1 +1,1 @@
-../../../../Tests/Integration/Names.swift
+../../../../Tests/Integration/Names/Names.swift

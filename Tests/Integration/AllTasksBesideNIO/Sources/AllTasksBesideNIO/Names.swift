@@ -1,1 +1,1 @@
-../../../Names.swift
+../../../Names/Names.swift

@@ -1,4 +1,4 @@
-"""Checks an echo server (examples/c/echo) from outside: echo_clients.py COMMAND [ARGUMENT]..., which gets a path and a time besides.
+"""Checks an echo server (examples/c/echo) from outside: clients.py COMMAND [ARGUMENT]..., which gets a path and a time besides.
 
 400 clients, large and small messages, clients that leave in any way, idle ones, a full table of descriptors, a stale socket, SIGTERM.
 Waits are for conditions, a minute at the most; of times only "not before" is checked."""
