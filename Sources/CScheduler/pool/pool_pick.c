@@ -48,7 +48,7 @@
 #include "../job/mpsc_internal.h"
 #include "../job/observed.h"
 #include "../sync/lock_internal.h"
-#include "../target/target_internal.h"
+#include "../targets/target_internal.h"
 
 enum { CHECK_INTERVAL = 32 };             // after so many jobs, a busy worker checks other workers' jobs
 static const csched_time KEPT_AGE = 3000; // ns until a kept job may be stolen: a job that only submits takes less
