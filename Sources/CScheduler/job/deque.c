@@ -1,5 +1,5 @@
-// The deque of a worker's spawned jobs (fork_join.c), after Chase and Lev: the owner pushes and pops at the bottom
-// (deque_internal.h), thieves steal from the top.
+// The deque of a worker's spawned jobs (fork_join.c) and of its local queue (pool_pick.c), after Chase and Lev: the
+// owner pushes and pops at the bottom (deque_internal.h), thieves steal from the top.
 //
 // States
 //   top, bottom  64-bit numbers that never repeat. The entries are `top`, the oldest, to `bottom` - 1; entry n is in

@@ -7,8 +7,8 @@
 
 enum { CSCHED_DEQUE_SLOTS = 64 };
 
-/// All zero is an empty deque. Thieves write `top`. The owner writes `bottom` and the slots, on other cache lines, and
-/// rarely `top`.
+/// All zero is an empty deque. Thieves write `top`, and so does an owner that takes. The owner writes `bottom` and the
+/// slots, on other cache lines.
 typedef struct csched_deque {
   CSCHED_CACHE_ALIGNED uint64_t top;    ///< the oldest entry's number; it only grows
   CSCHED_CACHE_ALIGNED uint64_t bottom; ///< the number of the next entry to be pushed; only the owner writes it
@@ -48,8 +48,8 @@ void *csched_deque_steal_until_(csched_deque *deque, const uint32_t *word, uint3
 /// Does: removes the oldest entry. Returns: the entry; NULL when the deque is empty. Thread: any. Lock-free.
 static inline void *csched_deque_steal_(csched_deque *deque) { return csched_deque_steal_until_(deque, NULL, 0); }
 
-/// Does: removes the oldest entry. Requires: the owner never pops, so the deque is a queue. Returns: the entry; NULL when
-/// the deque is empty. Thread: any. Lock-free.
+/// Does: removes the oldest entry. Requires: the owner never pops, so the deque is a queue. Returns: the entry; NULL
+/// when the deque is empty. Thread: any. Lock-free.
 static inline void *csched_deque_take_(csched_deque *deque) {
   uint64_t top = csched_load_relaxed(&deque->top); // DQ6: rechecked by the cas
   for (;;) {

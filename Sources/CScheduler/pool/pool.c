@@ -9,7 +9,7 @@
 //       until its loop has ended; then it closes the inboxes. A push then fails, or a worker dequeues the job before
 //       the final worker leaves.
 //   X2  A stopped pool ends. The monitor closes the inboxes after its last delivery, and wakes all workers. A worker
-//       leaves when the inboxes are closed and empty.
+//       leaves when the inboxes are closed, and no job waits in any queue of the pool.
 //   X3  join returns when all threads of the pool have ended. Its caller sees what the stopper wrote, even if it began
 //       to wait before the stop. Each thread is joined once, however many callers wait.
 //   X4  A create that fails leaves no thread and no memory behind.
@@ -93,8 +93,8 @@ static CSCHED_NOINLINE bool accept_late(csched_pool_class *class, csched_job *jo
   return accepts;
 }
 
-// Does: keeps `job` for this worker's next run, or adds it to its priority's inbox; wakes a worker. Returns: 0;
-// ECANCELED after dropping the job.
+// Does: keeps `job` for this worker's next run, or adds it to a local queue, a lane or its priority's inbox; wakes a
+// worker. Returns: 0; ECANCELED after dropping the job.
 static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool_class *class = (csched_pool_class *)target;
   csched_pool *pool = class->pool;
@@ -153,6 +153,12 @@ static unsigned rest_of_pool(const csched_target *target) {
              : 0;
 }
 
+static void add_seen(csched_mpsc_seen *seen, csched_mpsc_seen lane) {
+  seen->pending += lane.pending;
+  seen->is_exact &= lane.is_exact;
+  if (seen->first_job == NULL) seen->first_job = lane.first_job;
+}
+
 static void describe_pool(const csched_target *target, csched_text *text) { // adds the pool's line of a dump
   static const char *const names[CSCHED_PRIORITIES] = {"high", "default", "low", "background"};
   const csched_pool *pool = ((const csched_pool_class *)target)->pool;
@@ -169,7 +175,7 @@ static void describe_pool(const csched_target *target, csched_text *text) { // a
     csched_text_target_(text, names[i], class, "");
     csched_mpsc_seen seen = csched_mpsc_inspect_(&class->inbox, CSCHED_DUMP_PENDING);
     for (size_t lane = 0; i == CSCHED_PRIORITY_DEFAULT && lane < pool->lane_count; lane++)
-      seen.pending += csched_mpsc_inspect_(&pool->lanes[lane].inbox, CSCHED_DUMP_PENDING).pending;
+      add_seen(&seen, csched_mpsc_inspect_(&pool->lanes[lane].inbox, CSCHED_DUMP_PENDING));
     seen.pending += csched_pool_count_local_(class); // in no inbox
     csched_text_pending_(text, ": ", seen);
   }
@@ -262,9 +268,9 @@ void csched_pool_close_inboxes_(csched_pool *pool) {
 }
 
 bool csched_pool_may_leave_(csched_pool *pool) {
-  if (csched_pool_has_local_(pool)) return false;
   csched_lock_lock(&pool->pick);
-  bool is_done = !csched_pool_is_queued_locked_(pool); // X1, X2: the inboxes are closed and empty
+  bool is_done =
+      !csched_pool_is_queued_locked_(pool) && !csched_pool_has_local_(pool); // X1, X2: the inboxes are closed
   if (is_done)
     csched_store_release(&pool->is_done, 1u); // X6: from here on only workers that still run jobs add to them
   csched_lock_unlock(&pool->pick);
@@ -350,7 +356,8 @@ const csched_target *csched_pool_of_atfork_(const csched_atfork *atfork) { // re
 // MARK: create
 
 // Does: initialises `pool`, but not its slots: so a pool takes no memory for threads that it never starts. `workers`:
-// how many run at once; `most`: the number of threads. `slots`: the number of slots, at least `most`.
+// how many run at once; `most`: the number of threads. `slots`: the number of slots, at least `most`. `lanes`: the
+// number of lanes (pool_pick.c, PP7).
 static void init_pool(csched_pool *pool, const csched_pool_options *options, size_t workers, size_t most, size_t slots,
                       size_t lanes) {
   static const int nice_of[CSCHED_CLASSES] = {0, 0, 5, 10, 0, 0}; // four priorities, deliveries, discards

@@ -14,7 +14,7 @@
 //       executes a full fence, and checks for work. If there is work, it continues or wakes a worker. So the submitter
 //       sees the worker's change, or the worker sees the submitter's work.
 //   F2  A submitter skips the wake while a worker is searching. When the only searching worker stops searching, it
-//       checks for queued, spawned and kept jobs, even if it has found a job. If there are more jobs, that worker wakes
+//       checks for jobs in all queues, even if it has found a job. If there are more jobs, that worker wakes
 //       the next worker or continues itself. So no skipped wake loses a job, and at most one wake is in flight.
 //   F3  A submitter skips the wake if enough workers are running, or if no worker is idle and no thread may be started.
 //       Each running worker checks for work when it stops running. The monitor finds workers that block without a
@@ -30,7 +30,7 @@
 // Orderings
 //   counts: relaxed, ordered by the fences or by `idle_lock` · signal: relaxed, it carries nothing; the inbox and the
 //   deque carry the work
-// Assumes: the check for work is exact: under `pick` for the inboxes (pool_worker.c), on the deque's two ends
+// Assumes: the check for work is exact: under the locks of the inboxes and lanes (pool_pick.c), on the deques' two ends
 //   (fork_join.c).
 // Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread
 //   parking/unparking"). Rejected: light and heavy fences, because a worker that leaves SEARCHING would need the heavy
@@ -90,8 +90,8 @@ bool csched_pool_may_have_lanes_(csched_pool *pool) {
   return false;
 }
 
-// Returns: whether a job seems to be queued, or to wait for a worker among the next few. It locks nothing, and may miss a
-// job that is being moved.
+// Returns: whether a job seems to be queued, or to wait for a worker among the next few. It locks nothing, and may miss
+// a job that is being moved.
 bool csched_pool_may_have_work_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
   if (csched_pool_may_have_queued_(pool) || csched_pool_may_have_lanes_(pool)) return true;
@@ -105,7 +105,7 @@ bool csched_pool_may_have_work_(csched_pool_worker *worker) {
   return false;
 }
 
-// Returns: whether a job is queued, spawned or kept; exact after a fence of the caller.
+// Returns: whether a job is queued, spawned, kept or in a local queue; exact after a fence of the caller.
 bool csched_pool_has_work_(csched_pool *pool) {
   if (csched_pool_may_have_queued_(pool)) return true;
   csched_lock_lock(&pool->pick); // F1: else it could miss jobs that a consumer is moving to `inbox.first`
@@ -392,9 +392,9 @@ void csched_pool_start_failed_(csched_pool *pool) {
 // Does: counts `worker` as blocked, gives its local queue to others, and wakes another one if there is work.
 void csched_pool_count_blocked_(csched_pool_worker *worker) {
   csched_pool *pool = worker->pool;
-  csched_pool_give_back_(worker); // PP6: other workers run these jobs meanwhile
   add_to_counts(pool, BLOCKED);
-  csched_fence_full(); // F1: between the change of `counts` and the check for work
+  csched_pool_give_back_(worker); // PP6 in pool_pick.c: other workers run these jobs meanwhile
+  csched_fence_full();            // F1: between the change of `counts` and the check for work
   if (csched_pool_has_work_(pool)) csched_pool_wake_(pool, false);
 }
 

@@ -43,7 +43,7 @@ _Static_assert(offsetof(csched_pool_class, more) / CSCHED_CACHE_LINE ==
                    offsetof(csched_pool_class, inbox.first) / CSCHED_CACHE_LINE,
                "a pop writes to no cache line that submitters write");
 
-/// A lane: a further inbox of default priority, for submitters outside of the pool. Only large pools have lanes.
+/// A lane: a further inbox of default priority (pool_pick.c, PP7). Only large pools have lanes.
 typedef struct csched_pool_lane {
   CSCHED_CACHE_ALIGNED csched_mpsc inbox;
   uint32_t more;                         ///< as of a class, under `lock`
@@ -62,7 +62,7 @@ struct csched_pool_worker {
   uint32_t is_stuck;                    ///< whether the thread failed to lower its nice value (pool_worker.c, WK5)
   // Only the worker's own thread uses these fields, up to `helping_depth`.
   bool is_searching;  ///< the worker searches for work, and is counted as SEARCHING
-  bool is_surplus;    ///< too many workers run: this one queues its kept job, then sleeps
+  bool is_surplus;    ///< too many workers run: this one gives its jobs away, then sleeps
   bool has_left;      ///< the worker is no longer counted in THREADS: its thread ends
   uint32_t follow_up; ///< of the current job: one of CSCHED_FOLLOW_UP_… (target_internal.h)
   unsigned blocking_depth,
@@ -79,16 +79,18 @@ struct csched_pool_worker {
   // Only the monitor thread uses these two fields: the worker's `id` and its processor time at the previous tick.
   uint32_t id_seen;
   csched_time time_seen;
-  csched_deque spawns; ///< spawned jobs, see fork_join.c
-  csched_deque local;  ///< the local queue, see pool_pick.c, PP6: jobs of default priority
-  unsigned local_runs; ///< own thread only: jobs taken from `local` in a row, while inboxes had work
-  unsigned passed;     ///< own thread only: how often another class was picked while `local` had jobs
-  uint32_t looked_at;  ///< own thread only: the slot at which the next look for jobs to steal begins
+  csched_deque spawns;  ///< spawned jobs, see fork_join.c
+  csched_deque local;   ///< the local queue, see pool_pick.c, PP6: jobs of default priority
+  unsigned local_runs;  ///< own thread only: jobs taken from local queues in a row, since the look at the inboxes
+  unsigned passed;      ///< own thread only: how often another class was picked while `local` had jobs
+  uint32_t suspect;     ///< own thread only: the slot whose local queue this worker checks (pool_pick.c, PP4)
+  uint64_t suspect_top; ///< own thread only: the number of that queue's oldest job at the previous check
+  uint32_t looked_at;   ///< own thread only: the slot at which the next look for jobs to steal begins
   // Kept jobs (pool_pick.c: PP3, kept and run next; PP4, stolen).
-  uint32_t job_count;                  ///< own thread only: counts jobs, for the checks of other workers' kept jobs
-  csched_pool_worker *victim;          ///< own thread only: the worker whose kept job this worker may steal
-  uint32_t keeps_seen;                 ///< own thread only: the victim's `keeps` when `victim` was set
-  csched_time kept_since;              ///< own thread only: when `victim` was set: the kept job is at least as old
+  uint32_t job_count;         ///< own thread only: counts looks for a job, for checks that come from time to time
+  csched_pool_worker *victim; ///< own thread only: the worker whose kept job this worker may steal
+  uint32_t keeps_seen;        ///< own thread only: the victim's `keeps` when `victim` was set
+  csched_time kept_since;     ///< own thread only: when `victim` was set: the kept job is at least as old
   CSCHED_CACHE_ALIGNED uintptr_t kept; ///< the kept job, with its class in the two lowest bits; 0: none
   uint32_t keeps;                      ///< how many jobs this worker has kept so far; read racily
 };
@@ -204,8 +206,8 @@ extern CSCHED_HIDDEN CSCHED_TLS_FAST CSCHED_THREAD_LOCAL csched_pool_worker *csc
 /// Does: in a child of fork, the calling thread stops being a worker of the pool. Returns: whether it was one.
 bool csched_pool_leave_in_child_(csched_pool *pool);
 // pool_pick.c: which job runs next.
-/// Returns: the worker's next job, its class in `*chosen`; NULL: none found. A surplus worker gets a job only if the pool
-/// ends and its inboxes are closed.
+/// Returns: the worker's next job, its class in `*chosen`; NULL: none found. A surplus worker gets a job only if the
+/// inboxes are closed.
 csched_job *csched_pool_next_job_(csched_pool_worker *worker, csched_pool_class **chosen);
 /// Returns: whether a waiting thread donates the priority of `best`, or a higher one, to `class`.
 bool csched_pool_is_waited_for_(const csched_pool_class *class, const csched_pool_class *best);
@@ -216,7 +218,7 @@ void csched_pool_perform_(csched_pool_worker *worker, csched_pool_class *class, 
 bool csched_pool_is_queued_locked_(csched_pool *pool);
 /// Returns: where the calling thread submits jobs of `class`: its lane or the inbox of the class.
 csched_mpsc *csched_pool_inbox_(csched_pool_class *class);
-/// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: none, or another worker was first.
+/// Does: transfers the kept job of `from` to the caller. Returns: the `kept` word; 0: none, or another worker has it.
 uintptr_t csched_pool_claim_kept_(csched_pool_worker *from);
 // Kept jobs, see CSCHED_CLASS_BITS. A follow-up is kept until the current queue has ended its batch.
 /// Does: keeps `job` for this worker's next run, if no other work waits. Returns: whether it did; false also on a
@@ -243,9 +245,9 @@ bool csched_pool_begin_delivery_locked_(csched_pool_worker *worker, csched_job *
 void csched_pool_deliver_(csched_pool_worker *worker, csched_job *job); ///< delivers or discards the timer `job`
 void csched_pool_end_delivery_(csched_pool_worker *worker); ///< moves `following` back to the front of the inbox
 // pool.c: the pool's end.
-bool csched_pool_must_end_(csched_pool *pool);      ///< whether the inboxes are closed: a worker without work leaves
-bool csched_pool_may_leave_(csched_pool *pool);     ///< whether nothing is queued, spawned or kept; requires: must_end
-void csched_pool_close_inboxes_(csched_pool *pool); ///< on the monitor, after its last delivery
+bool csched_pool_must_end_(csched_pool *pool);  ///< whether the inboxes are closed: a worker without work leaves
+bool csched_pool_may_leave_(csched_pool *pool); ///< whether no queue of the pool has a job; racy; requires: must_end
+void csched_pool_close_inboxes_(csched_pool *pool);     ///< on the monitor, after its last delivery
 bool csched_pool_is_closing_(const csched_pool *pool);  ///< whether the pool was stopped or orphaned
 bool csched_pool_is_dropping_(const csched_pool *pool); ///< whether a stop drops the jobs that have not started
 void csched_pool_wake_joiners_(

@@ -337,6 +337,7 @@ void csched_pool_blocking_begin(void) {
   if (worker == NULL || worker->blocking_depth++ > 0) return; // nested: the outermost call has counted it
   if (csched_exchange_relaxed(&worker->state, (uint32_t)BLOCKED) == RUNNING) // MN3: STALLED: counted already
     csched_pool_count_blocked_(worker);
+  else csched_pool_give_back_(worker); // PP6 in pool_pick.c: what it has added since it was STALLED
 }
 
 void csched_pool_blocking_end(void) {

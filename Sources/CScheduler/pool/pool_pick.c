@@ -10,31 +10,37 @@
 //   passed, more, left: see pool_internal.h
 // Invariants
 //   PP1  Each job is started once. The highest priority comes first, but each worker passes over a priority n steps
-//       lower at most 8 << n times. The monitor's deliveries and discards come before all priorities (pool_monitor.c).
-//       A worker that finds lower priorities only in the inboxes looks at other workers' local queues first. The order
-//       of jobs of one priority is not defined: the inbox, the lanes and the local queues each are first in, first out.
+//       lower, in the inboxes or its own local queue, at most 8 << n times. The monitor's deliveries and discards come
+//       before all priorities (pool_monitor.c). A worker that finds lower priorities only in the inboxes looks at other
+//       workers' local queues first. The order of jobs of one priority is not defined: the inbox, the lanes and the
+//       local queues each are first in, first out.
 //   PP2  Priority donation. A thread that waits for work of a lower priority may donate its own to it
 //       (csched_target_lend). Meanwhile, priorities that are not above the donated one pass the lower one over at most
-//       once in a row. Jobs of the lower priority start at the nice value of the highest priority. While a thread
-//       sleeps for a lock, the lock's owner is lifted to that nice value, until the owner's next job (lock.c).
+//       once in a row, in the inboxes and local queues. Jobs of the lower priority start at the nice value of the
+//       highest priority. While a thread sleeps for a lock, the lock's owner is lifted to that nice value, until the
+//       owner's next job (lock.c).
 //   PP3  Kept jobs. While no other work waits, a worker keeps the job that its current job submits to the same
 //       priority, and runs the kept job next. So a chain of such jobs stays on one thread. If other work waits by then,
 //       the worker queues the kept job behind that work. One exchange claims a kept job, so only one worker gets it. A
 //       check after a fence finds each kept job: it is kept before its submitter's fence (pool_idle.c, F1).
 //   PP4  A job does not wait for its worker's long job while another worker is free. A searching worker steals from
 //       local queues at once, and steals a kept job after KEPT_AGE, or at once if workers do not spin. Each busy worker
-//       takes from another worker once in CHECK_INTERVAL of its own jobs: a kept job and from a local queue in turns.
+//       checks other workers once in CHECK_INTERVAL of its looks for a job: for a kept job, which it steals, and in
+//       turns for a local queue from which no job has been taken since the previous such check: it steals half of it.
 //   PP5  A follow-up is a job that runs on its worker right after the job that submitted it. A serial queue ends its
 //       batch for that (serial.c, SQ4). The follow-up is kept without a wake. If the worker blocks, or the job ends its
 //       thread, another worker may steal the follow-up.
 //   PP6  Local queues. A job of default priority that a worker submits, and does not keep, waits in its local queue.
-//       A worker with an empty local queue moves its share of an inbox or a lane to it. A thief takes half of another
-//       worker's local queue. A worker that blocks, is surplus or ends its thread gives its local queue back to the
-//       front of the inbox. A job that is being moved is in no queue for a moment. So the mover holds the lock of the
-//       inbox or lane meanwhile, or makes the checks of a submitter (pool_idle.c, F1) or of a sleeping worker after it.
-//       After LOOK_INTERVAL jobs of its local queue, a worker looks at the inboxes and lanes first.
-//   PP7  Lanes. In a pool of LANES_FROM workers or more, each thread outside of the pool submits its jobs of default
-//       priority to one lane. Lanes are closed together with the inboxes, under `pick` (pool.c, X1).
+//       A worker that takes a job from the inbox moves its share of the others to its local queue, where room for
+//       shares is reserved. A thief takes half of another worker's local queue. A worker that blocks, is surplus or
+//       ends its thread gives its local queue back to the inbox, behind the inbox's oldest job: so a chain of jobs that
+//       block does not pass that one over for ever. A job that is being moved is in no queue for a moment. So the mover
+//       holds the lock of the inbox or lane meanwhile, or announces the job as a submitter does (pool_idle.c, F1).
+//       After LOOK_INTERVAL jobs of its local queue, a worker looks at the inboxes first.
+//   PP7  Lanes. In a pool of LANES_FROM workers or more, a thread that adds a job of default priority to no local queue
+//       adds it to its lane. A worker moves its share of a lane to its local queue when that is empty, and once in
+//       LOOK_INTERVAL looks for a job; each lane comes first in its turn. Lanes are closed together with the inboxes,
+//       under `pick` (pool.c, X1).
 // Orderings
 //   kept: release when a job is stored, pairs with claim_kept's acquire, carries the job · local: as in deque.c
 // Assumes: pool_idle.c decides which workers run and sleep.
@@ -104,13 +110,13 @@ static bool fetch_from(csched_pool_worker *worker, csched_pool_lane *lane) { // 
   return has_moved;
 }
 
-// Does: if the local queue is empty, or from time to time, moves jobs from a lane to it: from the worker's own lane
-// first.
+// Does: if the local queue is empty, and once in LOOK_INTERVAL calls, moves jobs from a lane to it.
 static void fetch(csched_pool_worker *worker) { // PP7
   csched_pool *pool = worker->pool;
   if (worker->job_count % LOOK_INTERVAL != 0 && !csched_deque_is_empty_(&worker->local)) return;
+  uint32_t from = worker->number + worker->job_count / CHECK_INTERVAL; // PP7: each lane comes first in its turn
   for (size_t i = 0; i < pool->lane_count; i++)
-    if (fetch_from(worker, &pool->lanes[(worker->number + i) % pool->lane_count])) return;
+    if (fetch_from(worker, &pool->lanes[(from + i) % pool->lane_count])) return;
 }
 
 // MARK: the inboxes of the classes
@@ -229,24 +235,31 @@ static bool has_other_work(const csched_pool_worker *worker) { // racy
 bool csched_pool_add_local_(csched_pool_class *class, csched_job *job) { // PP6
   csched_pool_worker *worker = csched_pool_worker_here_;
   return worker != NULL && worker->pool == class->pool && worker->blocking_depth == 0 &&
-         class == &worker->pool->classes[CSCHED_PRIORITY_DEFAULT] && csched_deque_push_(&worker->local, job);
+         class == &worker->pool->classes[CSCHED_PRIORITY_DEFAULT] &&
+         csched_deque_count_(&worker->local) < CSCHED_DEQUE_SLOTS - BATCH && // PP6: room for shares
+         csched_deque_push_(&worker->local, job);
 }
 
-// Does: moves the local queue of `worker` to the front of the inbox, because it runs no jobs for a while. Thread: any.
+// Does: moves the local queue of `worker` to the inbox, behind its oldest job, because the worker runs no jobs for a
+// while; wakes a worker. Thread: any.
 void csched_pool_give_back_(csched_pool_worker *worker) { // PP6
   csched_pool_class *class = &worker->pool->classes[CSCHED_PRIORITY_DEFAULT];
   if (csched_deque_is_empty_(&worker->local)) return;
   csched_job *first = NULL, **last = &first, *job;
   csched_lock_lock(&worker->pool->pick);
-  while ((job = csched_deque_take_(&worker->local)) != NULL) {
+  for (size_t most = csched_deque_count_(&worker->local); // the worker may add jobs meanwhile
+       most > 0 && (job = csched_deque_take_(&worker->local)) != NULL; most--) {
     *last = job;
     last = &job->next;
     class->left++;
   }
-  *last = class->inbox.first;
-  class->inbox.first = first;
+  csched_mpsc_refill_(&class->inbox, &class->left);
+  csched_job **place = class->inbox.first != NULL ? &class->inbox.first->next : &class->inbox.first;
+  *last = *place; // PP6: behind the oldest
+  *place = first;
   note_more(&class->more, &class->inbox);
   csched_lock_unlock(&worker->pool->pick);
+  csched_pool_announce_(worker->pool, 1); // F1 in pool_idle.c: the moved jobs are visible again
 }
 
 // Does: stops counting `worker` as searching, because it has found a job; wakes another worker if needed. `more`: it
@@ -305,10 +318,13 @@ static csched_job *steal_from(csched_pool_worker *worker, csched_pool_worker *fr
   return jobs[0];
 }
 
-// Returns: whether other workers' local queues come before the inboxes, which seem to have jobs of lower priorities only.
-static bool has_only_lower(const csched_pool_worker *worker) { // PP1
+// Returns: whether other workers' local queues come before the inboxes: those seem to have jobs of lower priorities
+// only, or a waiting thread donates a higher priority to the default one.
+static bool others_come_first(const csched_pool_worker *worker) { // PP1, PP2
   const csched_pool_class *classes = worker->pool->classes, *usual = &classes[CSCHED_PRIORITY_DEFAULT];
   bool finds = false;
+  if (CSCHED_UNLIKELY(csched_pool_is_waited_for_(usual, classes)))
+    return worker->local_runs == 0 && !csched_pool_seems_queued_(usual); // PP2: each second job
   for (const csched_pool_class *each = usual + 1; each < classes + CSCHED_PRIORITIES; each++) {
     if (!csched_pool_seems_queued_(each)) continue;
     if (csched_pool_is_waited_for_(each, usual)) return false;
@@ -325,6 +341,7 @@ static csched_job *steal_local(csched_pool_worker *worker, csched_pool_class **c
   csched_job *job = NULL;
   for (uint32_t i = 0; i < used && job == NULL; i++)
     job = steal_from(worker, &worker->pool->slots[(worker->looked_at + i) % used], chosen);
+  worker->looked_at++;
   return job;
 }
 
@@ -380,8 +397,8 @@ uintptr_t csched_pool_claim_kept_(csched_pool_worker *from) {
   return csched_exchange_acquire(&from->kept, (uintptr_t)0); // PP3: pairs with csched_pool_keep_
 }
 
-// Returns: this worker's kept job, or NULL. If other work waits or the worker is surplus, queues it and returns NULL,
-// unless the inbox is closed.
+// Returns: this worker's kept job, or NULL. If other work waits or the worker is surplus, queues it, in the local queue
+// or the inbox, and returns NULL, unless the inbox is closed.
 static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_pool *pool = worker->pool;
   uintptr_t kept = csched_pool_claim_kept_(worker);
@@ -389,8 +406,11 @@ static csched_job *claim_own_kept(csched_pool_worker *worker, csched_pool_class 
   *chosen = csched_pool_kept_class_(pool, kept);
   bool runs_now = !worker->is_surplus && !has_other_work(worker); // Speed only: else older work is first
   bool is_added = !runs_now && !worker->is_surplus && csched_pool_add_local_(*chosen, csched_pool_kept_job_(kept));
-  if (runs_now || (!is_added && csched_mpsc_push(&(*chosen)->inbox, csched_pool_kept_job_(kept)) == CSCHED_PUSH_CLOSED))
+  if (runs_now ||
+      (!is_added && csched_mpsc_push(&(*chosen)->inbox, csched_pool_kept_job_(kept)) == CSCHED_PUSH_CLOSED)) {
+    if (CSCHED_UNLIKELY(worker->is_searching)) found_job(worker, false); // a thread that was started in this slot
     return csched_pool_kept_job_(kept);
+  }
   csched_pool_announce_(pool, 1); // F1: after the push: this worker may take another job first
   return NULL;
 }
@@ -427,14 +447,24 @@ static csched_job *steal_kept(csched_pool_worker *worker, csched_pool_class **ch
   return csched_pool_kept_job_(kept);
 }
 
-// Returns: a job that waits for another worker: kept or in its local queue; NULL: none found.
+// Returns: a job that waits for another worker: one that it keeps, or one of its local queue, if none was taken from
+// there since the previous check; NULL: none found.
 static csched_job *relieve_other(csched_pool_worker *worker, csched_pool_class **chosen) { // PP4
   uint32_t check = worker->job_count / CHECK_INTERVAL;
   if (check % 2 == 0) return csched_pool_find_victim_(worker, 0) ? steal_kept(worker, chosen) : NULL;
-  return steal_from(worker, &worker->pool->slots[check / 2 % csched_pool_slots_used_(worker->pool)], chosen);
+  uint32_t used = csched_pool_slots_used_(worker->pool); // WK1 in pool_worker.c
+  csched_pool_worker *suspect = &worker->pool->slots[worker->suspect % used];
+  bool is_stuck = csched_load_relaxed(&suspect->local.top) == worker->suspect_top; // racy read: a steal rechecks
+  csched_job *job = is_stuck ? steal_from(worker, suspect, chosen) : NULL;
+  for (uint32_t i = 0; i < used && job == NULL; i++) { // the next worker that has jobs
+    suspect = &worker->pool->slots[++worker->suspect % used];
+    if (suspect != worker && !csched_deque_is_empty_(&suspect->local)) break;
+  }
+  worker->suspect_top = csched_load_relaxed(&suspect->local.top); // racy read: a steal rechecks
+  return job;
 }
 
-// Returns: the worker's next job: its kept job, a queued job, or a stolen job. A surplus worker only moves its own jobs
+// Returns: the worker's next job: its kept job, a queued job, or a stolen job. A surplus worker only moves its kept job
 // to the inbox.
 csched_job *csched_pool_next_job_(csched_pool_worker *worker, csched_pool_class **chosen) {
   csched_job *job = NULL;
@@ -444,7 +474,7 @@ csched_job *csched_pool_next_job_(csched_pool_worker *worker, csched_pool_class 
   if (job == NULL) job = claim_own_kept(worker, chosen);
   if (CSCHED_UNLIKELY(worker->is_surplus)) return job;
   if (job == NULL) job = take_local(worker, chosen);
-  if (job == NULL && CSCHED_UNLIKELY(has_only_lower(worker))) job = steal_local(worker, chosen);
+  if (job == NULL && CSCHED_UNLIKELY(others_come_first(worker))) job = steal_local(worker, chosen);
   if (job == NULL) job = dequeue(worker, chosen);
   if (job == NULL) job = steal_local(worker, chosen);
   if (job == NULL) job = steal_kept(worker, chosen); // the victim that the search has found
