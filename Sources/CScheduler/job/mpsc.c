@@ -63,10 +63,10 @@ csched_push_result csched_mpsc_push(csched_mpsc *queue, csched_job *job) {
   return csched_mpsc_push_list(queue, job, job);
 }
 
-// Does: removes all jobs from head, and adds their number to `*count`; a closed queue stays closed. Requires: head is
-// not PARKED. Returns: these jobs, oldest first; NULL: none.
+// Does: removes all jobs from head; a closed queue stays closed. Requires: head is not PARKED. Returns: these jobs,
+// oldest first; NULL: none.
 // The cas is an acquire: this thread then reads what the producers wrote in the jobs.
-static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue, size_t *count) {
+static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue) {
   csched_job *head = csched_load_relaxed(&queue->head); // racy read, rechecked by the cas
   do {
     if (without_closed_bit(head) == NULL) return NULL;
@@ -77,7 +77,6 @@ static CSCHED_NOINLINE csched_job *take_all_jobs(csched_mpsc *queue, size_t *cou
     job->next = first;
     first = job;
     job = older;
-    ++*count;
   }
   return first;
 }
@@ -98,22 +97,21 @@ csched_job *csched_mpsc_newest(const csched_mpsc *queue) { // Returns: the newes
 }
 
 csched_job *csched_mpsc_pop(csched_mpsc *queue) { // removes the oldest job. Returns: NULL: none. The consumer only
-  size_t count = 0;
   csched_job *job = queue->first;
-  if (job == NULL && (job = take_all_jobs(queue, &count)) == NULL) return NULL;
+  if (job == NULL && (job = take_all_jobs(queue)) == NULL) return NULL;
   queue->first = job->next;
   return job;
 }
 
 csched_job *csched_mpsc_peek(csched_mpsc *queue) { // Returns: the oldest job, which stays in the queue; NULL: none
   // take_all_jobs may not find PARKED: has_new_jobs is false then, and only the consumer, which calls this, parks.
-  size_t count = 0;
-  csched_mpsc_refill_(queue, &count);
+  if (queue->first == NULL && csched_mpsc_has_new_jobs(queue)) queue->first = take_all_jobs(queue);
   return queue->first;
 }
 
 void csched_mpsc_refill_(csched_mpsc *queue, size_t *count) {
-  if (queue->first == NULL && csched_mpsc_has_new_jobs(queue)) queue->first = take_all_jobs(queue, count);
+  if (queue->first != NULL || csched_mpsc_peek(queue) == NULL) return;
+  for (const csched_job *each = queue->first; each != NULL; each = each->next) ++*count; // in the cache: just reversed
 }
 
 bool csched_mpsc_has_new_jobs(const csched_mpsc *queue) {
