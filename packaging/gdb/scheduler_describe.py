@@ -133,12 +133,31 @@ def loop_text(core, loop):
     return f"{core.target_text(loop.address, 'loop')}: {state}, {pending(core, inbox)}, {delayed(core, timers_of(core, loop))}", False
 
 
+def with_workers(core, pool):
+    """Yields the class and the address of each job that a worker keeps or has in its local queue: see pool_pick.c."""
+    layout = core.layout("struct csched_pool_worker", "pool.c")
+    for i in range(min(pool["slots_used"], 16384)):
+        worker = core.memory.record(layout, pool.at("slots") + i * layout.size)
+        if not worker:
+            return
+        if worker["kept"]:
+            yield worker["kept"] & 3, worker["kept"] & ~3
+        for n in range(worker["local.top"], min(worker["local.bottom"], worker["local.top"] + 64)):
+            yield 1, core.memory.word(worker.at("local.slots") + n % 64 * 8)
+
+
 def classes_of(core, pool, most=COUNTED):
-    layout = core.layout("csched_pool_class", "pool.c")
+    """Yields the name, the record and all waiting jobs of each class."""
+    layout, lane = core.layout("csched_pool_class", "pool.c"), core.layout("csched_pool_lane", "pool.c")
+    lanes = [core.memory.record(lane, pool["lanes"] + i * lane.size) for i in range(min(pool["lane_count"], 16))]
+    others = list(with_workers(core, pool))
     for i in range(len(PRIORITIES)):
         each = core.memory.record(layout, pool.at("classes") + i * layout.size)
-        if each:
-            yield PRIORITIES[i], each, core.inbox(each, "inbox", most)
+        if not each:
+            continue
+        inboxes = [core.inbox(each, "inbox", most)] + ([core.inbox(lane, "inbox", most) for lane in lanes if lane] if i == 1 else [])
+        jobs = [job for number, job in others if number == i] + [job for inbox in inboxes for job in inbox.jobs]
+        yield PRIORITIES[i], each, inboxes[0]._replace(jobs=jobs, is_whole=all(inbox.is_whole for inbox in inboxes))
 
 
 def pool_text(core, pool):
@@ -174,8 +193,8 @@ def queue_text(core, queue):
 
 
 def limit_text(core, limit):
-    count, out = len(core.chain(limit["first"], COUNTED)), limit["out"]
-    alone = ", a barrier" if limit["is_alone"] else ""
+    count, out = len(core.chain(limit["first"], COUNTED)), limit["in_use"]
+    alone = ", a barrier" if limit["runs_barrier"] else ""
     orphaned = "orphaned by fork, " if is_orphaned(core, limit) else ""
     return (f"limit {limit.address:#x} on {core.target_text(limit['base'])}: {orphaned}at most {limit['most']}, {out} on their way or running{alone}, "
             f"{count} pending"), not (count or out)
@@ -185,7 +204,7 @@ def is_quiet(core, kind, record):
     """Whether a queue has nothing to do: asked of each of them, and so without words."""
     if kind == "queue":
         return record["inbox.head"] == core.memory.address("mpsc.c", "parked_mark") and record["hold"] < SUSPENSION
-    return kind == "limit" and not (record["first"] or record["out"])
+    return kind == "limit" and not (record["first"] or record["in_use"])
 
 
 def targets_of(core, kinds, most):
