@@ -1616,6 +1616,22 @@ static void spread_behind_an_announced_block(void *unused) {
   end(CSCHED_STOP_RUN);
 }
 static void spread_and_given_back(void) { prepare_spread(spread_behind_an_announced_block, NULL); }
+static void
+spread_beside_queued_jobs(void *unused) { // which stay in the inbox, in front of and behind those given back
+  (void)unused;
+  begin_spread(1, 2, &spreading_and_blocking);
+  for (int i = 0; i < JOBS; i++) {
+    csched_job_init(&jobs[i], &plain, NULL);
+    submit_usual(&jobs[i]);
+  }
+  wait_for(&met, SPREAD);
+  end(CSCHED_STOP_RUN);
+}
+static void given_back_beside_queued(void) { prepare_spread(spread_beside_queued_jobs, NULL); }
+static void all_spread_and_queued_ran(void) {
+  model_assert(ran == 1 + SPREAD + JOBS && dropped == 0);
+  csched_pool_destroy(pool);
+}
 static void spread_then_exit(void *most) {
   begin_spread(1, (size_t)(intptr_t)most, &spreading_at_exit);
   wait_for(&met, SPREAD);
@@ -1831,7 +1847,9 @@ const model_check pool_checks[] = {
     {"pool local: awaited by their submitter, they are stolen", spread_and_awaited, all_spread_ran},    // PP4, PP6
     {"pool local: awaited by their submitter, beside endless work", spread_beside_the_busy, all_spread_ran}, // PP4
     {"pool local: their submitter announces a block", spread_and_given_back, all_spread_ran},                // PP6
-    {"pool local: their submitter ends its thread, which continues", spread_at_exit, all_spread_ran},        // WK3, PP6
+    {"pool local: their submitter announces a block, beside queued jobs", given_back_beside_queued,
+     all_spread_and_queued_ran},                                                                      // PP6
+    {"pool local: their submitter ends its thread, which continues", spread_at_exit, all_spread_ran}, // WK3, PP6
     {"pool local: their submitter ends its thread, a successor runs them", spread_for_successor,
      all_spread_ran},                                                                          // WK3, PP6
     {"pool local: beside a stop to run", spread_beside_a_stop_to_run, all_spread_were_done},   // PP6, X1, X2
