@@ -102,6 +102,8 @@ static void start_shared(unsigned of_users) {
   nodes[ROOT]->gone_ = go_when_unused;
   users = of_users;
 }
+static void share_by_two(void) { start_shared(2); }
+static void share_by_three(void) { start_shared(3); }
 
 // MARK: handlers
 
@@ -154,11 +156,6 @@ static void add_and_end(void *unused) {
   for (int i = 0; i < HANDLERS; i++) (void)add(ROOT, i);
   csched_cancellation_end(nodes[ROOT]);
 }
-static void ended(void) {
-  start_shared(2);
-  model_spawn(add_and_end, NULL);
-  model_spawn(cancel_and_leave, NULL);
-}
 static void all_added(void) { over(1, HANDLERS); }
 
 // Two threads cancel. A thread that sees the cancel sees the writes before it.
@@ -203,12 +200,6 @@ static void add_late(void *unused) {
   (void)add(ROOT, 0);
   leave(ROOT);
 }
-static void too_late(void) {
-  start_shared(3);
-  model_spawn(end, (void *)ROOT);
-  model_spawn(add_late, NULL);
-  model_spawn(cancel_and_leave, NULL);
-}
 static void one_added(void) { over(1, 1); }
 
 // MARK: the tree
@@ -221,11 +212,6 @@ static void go_on_below(void *unused) {
   (void)add(LEAF, 0);
   csched_cancellation_end(nodes[ROOT]);
   leave(ROOT);
-}
-static void added(void) {
-  start_shared(3);
-  model_spawn(go_on_below, NULL);
-  model_spawn(cancel_and_leave, NULL);
 }
 static void all_cancelled(void) {
   model_assert(csched_cancellation_is_cancelled(nodes[UNDER]) && csched_cancellation_is_cancelled(nodes[LEAF]));
@@ -317,25 +303,23 @@ static void below_gone(void *unused) {
   csched_cancellation_end(nodes[UNDER]);
   leave(ROOT);
 }
-static void kept(void) {
-  start_shared(3);
-  model_spawn(end, (void *)ROOT);
-  model_spawn(below_gone, NULL);
-  model_spawn(cancel_and_leave, NULL);
-}
 static void both_gone(void) { over(2, 0); }
 
 const model_check cancellation_checks[] = {
     {"cancellation: a handler taken back beside a cancel", taken_back, over_kept},    // CN1, CN5, CN6
     {"cancellation: a call that is waited for beside another", two_calls, over_kept}, // CN1, CN5, CN6
-    {"cancellation: an end beside a cancel", ended, all_added},                       // CN1, CN3, CN5
-    {"cancellation: seen by another thread", seen, called_in_order},                  // CN1, CN3
-    {"cancellation: two threads cancel", twice, all_added},                           // CN1, CN3
-    {"cancellation: a handler added beside the end", too_late, one_added},            // CN1, CN5
-    {"cancellation: a child added beside a cancel", added, all_cancelled},            // CN2
-    {"cancellation: a tree ends beside its cancel", end_beside_cancel, two_added},    // CN3, CN4
-    {"cancellation: one of two children is cancelled alone", alone, under_only},      // CN2, CN4
-    {"cancellation: a handler ends the whole tree", inside, first_only},              // CN1, CN4, CN5
-    {"cancellation: a removed parent gets a child", kept, both_gone},                 // CN4
+    {"cancellation: an end beside a cancel", share_by_two, all_added,
+     THREADS({add_and_end}, {cancel_and_leave})},                    // CN1, CN3, CN5
+    {"cancellation: seen by another thread", seen, called_in_order}, // CN1, CN3
+    {"cancellation: two threads cancel", twice, all_added},          // CN1, CN3
+    {"cancellation: a handler added beside the end", share_by_three, one_added,
+     THREADS({end, ROOT}, {add_late}, {cancel_and_leave})}, // CN1, CN5
+    {"cancellation: a child added beside a cancel", share_by_three, all_cancelled,
+     THREADS({go_on_below}, {cancel_and_leave})},                                  // CN2
+    {"cancellation: a tree ends beside its cancel", end_beside_cancel, two_added}, // CN3, CN4
+    {"cancellation: one of two children is cancelled alone", alone, under_only},   // CN2, CN4
+    {"cancellation: a handler ends the whole tree", inside, first_only},           // CN1, CN4, CN5
+    {"cancellation: a removed parent gets a child", share_by_three, both_gone,
+     THREADS({end, ROOT}, {below_gone}, {cancel_and_leave})}, // CN4
     {NULL, NULL, NULL},
 };

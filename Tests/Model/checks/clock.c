@@ -330,10 +330,7 @@ static void submit_without_carriers(void *unused) {
   csched_nap_(SOON + 10000);
   model_refuse_threads(false);
 }
-static void carried_later(void) {
-  model_refuse_threads(false);
-  begin_of_user(1, submit_without_carriers, NULL);
-}
+static void carried_later(void) { begin_of_user(1, submit_without_carriers, NULL); }
 static void submit_to_refusing(void *unused) {
   (void)unused;
   submitter = UINT32_MAX; // none

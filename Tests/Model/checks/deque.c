@@ -69,29 +69,13 @@ static void steal_two(void *unused) {
   (void)unused;
 }
 
-static void one_thief(void) {
-  reset();
-  model_spawn(push_and_pop, (void *)2);
-  model_spawn(steal_two, NULL);
-}
-static void last_one(void) {
+static void push_one(void) {
   reset();
   push();
-  model_spawn(push_and_pop, (void *)0);
-  model_spawn(steal_one, NULL);
 }
-static void two_thieves(void) {
-  reset();
+static void push_two(void) {
+  push_one();
   push();
-  push();
-  model_spawn(push_and_pop, (void *)0);
-  model_spawn(steal_one, NULL);
-  model_spawn(steal_one, NULL);
-}
-static void beside_pushes(void) {
-  reset();
-  model_spawn(push_pop_push, NULL);
-  model_spawn(steal_two, NULL);
 }
 // Without pops: the owner takes entries as the others do.
 static void push_and_take(void *unused) {
@@ -107,23 +91,10 @@ static void take_half(void *unused) {
   int first = count > 0 ? take(entries[0]) : 0;
   for (size_t i = 1; i < count; i++) model_assert(take(entries[i]) == first + (int)i); // neighbours, the oldest first
 }
-static void as_queue(void) {
-  reset();
-  push();
-  push();
-  model_spawn(push_and_take, NULL);
-  model_spawn(take_half, NULL);
-}
 static void fill_and_take(void *unused) {
   (void)unused;
   push(); // fails unless half was taken
   last = take(csched_deque_take_(&deque));
-}
-static void full_queue(void) {
-  reset();
-  while (pushed < CSCHED_DEQUE_SLOTS) push();
-  model_spawn(fill_and_take, NULL);
-  model_spawn(take_half, NULL);
 }
 static void oldest_were_taken(void) {
   int count = 0;
@@ -143,11 +114,9 @@ static void push_more(void *unused) {
   void *entry = csched_deque_pop_(&deque);
   last = take(entry);
 }
-static void full(void) {
+static void fill(void) {
   reset();
   while (pushed < CSCHED_DEQUE_SLOTS) push();
-  model_spawn(push_more, NULL);
-  model_spawn(steal_one, NULL);
 }
 static void not_overwritten(void) {
   model_assert(taken[0] == 1 && last == pushed - 1 && taken[last] == 1);
@@ -168,13 +137,6 @@ static void be_idle_and_look(void *unused) {
   csched_fence_full();
   was_empty = csched_deque_is_empty_(&deque);
 }
-static void looks(void) {
-  reset();
-  push();
-  model_spawn(push_and_look, NULL);
-  model_spawn(be_idle_and_look, NULL);
-  model_spawn(steal_one, NULL);
-}
 static void not_missed(void) { model_assert(is_seen || !was_empty); }
 
 // The owner ends what the thief waits for, and pushes another entry, perhaps at the number of one that it has popped.
@@ -191,25 +153,25 @@ static void steal_until_the_end(void *unused) {
   void *entry = csched_deque_steal_until_(&deque, &flag, 1);
   if (entry != NULL) model_assert(take(entry) == 0);
 }
-static void start_until_the_end(void *pops) {
-  reset();
-  model_spawn(push_end_push, pops);
-  model_spawn(steal_until_the_end, NULL);
-}
-static void until_the_end(void) { start_until_the_end(NULL); }
-static void until_the_end_with_a_pop(void) { start_until_the_end(&deque); }
 
 const model_check deque_checks[] = {
-    {"deque: the last entry, one thief", last_one, each_once},                                  // DQ1
-    {"deque: two entries, one thief", one_thief, each_once},                                    // DQ1, DQ2
-    {"deque: two entries, two thieves", two_thieves, each_once},                                // DQ1
-    {"deque: a number is used again beside a thief", beside_pushes, each_once},                 // DQ1, DQ2
-    {"deque: a full deque, beside a thief: no entry is overwritten", full, not_overwritten},    // DQ3
-    {"deque: no pops, the owner takes beside one who takes half", as_queue, each_once},         // DQ6, DQ2
-    {"deque: no pops, a full deque, beside one who takes half", full_queue, oldest_were_taken}, // DQ6, DQ3
-    {"deque: a check for entries against a check for sleepers", looks, not_missed},             // DQ4
-    {"deque: an end between two entries: the second is not stolen", until_the_end, each_once},  // DQ5
-    {"deque: an end between a popped entry and another: that is not stolen", until_the_end_with_a_pop,
-     each_once}, // DQ5
+    {"deque: the last entry, one thief", push_one, each_once, THREADS({push_and_pop, 0}, {steal_one})}, // DQ1
+    {"deque: two entries, one thief", reset, each_once, THREADS({push_and_pop, 2}, {steal_two})},       // DQ1, DQ2
+    {"deque: two entries, two thieves", push_two, each_once,
+     THREADS({push_and_pop, 0}, {steal_one}, {steal_one})}, // DQ1
+    {"deque: a number is used again beside a thief", reset, each_once,
+     THREADS({push_pop_push}, {steal_two})}, // DQ1, DQ2
+    {"deque: a full deque, beside a thief: no entry is overwritten", fill, not_overwritten,
+     THREADS({push_more}, {steal_one})}, // DQ3
+    {"deque: no pops, the owner takes beside one who takes half", push_two, each_once,
+     THREADS({push_and_take}, {take_half})}, // DQ6, DQ2
+    {"deque: no pops, a full deque, beside one who takes half", fill, oldest_were_taken,
+     THREADS({fill_and_take}, {take_half})}, // DQ6, DQ3
+    {"deque: a check for entries against a check for sleepers", push_one, not_missed,
+     THREADS({push_and_look}, {be_idle_and_look}, {steal_one})}, // DQ4
+    {"deque: an end between two entries: the second is not stolen", reset, each_once,
+     THREADS({push_end_push}, {steal_until_the_end})}, // DQ5
+    {"deque: an end between a popped entry and another: that is not stolen", reset, each_once,
+     THREADS({push_end_push, true}, {steal_until_the_end})}, // DQ5
     {NULL, NULL, NULL},
 };

@@ -53,11 +53,6 @@ static void wait_for_left(void *unused) {
   (void)unused;
   csched_job_cancel_and_wait(&jobs[0]);
 }
-static void left(void) {
-  reset();
-  model_spawn(leave_trampoline, NULL);
-  model_spawn(wait_for_left, NULL);
-}
 static void both(void) { model_assert(ran + dropped == 2 && released == 2); }
 
 static void nest(csched_job *job) {
@@ -77,10 +72,6 @@ static void run_nested(void *unused) {
   csched_loop_run_ready(loop, 1);
   csched_loop_destroy(loop);
 }
-static void nested(void) {
-  reset();
-  model_spawn(run_nested, NULL);
-}
 static void three(void) { model_assert(ran == 3 && released == 3); }
 
 // MARK: loops
@@ -95,10 +86,6 @@ static void leave_run(void *unused) {
     if (setjmp(back) == 0) csched_loop_run_once(loop, CSCHED_FOREVER);
   model_assert(csched_target_current() == NULL);
 }
-static void left_run(void) {
-  reset();
-  model_spawn(leave_run, NULL);
-}
 static void two(void) {
   csched_loop_destroy(loop);
   model_assert(ran == 2 && released == 2);
@@ -111,10 +98,6 @@ static void end_after_run(void *unused) {
   model_spawn(submit, &jobs[1]);
   if (setjmp(back) == 0) csched_loop_run(loop);
   if (ran == 1) model_exit();
-}
-static void ended_after_run(void) {
-  reset();
-  model_spawn(end_after_run, NULL);
 }
 static void closed(void) { // by the end of the thread
   model_assert(ran == 1 && dropped == 1 && released == 2);
@@ -135,10 +118,6 @@ static void leave_run_in_host(void *unused) {
     if (setjmp(back) == 0) csched_loop_run_ready(loop, 1);
     model_assert(csched_loop_current() == NULL);
   }
-}
-static void left_in_host(void) {
-  reset();
-  model_spawn(leave_run_in_host, NULL);
 }
 
 // MARK: queues, on a thread's loop that is run here and there
@@ -273,11 +252,7 @@ static void throw_out_of_sync(void *unused) {
   give_up();
   while (ran == 0) csched_nap_(100000); // without a check for unwound frames
 }
-static void thrown(void) {
-  prepare_queue(2 + 1);
-  model_spawn(throw_out_of_sync, NULL);
-  model_spawn(submit_to_queue, NULL);
-}
+static void prepare_queue_of_three(void) { prepare_queue(2 + 1); }
 static void one_and_a_sync(void) { expect(1, 2); }
 
 static void exit_in_body(void *unused) {
@@ -291,22 +266,21 @@ static void exit_in_sync(void *unused) {
   may_jump = true;
   csched_serial_sync(serial, exit_in_body, NULL); // which may also run on the worker
 }
-static void exited(void) {
-  prepare_queue(2 + 1);
-  model_spawn(exit_in_sync, NULL);
-  model_spawn(submit_to_queue, NULL);
-}
 const model_check frames_checks[] = {
-    {"frames: a job unwound by longjmp has ended, and so has the wait for it", left, both},     // J7
-    {"frames: an unwound nested run is over when the job around it returns", nested, three},    // J7, LP7
-    {"frames: a loop goes on after a longjmp out of a run", left_run, two},                     // LP7
-    {"frames: a host is notified of jobs after an unwound run", left_in_host, two},             // LP7
-    {"frames: a loop is closed when its thread ends after a longjmp", ended_after_run, closed}, // LP7
+    {"frames: a job unwound by longjmp has ended, and so has the wait for it", reset, both,
+     THREADS({leave_trampoline}, {wait_for_left})}, // J7
+    {"frames: an unwound nested run is over when the job around it returns", reset, three,
+     THREADS({run_nested})},                                                                               // J7, LP7
+    {"frames: a loop goes on after a longjmp out of a run", reset, two, THREADS({leave_run})},             // LP7
+    {"frames: a host is notified of jobs after an unwound run", reset, two, THREADS({leave_run_in_host})}, // LP7
+    {"frames: a loop is closed when its thread ends after a longjmp", reset, closed, THREADS({end_after_run})}, // LP7
     {"frames: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
      two_and_a_sync}, // SQ8
     {"frames: a queue goes on after a longjmp out of a sync, by another sync", left_then_synced,
-     one_and_two_syncs},                                                                   // SQ8
-    {"frames: a queue goes on after an exception out of a sync", thrown, one_and_a_sync},  // SQ8
-    {"frames: a queue goes on after a sync that ends its thread", exited, one_and_a_sync}, // SQ8
+     one_and_two_syncs}, // SQ8
+    {"frames: a queue goes on after an exception out of a sync", prepare_queue_of_three, one_and_a_sync,
+     THREADS({throw_out_of_sync}, {submit_to_queue})}, // SQ8
+    {"frames: a queue goes on after a sync that ends its thread", prepare_queue_of_three, one_and_a_sync,
+     THREADS({exit_in_sync}, {submit_to_queue})}, // SQ8
     {NULL, NULL, NULL},
 };

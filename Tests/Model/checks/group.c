@@ -53,21 +53,12 @@ static void wait_a_while(void *unused) {
   passed++;
   let_go();
 }
-static void timed(void) {
-  start(1, 1);
-  model_spawn(do_and_leave, (void *)0);
-  model_spawn(wait_a_while, NULL);
-}
+static void start_one(void) { start(1, 1); }
 static void one_passed(void) { model_assert(passed == 1); }
 
 static void count(void *unused) {
   (void)unused;
   if (csched_group_count(group) == 0) look(1);
-}
-static void counted(void) {
-  start(1, 1);
-  model_spawn(do_and_leave, (void *)0);
-  model_spawn(count, NULL);
 }
 static void none_left(void) {
   model_assert(csched_group_count(group) == 0);
@@ -127,11 +118,6 @@ static void tell_and_leave(void *unused) {
   model_write(&done[0], 1);
   csched_group_leave(group);
 }
-static void entered_from_outside(void) {
-  start(1, 1);
-  model_spawn(tell_and_leave, NULL);
-  model_spawn(enter_from_outside, NULL);
-}
 static void each_told_once(void) {
   model_assert(called == 2 && order[0] == 0 && order[1] == 1 && called_later == 1 && csched_group_count(group) == 0);
   free(group);
@@ -175,12 +161,14 @@ static void stopped(void) {
 }
 
 const model_check group_checks[] = {
-    {"group: two members leave, two threads wait, the last frees it", waited, two_passed},  // GR1, GR2, GR3, GR5
-    {"group: a wait at its deadline", timed, one_passed},                                   // GR4
-    {"group: a thread that counts no member sees the members' writes", counted, none_left}, // GR3
-    {"group: one member enters while another leaves", reentered, one_passed},               // GR1, GR2
-    {"group: all notices are called, once, in order, outside", notified, told_once},        // GR1, GR3, GR5
-    {"group: a thread enters from outside while the last member leaves", entered_from_outside, each_told_once}, // GR1
+    {"group: two members leave, two threads wait, the last frees it", waited, two_passed}, // GR1, GR2, GR3, GR5
+    {"group: a wait at its deadline", start_one, one_passed, THREADS({do_and_leave}, {wait_a_while})}, // GR4
+    {"group: a thread that counts no member sees the members' writes", start_one, none_left,
+     THREADS({do_and_leave}, {count})},                                              // GR3
+    {"group: one member enters while another leaves", reentered, one_passed},        // GR1, GR2
+    {"group: all notices are called, once, in order, outside", notified, told_once}, // GR1, GR3, GR5
+    {"group: a thread enters from outside while the last member leaves", start_one, each_told_once,
+     THREADS({tell_and_leave}, {enter_from_outside})},                                             // GR1
     {"group: a notice is taken back while the last member leaves", took_back, told_or_taken_back}, // GR1, GR5
     {"group: a leave without an enter stops the process", left_too_often, stopped},                // GR6
     {NULL, NULL, NULL},

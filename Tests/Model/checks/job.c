@@ -31,14 +31,18 @@ static void release(csched_job *unused) {
 }
 static const csched_job_type type = {run, drop, release};
 
-static void start(bool with_wait) {
+static void start(void) {
   csched_job_init(&job, &type, NULL);
   work = held = memory = (model_cell){0};
   model_write(&held, 1);
   model_write(&memory, 1);
   ran = dropped = released = again = 0;
-  waits = with_wait;
+  waits = false;
   csched_job_submitted_(&job, "check");
+}
+static void start_to_wait(void) {
+  start();
+  waits = true;
 }
 
 // Does what a queue does: unlinks the job, then performs it.
@@ -65,29 +69,6 @@ static void cancel_only(void *unused) {
   else csched_job_cancel(&job);
 }
 
-static void run_against_cancel(void) {
-  start(false);
-  model_spawn(perform, NULL);
-  model_spawn(cancel, NULL);
-}
-static void run_against_two(void) {
-  start(false);
-  model_spawn(perform, NULL);
-  model_spawn(cancel, NULL);
-  model_spawn(cancel, NULL);
-}
-static void run_against_wait(void) {
-  start(true);
-  model_spawn(perform, NULL);
-  model_spawn(cancel, NULL);
-  model_spawn(cancel, NULL);
-}
-static void discard_against_cancel(void) {
-  start(false);
-  model_spawn(discard, NULL);
-  model_spawn(cancel, NULL);
-}
-
 // A job that submits itself again from its run, once; its queue is this thread.
 static void run_and_resubmit(csched_job *unused) {
   run(unused);
@@ -99,14 +80,14 @@ static void perform_twice(void *unused) {
   csched_job_perform_(&job);
   if (again == 1) csched_job_perform_(&job);
 }
-static void resubmit_against(bool with_wait) {
-  start(with_wait);
+static void start_resubmitting(void) {
+  start();
   job.type = &resubmitting;
-  model_spawn(perform_twice, NULL);
-  model_spawn(cancel_only, NULL);
 }
-static void resubmit_against_cancel(void) { resubmit_against(false); }
-static void resubmit_against_wait(void) { resubmit_against(true); }
+static void start_resubmitting_to_wait(void) {
+  start_to_wait();
+  job.type = &resubmitting;
+}
 static void ended(void) {
   model_assert(ran + dropped >= 1 && ran + dropped <= 2 && released == 1 && csched_job_is_idle(&job));
 }
@@ -116,21 +97,9 @@ static void perform_once(void *unused) {
   (void)unused;
   csched_job_perform_(&job);
 }
-static void resubmit_and_wait(void) {
-  start(true);
-  job.type = &resubmitting;
-  model_spawn(perform_once, NULL);
-  model_spawn(cancel_only, NULL);
-}
 static void wait_and_see(void *unused) {
   (void)unused;
   if (csched_job_cancel_and_wait(&job) == CSCHED_CANCEL_RUNNING) model_assert(model_read(&work) == 1);
-}
-static void resubmit_and_see(void) {
-  start(true);
-  job.type = &resubmitting;
-  model_spawn(perform_once, NULL);
-  model_spawn(wait_and_see, NULL);
 }
 static void outstanding(void) {
   if (again == 1 && dropped == 0) csched_job_discard_(&job);
@@ -155,7 +124,7 @@ static void cancel_until_dropped(void *unused) {
   while (csched_job_cancel(&job) != CSCHED_CANCEL_DROPPED) csched_nap_(1000);
 }
 static void submit_against_cancel(void) {
-  start(false);
+  start();
   csched_job_init(&job, &holding, NULL);
   model_spawn(fill_and_submit, NULL);
   model_spawn(cancel_until_dropped, NULL);
@@ -172,15 +141,10 @@ static void wait_until_idle(void *unused) {
   model_write(&held, 5);
   model_write(&memory, 5);
 }
-static void start_unreleased(void (*hand)(void *), bool with_cancel) {
-  start(false);
+static void start_unreleased(void) {
+  start();
   job.type = &unreleased;
-  model_spawn(hand, NULL);
-  if (with_cancel) model_spawn(cancel_only, NULL);
-  model_spawn(wait_until_idle, NULL);
 }
-static void run_until_idle(void) { start_unreleased(perform, true); }
-static void discarded_until_idle(void) { start_unreleased(discard, false); }
 
 // Without a `release` the memory is the caller's when a wait has ended, or when the job is found idle. One job, on the
 // heap.
@@ -212,21 +176,12 @@ static void last_of_two_frees(void *unused) {
   csched_job_cancel_and_wait(heap);
   if (csched_fetch_add_acq_rel(&users, 1u) == 1) free_when_idle(unused);
 }
-static void start_heap(void (*hand)(void *), void (*freeing)(void *)) {
-  start(false);
+static void start_heap(void) {
+  start();
   users = 0;
   heap = malloc(sizeof *heap);
   csched_job_init(heap, &unreleased, NULL);
   csched_job_submitted_(heap, "check");
-  model_spawn(hand, NULL);
-  model_spawn(freeing, NULL);
-}
-static void freed_after_wait(void) { start_heap(perform_heap, wait_and_free); }
-static void freed_when_idle(void) { start_heap(perform_heap, free_when_idle); }
-static void discarded_and_freed(void) { start_heap(discard_heap, wait_and_free_when_idle); }
-static void freed_by_the_last(void) {
-  start_heap(perform_heap, last_of_two_frees);
-  model_spawn(last_of_two_frees, NULL);
 }
 static void run_or_dropped(void) { model_assert(ran + dropped == 1); }
 
@@ -258,7 +213,7 @@ static void wait_for_one(void *unused) {
   tell(&wait_is_over);
 }
 static void run_on_and_on(void) {
-  start(false);
+  start();
   turns = wait_is_over = 0;
   job.type = &slow;
   model_spawn(perform_on_and_on, NULL);
@@ -287,7 +242,7 @@ static void wait_for_second(void *unused) {
   if (csched_job_cancel_and_wait(&job) == CSCHED_CANCEL_RUNNING && is_second) model_assert(model_read(&work) == 1);
 }
 static void wait_for_both(void) {
-  start(false);
+  start();
   begun = 0;
   job.type = &twice;
   model_spawn(perform_both, NULL);
@@ -318,7 +273,7 @@ static void wait_for_first(void *unused) {
   tell(&wait_is_over);
 }
 static void second_does_not_keep(void) {
-  start(false);
+  start();
   begun = turns = wait_is_over = 0;
   job.type = &waited_for;
   model_spawn(perform_both, NULL);
@@ -334,7 +289,7 @@ static void run_and_reuse(csched_job *unused) {
 }
 static const csched_job_type reusing = {run_and_reuse, drop, NULL};
 static void reused_in_run(void) {
-  start(false);
+  start();
   job.type = &reusing;
   model_expect_panic("was initialised while it was in use");
   model_spawn(perform_once, NULL);
@@ -344,46 +299,46 @@ static void begin_idle(void *unused) {
   csched_job_init(&job, &unreleased, NULL);
   csched_job_perform_(&job);
 }
-static void reused_in_queue(void) {
-  start(false);
-  model_expect_panic("was initialised while it was in use");
-  model_spawn(begin_idle, NULL);
-}
 
 static void submit_twice(void *unused) {
   (void)unused;
   csched_job_submitted_(&job, "check");
 }
-static void submitted_twice(void) {
-  start(false);
-  model_expect_panic("pending already");
-  model_spawn(submit_twice, NULL);
-}
-static void stopped(void) { model_assert(model_panics() == 1); }
 
 static void exactly_one(void) { model_assert(ran + dropped == 1 && released == 1 && csched_job_is_idle(&job)); }
 
 const model_check job_checks[] = {
-    {"job: run against cancel: exactly one, and one release after it", run_against_cancel, exactly_one},     // J1, J3
-    {"job: run against two cancels", run_against_two, exactly_one},                                          // J1, J2
-    {"job: run against cancel and wait", run_against_wait, exactly_one},                                     // J5, J6
-    {"job: discard against cancel", discard_against_cancel, exactly_one},                                    // J1, J3
-    {"job: a job that submits itself again, against cancel", resubmit_against_cancel, ended},                // J1, J4
-    {"job: a job that submits itself again, against cancel and wait", resubmit_against_wait, ended},         // J5, J6
-    {"job: a job that submits itself again and stays queued ends the wait", resubmit_and_wait, outstanding}, // J6
-    {"job: a cancel's drop sees the submitter's writes", submit_against_cancel, dropped_once},               // J2
-    {"job: a job found idle after run or cancel may be used again", run_until_idle, NULL},                   // J3, J5
-    {"job: a job found idle after a discard may be used again", discarded_until_idle, NULL},                 // J3
-    {"job: submitting a pending job stops the process", submitted_twice, stopped},                           // J1
-    {"job: a job that submits itself again: a waiter sees its writes", resubmit_and_see, outstanding},       // J5
-    {"job: submitted anew again and again: a wait ends", run_on_and_on, NULL},                               // J5, J6
-    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},         // J5
-    {"job: submitted again beside a waiter: no delay by the second run", second_does_not_keep, NULL},        // J5
-    {"job: freed after cancel and wait", freed_after_wait, run_or_dropped},                                  // J9
-    {"job: freed when it is idle", freed_when_idle, run_or_dropped},                                         // J9
-    {"job: freed after cancel and wait beside a discard", discarded_and_freed, run_or_dropped},              // J9
-    {"job: freed by the last of two waiters", freed_by_the_last, run_or_dropped},                            // J6, J9
-    {"job: initialised in its run: the process stops", reused_in_run, stopped},                              // J9
-    {"job: initialised while it is queued: the process stops", reused_in_queue, stopped},                    // J9
+    {"job: run against cancel: exactly one, and one release after it", start, exactly_one,
+     THREADS({perform}, {cancel})},                                                                           // J1, J3
+    {"job: run against two cancels", start, exactly_one, THREADS({perform}, {cancel}, {cancel})},             // J1, J2
+    {"job: run against cancel and wait", start_to_wait, exactly_one, THREADS({perform}, {cancel}, {cancel})}, // J5, J6
+    {"job: discard against cancel", start, exactly_one, THREADS({discard}, {cancel})},                        // J1, J3
+    {"job: a job that submits itself again, against cancel", start_resubmitting, ended,
+     THREADS({perform_twice}, {cancel_only})}, // J1, J4
+    {"job: a job that submits itself again, against cancel and wait", start_resubmitting_to_wait, ended,
+     THREADS({perform_twice}, {cancel_only})}, // J5, J6
+    {"job: a job that submits itself again and stays queued ends the wait", start_resubmitting_to_wait, outstanding,
+     THREADS({perform_once}, {cancel_only})},                                                  // J6
+    {"job: a cancel's drop sees the submitter's writes", submit_against_cancel, dropped_once}, // J2
+    {"job: a job found idle after run or cancel may be used again", start_unreleased, NULL,
+     THREADS({perform}, {cancel_only}, {wait_until_idle})}, // J3, J5
+    {"job: a job found idle after a discard may be used again", start_unreleased, NULL,
+     THREADS({discard}, {wait_until_idle})}, // J3
+    {"job: submitting a pending job stops the process", start, model_one_panic, THREADS({submit_twice}),
+     "pending already"}, // J1
+    {"job: a job that submits itself again: a waiter sees its writes", start_resubmitting_to_wait, outstanding,
+     THREADS({perform_once}, {wait_and_see})},                                                        // J5
+    {"job: submitted anew again and again: a wait ends", run_on_and_on, NULL},                        // J5, J6
+    {"job: submitted again beside a waiter: another waits for the second run", wait_for_both, NULL},  // J5
+    {"job: submitted again beside a waiter: no delay by the second run", second_does_not_keep, NULL}, // J5
+    {"job: freed after cancel and wait", start_heap, run_or_dropped, THREADS({perform_heap}, {wait_and_free})}, // J9
+    {"job: freed when it is idle", start_heap, run_or_dropped, THREADS({perform_heap}, {free_when_idle})},      // J9
+    {"job: freed after cancel and wait beside a discard", start_heap, run_or_dropped,
+     THREADS({discard_heap}, {wait_and_free_when_idle})}, // J9
+    {"job: freed by the last of two waiters", start_heap, run_or_dropped,
+     THREADS({perform_heap}, {last_of_two_frees}, {last_of_two_frees})},                // J6, J9
+    {"job: initialised in its run: the process stops", reused_in_run, model_one_panic}, // J9
+    {"job: initialised while it is queued: the process stops", start, model_one_panic, THREADS({begin_idle}),
+     "was initialised while it was in use"}, // J9
     {NULL, NULL, NULL},
 };

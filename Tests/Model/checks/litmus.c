@@ -23,11 +23,6 @@ static void store_y_load_x(void *unused) {
   csched_store_release(&y, 1u);
   r[1] = csched_load_acquire(&x);
 }
-static void buffering(void) {
-  reset();
-  model_spawn(store_x_load_y, NULL);
-  model_spawn(store_y_load_x, NULL);
-}
 static void count(int which, bool weak) {
   looked[which] += !model_memory_is_strong;
   seen[which] += weak;
@@ -46,11 +41,6 @@ static void heavy(void *unused) {
   csched_fence_heavy_();
   r[1] = csched_load_relaxed(&x);
 }
-static void asymmetric(void) {
-  reset();
-  model_spawn(light, NULL);
-  model_spawn(heavy, NULL);
-}
 static void not_both_zero(void) { model_assert(r[0] != 0 || r[1] != 0); }
 
 static void send(void *order) {
@@ -63,28 +53,12 @@ static void receive(void *unused) {
   r[0] = csched_load_acquire(&y);
   r[1] = csched_load_relaxed(&x);
 }
-static void passing(void) {
-  reset();
-  model_spawn(send, &x);
-  model_spawn(receive, NULL);
-}
 static void passed(void) { model_assert(r[0] == 0 || r[1] == 1); }
-static void loose_passing(void) {
-  reset();
-  model_spawn(send, NULL);
-  model_spawn(receive, NULL);
-}
 static void loose_seen(void) { count(1, r[0] == 1 && r[1] == 0); }
 
 static void add_relaxed(void *unused) {
   (void)unused;
   csched_fetch_add_relaxed(&y, 1u);
-}
-static void release_sequence(void) {
-  reset();
-  model_spawn(send, &x);
-  model_spawn(add_relaxed, NULL);
-  model_spawn(receive, NULL);
 }
 static void sequence_passed(void) { model_assert(r[0] != 2 || r[1] == 1); }
 
@@ -98,11 +72,6 @@ static void read_twice(void *unused) {
   r[0] = csched_load_relaxed(&x);
   r[1] = csched_load_relaxed(&x);
 }
-static void coherence(void) {
-  reset();
-  model_spawn(write_twice, NULL);
-  model_spawn(read_twice, NULL);
-}
 static void coherent(void) { model_assert(r[0] <= r[1]); }
 
 static void copy_x(void *unused) {
@@ -114,11 +83,6 @@ static void copy_y(void *unused) {
   (void)unused;
   r[1] = csched_load_relaxed(&y);
   csched_store_relaxed(&x, 1u);
-}
-static void load_buffering(void) {
-  reset();
-  model_spawn(copy_x, NULL);
-  model_spawn(copy_y, NULL);
 }
 static void not_from_the_future(void) { model_assert(r[0] == 0 || r[1] == 0); }
 
@@ -140,13 +104,6 @@ static void read_yx(void *unused) {
   r[2] = csched_load_acquire(&y);
   r[3] = csched_load_acquire(&x);
 }
-static void independent(void) {
-  reset();
-  model_spawn(write_x, NULL);
-  model_spawn(write_y, NULL);
-  model_spawn(read_xy, NULL);
-  model_spawn(read_yx, NULL);
-}
 static void independent_seen(void) { count(2, r[0] == 1 && r[1] == 0 && r[2] == 1 && r[3] == 0); }
 
 // 2+2W: each location may end with the value that was written first.
@@ -160,14 +117,8 @@ static void write_y_then_x(void *unused) {
   csched_store_relaxed(&y, 1u);
   csched_store_relaxed(&x, 2u);
 }
-static void two_writes(void) {
-  reset();
-  model_spawn(write_x_then_y, NULL);
-  model_spawn(write_y_then_x, NULL);
-}
 static void two_writes_seen(void) { count(3, x == 1 && y == 1); }
 
-static void nothing(void) {}
 static void all_weak_outcomes(void) {
   for (int i = 0; i < 4; i++) model_assert(seen[i] > 0 || looked[i] < 200);
 }
@@ -193,16 +144,21 @@ static void guarded(void) {
 static void written_twice(void) { model_assert(cell.value == 2); }
 
 const model_check litmus_checks[] = {
-    {"litmus: store buffering happens without fences", buffering, buffering_seen},
-    {"litmus: store buffering is forbidden by a light and a heavy fence", asymmetric, not_both_zero},
-    {"litmus: message passing holds with release and acquire", passing, passed},
-    {"litmus: message passing fails with relaxed stores", loose_passing, loose_seen},
-    {"litmus: a release sequence goes on through a relaxed read-modify-write", release_sequence, sequence_passed},
-    {"litmus: reads of one location are coherent", coherence, coherent},
-    {"litmus: load buffering is excluded", load_buffering, not_from_the_future},
-    {"litmus: independent reads of independent writes may differ", independent, independent_seen},
-    {"litmus: two locations may be written in different orders", two_writes, two_writes_seen},
-    {"litmus: all the weak outcomes were seen", nothing, all_weak_outcomes},
+    {"litmus: store buffering happens without fences", reset, buffering_seen,
+     THREADS({store_x_load_y}, {store_y_load_x})},
+    {"litmus: store buffering is forbidden by a light and a heavy fence", reset, not_both_zero,
+     THREADS({light}, {heavy})},
+    {"litmus: message passing holds with release and acquire", reset, passed, THREADS({send, true}, {receive})},
+    {"litmus: message passing fails with relaxed stores", reset, loose_seen, THREADS({send}, {receive})},
+    {"litmus: a release sequence goes on through a relaxed read-modify-write", reset, sequence_passed,
+     THREADS({send, true}, {add_relaxed}, {receive})},
+    {"litmus: reads of one location are coherent", reset, coherent, THREADS({write_twice}, {read_twice})},
+    {"litmus: load buffering is excluded", reset, not_from_the_future, THREADS({copy_x}, {copy_y})},
+    {"litmus: independent reads of independent writes may differ", reset, independent_seen,
+     THREADS({write_x}, {write_y}, {read_xy}, {read_yx})},
+    {"litmus: two locations may be written in different orders", reset, two_writes_seen,
+     THREADS({write_x_then_y}, {write_y_then_x})},
+    {"litmus: all the weak outcomes were seen", NULL, all_weak_outcomes},
     {"litmus: a spin lock orders plain data", guarded, written_twice},
     {NULL, NULL, NULL},
 };

@@ -10,11 +10,13 @@
 static csched_lock lock;
 static model_cell guarded;
 static int timed_out, entered;
+static csched_sleeper sleeper;
 
 static void reset(void) {
   memset(&lock, 0, sizeof lock);
   guarded = (model_cell){0};
   timed_out = entered = 0;
+  sleeper = (csched_sleeper){0};
 }
 
 static void use(void) {
@@ -74,40 +76,6 @@ static void hold_and_look(void *unused) {
   csched_lock_unlock(&lock);
 }
 
-static void two(void) {
-  reset();
-  model_spawn(lock_twice, NULL);
-  model_spawn(lock_twice, NULL);
-}
-static void looked_at(void) {
-  reset();
-  model_spawn(hold_and_look, NULL);
-  model_spawn(lock_once, NULL);
-}
-static void three(void) {
-  reset();
-  model_spawn(lock_once, NULL);
-  model_spawn(lock_twice, NULL);
-  model_spawn(lock_once, NULL);
-}
-static void timed(void) {
-  reset();
-  model_spawn(lock_twice, NULL);
-  model_spawn(lock_for_a_while, NULL);
-  model_spawn(lock_once, NULL);
-}
-static void tried(void) {
-  reset();
-  model_spawn(lock_twice, NULL);
-  model_spawn(try_once, NULL);
-}
-static void held_long(void) {
-  reset();
-  model_spawn(hold_long, NULL);
-  model_spawn(lock_once, NULL);
-  model_spawn(lock_for_a_while, NULL);
-}
-
 static void all_left(int sections) {
   model_assert(entered + timed_out == sections && guarded.value == entered);
   model_assert(lock.owner == 0);
@@ -151,21 +119,13 @@ static void use_bucket(void *unused) {
   use();
   csched_bucket_unlock_(bucket);
 }
-static void bucket_alone(void) {
-  reset();
-  for (int i = 0; i < 3; i++) model_spawn(use_bucket, NULL);
-}
 static void three_used(void) { model_assert(guarded.value == 3); }
 
 // MARK: hand-off and signals
 
 // A sleeper is starved at once.
-static void due_three(void) {
-  three();
-  csched_lock_starved_after_ = 0;
-}
-static void due_timed(void) {
-  timed();
+static void reset_due(void) {
+  reset();
   csched_lock_starved_after_ = 0;
 }
 static void due_in_one_bucket(void) {
@@ -210,7 +170,6 @@ static void passed(void) {
   model_spawn(wait_behind, NULL);
 }
 
-static csched_sleeper sleeper;
 static void signal_sleeper(void *unused) {
   (void)unused;
   model_write(&guarded, 42);
@@ -220,39 +179,26 @@ static void wait_for_signal(void *unused) {
   (void)unused;
   model_assert(csched_sleeper_wait_(&sleeper, CSCHED_FOREVER) == 3 && model_read(&guarded) == 42);
 }
-static void signalled(void) {
-  reset();
-  sleeper = (csched_sleeper){0};
-  model_spawn(signal_sleeper, NULL);
-  model_spawn(wait_for_signal, NULL);
-}
 static void wait_for_signal_in_time(void *unused) { // whose signal may come when the time is over
   (void)unused;
   uint32_t signal = csched_sleeper_wait_(&sleeper, csched_time_after(csched_now(), 10000));
   model_assert(signal == 0 || (signal == 3 && model_read(&guarded) == 42));
-}
-static void signalled_in_time(void) {
-  reset();
-  sleeper = (csched_sleeper){0};
-  model_spawn(signal_sleeper, NULL);
-  model_spawn(wait_for_signal_in_time, NULL);
 }
 
 // MARK: life
 
 static csched_lock *shared_lock;
 static int users;
+static void share_on_heap(void) {
+  shared_lock = calloc(1, sizeof *shared_lock);
+  users = 3;
+}
 static void use_and_free(void *unused) {
   (void)unused;
   csched_lock_lock(shared_lock);
   bool is_last = --users == 0;
   csched_lock_unlock(shared_lock);
   if (is_last) free(shared_lock);
-}
-static void freed_by_last(void) {
-  shared_lock = calloc(1, sizeof *shared_lock);
-  users = 3;
-  for (int i = 0; i < 3; i++) model_spawn(use_and_free, NULL);
 }
 
 // MARK: misuse
@@ -275,27 +221,7 @@ static void keep_locked(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
 }
-static void relocked(void) {
-  reset();
-  model_expect_panic("is not recursive");
-  model_spawn(relock, NULL);
-}
-static void relocked_in_time(void) {
-  reset();
-  model_expect_panic("is not recursive");
-  model_spawn(relock_in_time, NULL);
-}
-static void unlocked_twice(void) {
-  reset();
-  model_expect_panic("does not own");
-  model_spawn(unlock_only, NULL);
-}
-static void unlocked_by_stranger(void) {
-  reset();
-  model_expect_panic("does not own");
-  model_spawn(keep_locked, NULL);
-  model_spawn(unlock_only, NULL);
-}
+// A stranger unlocks although a sleeper of the lock is starved, to which an unlock by the owner would hand it.
 static void hold_until_panic(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -306,16 +232,6 @@ static void unlock_past_sleeper(void *unused) {
   while (waiting() == 0) csched_nap_(100000);
   unlock_only(unused);
 }
-// A stranger unlocks although a sleeper of the lock is starved, to which an unlock by the owner would hand it.
-static void unlocked_by_stranger_when_due(void) {
-  reset();
-  csched_lock_starved_after_ = 0;
-  model_expect_panic("does not own");
-  model_spawn(hold_until_panic, NULL);
-  model_spawn(wait_behind, NULL);
-  model_spawn(unlock_past_sleeper, NULL);
-}
-static void one_panic(void) { model_assert(model_panics() == 1); }
 
 // MARK: an owner that has ended
 
@@ -353,36 +269,16 @@ static void stopped_for_ended(void) {
 }
 
 static void expect_looks(void) {
+  reset();
   csched_lock_checks_owner_after_ = LOOK;
   csched_processors_seen_ = 1; // no thread spins: the checks come after few steps
 }
 
-static void kept_by_ended(void) {
-  reset();
-  expect_looks();
-  model_expect_panic("which has ended without unlocking it");
-  model_spawn(keep_locked, NULL);
-  model_spawn(lock_once, NULL);
-}
-static void kept_late_by_ended(void) {
-  reset();
-  expect_looks();
-  model_expect_panic("which has ended without unlocking it");
-  model_spawn(keep_for_long, NULL);
-  model_spawn(lock_once, NULL);
-}
-static void let_go_and_ended(void) {
-  reset();
-  expect_looks();
-  model_spawn(hold_for_long, NULL);
-  model_spawn(lock_once, NULL);
-}
 static void lock_kept(void *unused) {
   while (csched_load_relaxed(&lock.owner) == 0) csched_nap_(LOOK);
   lock_once(unused);
 }
 static void number_taken(void) {
-  reset();
   expect_looks();
   model_give_number_after_look(3, 1);
   model_spawn(keep_locked, NULL);
@@ -402,49 +298,57 @@ static void lock_briefly(void *unused) {
     timed_out++;
   }
 }
-static void given_up_awake(void) {
-  reset();
-  model_spawn(lock_once, NULL);
-  model_spawn(lock_once, NULL);
-  model_spawn(lock_briefly, NULL);
-}
 static void three_sections(void) { all_left(3); }
 
-static void one_each(void) {
-  reset();
-  model_spawn(lock_once, NULL);
-  model_spawn(lock_once, NULL);
-}
 static void two_sections(void) { model_assert(entered == 2 && guarded.value == 2 && lock.owner == 0); }
 
 static void four_sections(void) { all_left(4); }
 
 const model_check lock_checks[] = {
-    {"lock: two threads, twice each: exclusion, no lost wake", two, four_sections},             // LK1, LK2, LK3
-    {"lock: a spinning thread writes no flag while no thread sleeps", looked_at, two_sections}, // LK11
-    {"lock: three threads: exclusion, no lost wake", three, four_sections},                     // LK1, LK2, LK3, LK4
-    {"lock: a timed lock gives up and leaves nothing behind", timed, four_sections},            // LK5
-    {"lock: trylock beside lock", tried, four_sections},                                        // LK1
-    {"lock: held for long, with hand-off and timeout", held_long, four_sections},               // LK7
-    {"lock: an awake waiter gives up while another sleeps", given_up_awake, three_sections},    // LK5
-    {"lock: handed over, three threads", due_three, four_sections},                             // LK1, LK2, LK7
-    {"lock: handed over, beside a waiter that gives up", due_timed, four_sections},             // LK5, LK7
-    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},             // LK3, LK7
-    {"lock: a starved sleeper is passed so often and no more", passed, two_sections},           // LK7
-    {"lock: two threads, once each", one_each, two_sections},                                   // LK1, LK2
-    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},               // LK3, PK3
-    {"lock: a bucket's own lock, three threads", bucket_alone, three_used},                     // PK1, PK2
-    {"lock: a signal publishes the waker's writes", signalled, NULL},                           // PK3, LK7
-    {"lock: a signal at the deadline publishes the waker's writes", signalled_in_time, NULL},   // PK3, LK7
-    {"lock: freed by the last of its users", freed_by_last, NULL},                              // LK8
-    {"lock: held by a thread that has ended", kept_by_ended, stopped_for_ended},                // LK10
-    {"lock: held by a thread that ends later", kept_late_by_ended, stopped_for_ended},          // LK10
-    {"lock: unlocked by a thread that then ends", let_go_and_ended, two_sections},              // LK10
-    {"lock: unlocked by a thread whose number is reused", number_taken, one_section},           // LK10
-    {"lock: relock stops the process", relocked, one_panic},                                    // LK6
-    {"lock: relock with a deadline stops the process", relocked_in_time, one_panic},            // LK6
-    {"lock: unlock of an unlocked lock stops the process", unlocked_twice, one_panic},          // LK6
-    {"lock: unlock by another thread stops the process", unlocked_by_stranger, one_panic},      // LK6
-    {"lock: unlock by another thread, past a starved sleeper", unlocked_by_stranger_when_due, one_panic}, // LK6
+    {"lock: two threads, twice each: exclusion, no lost wake", reset, four_sections,
+     THREADS({lock_twice}, {lock_twice})}, // LK1, LK2, LK3
+    {"lock: a spinning thread writes no flag while no thread sleeps", reset, two_sections,
+     THREADS({hold_and_look}, {lock_once})}, // LK11
+    {"lock: three threads: exclusion, no lost wake", reset, four_sections,
+     THREADS({lock_once}, {lock_twice}, {lock_once})}, // LK1, LK2, LK3, LK4
+    {"lock: a timed lock gives up and leaves nothing behind", reset, four_sections,
+     THREADS({lock_twice}, {lock_for_a_while}, {lock_once})},                               // LK5
+    {"lock: trylock beside lock", reset, four_sections, THREADS({lock_twice}, {try_once})}, // LK1
+    {"lock: held for long, with hand-off and timeout", reset, four_sections,
+     THREADS({hold_long}, {lock_once}, {lock_for_a_while})}, // LK7
+    {"lock: an awake waiter gives up while another sleeps", reset, three_sections,
+     THREADS({lock_once}, {lock_once}, {lock_briefly})}, // LK5
+    {"lock: handed over, three threads", reset_due, four_sections,
+     THREADS({lock_once}, {lock_twice}, {lock_once})}, // LK1, LK2, LK7
+    {"lock: handed over, beside a waiter that gives up", reset_due, four_sections,
+     THREADS({lock_twice}, {lock_for_a_while}, {lock_once})},                                 // LK5, LK7
+    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},           // LK3, LK7
+    {"lock: a starved sleeper is passed so often and no more", passed, two_sections},         // LK7
+    {"lock: two threads, once each", reset, two_sections, THREADS({lock_once}, {lock_once})}, // LK1, LK2
+    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},             // LK3, PK3
+    {"lock: a bucket's own lock, three threads", reset, three_used,
+     THREADS({use_bucket}, {use_bucket}, {use_bucket})}, // PK1, PK2
+    {"lock: a signal publishes the waker's writes", reset, NULL,
+     THREADS({signal_sleeper}, {wait_for_signal})}, // PK3, LK7
+    {"lock: a signal at the deadline publishes the waker's writes", reset, NULL,
+     THREADS({signal_sleeper}, {wait_for_signal_in_time})}, // PK3, LK7
+    {"lock: freed by the last of its users", share_on_heap, NULL,
+     THREADS({use_and_free}, {use_and_free}, {use_and_free})}, // LK8
+    {"lock: held by a thread that has ended", expect_looks, stopped_for_ended, THREADS({keep_locked}, {lock_once}),
+     "which has ended without unlocking it"}, // LK10
+    {"lock: held by a thread that ends later", expect_looks, stopped_for_ended, THREADS({keep_for_long}, {lock_once}),
+     "which has ended without unlocking it"}, // LK10
+    {"lock: unlocked by a thread that then ends", expect_looks, two_sections,
+     THREADS({hold_for_long}, {lock_once})},                                                           // LK10
+    {"lock: unlocked by a thread whose number is reused", number_taken, one_section},                  // LK10
+    {"lock: relock stops the process", reset, model_one_panic, THREADS({relock}), "is not recursive"}, // LK6
+    {"lock: relock with a deadline stops the process", reset, model_one_panic, THREADS({relock_in_time}),
+     "is not recursive"}, // LK6
+    {"lock: unlock of an unlocked lock stops the process", reset, model_one_panic, THREADS({unlock_only}),
+     "does not own"}, // LK6
+    {"lock: unlock by another thread stops the process", reset, model_one_panic, THREADS({keep_locked}, {unlock_only}),
+     "does not own"}, // LK6
+    {"lock: unlock by another thread, past a starved sleeper", reset_due, model_one_panic,
+     THREADS({hold_until_panic}, {wait_behind}, {unlock_past_sleeper}), "does not own"}, // LK6
     {NULL, NULL, NULL},
 };

@@ -14,6 +14,9 @@ static csched_timer timers[TIMERS];
 static csched_time due[TIMERS];
 static model_cell last_words; // written before a stop or a close
 static int ran, dropped, order[JOBS + TIMERS];
+static uint32_t accepted; // bits: the jobs that the queue has accepted
+static unsigned must_run; // bits: those that it had accepted before the close
+static int ends;
 
 static void note(csched_job *job) { order[ran++] = (int)(intptr_t)job->context; }
 static void drop(csched_job *job) {
@@ -30,7 +33,7 @@ static void reset(void) {
   for (intptr_t i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &plain, (void *)i);
   for (intptr_t i = 0; i < TIMERS; i++) csched_timer_init(&timers[i], &timed, (void *)(JOBS + i));
   last_words = (model_cell){0};
-  ran = dropped = 0;
+  ran = dropped = accepted = must_run = ends = 0;
 }
 static void create(void) { model_assert(csched_loop_create(&loop) == 0); }
 static void destroy(void) { csched_loop_destroy(loop); }
@@ -59,10 +62,6 @@ static void run_two_jobs(void *unused) {
   model_spawn(submit_job, (void *)1);
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
 }
-static void submitted(void) {
-  reset();
-  model_spawn(run_two_jobs, NULL);
-}
 
 // The only timer that ends the sleep comes from outside; a far one, or none, is there already.
 static void run_until_soon(void *far) {
@@ -71,14 +70,6 @@ static void run_until_soon(void *far) {
   model_spawn(submit_soon, NULL);
   model_assert(csched_loop_run_once(loop, CSCHED_FOREVER) && ran == 1 && order[0] == JOBS + 1);
 }
-static void earlier_timer(void) {
-  reset();
-  model_spawn(run_until_soon, &timers);
-}
-static void first_timer(void) {
-  reset();
-  model_spawn(run_until_soon, NULL);
-}
 
 static void run_until_stopped(void *unused) {
   (void)unused;
@@ -86,10 +77,6 @@ static void run_until_stopped(void *unused) {
   model_spawn(stop, NULL);
   model_spawn(submit_job, (void *)0);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED && model_read(&last_words) == 1);
-}
-static void stopped(void) {
-  reset();
-  model_spawn(run_until_stopped, NULL);
 }
 static void all_accounted(void) {
   destroy();
@@ -103,10 +90,6 @@ static void run_for_a_while(void *unused) {
   model_spawn(submit_job, (void *)0);
   model_assert(csched_loop_run_until(loop, end) == CSCHED_RUN_TIMED_OUT && csched_now() >= end);
 }
-static void timed_out(void) {
-  reset();
-  model_spawn(run_for_a_while, NULL);
-}
 
 // MARK: order of timers
 
@@ -118,10 +101,6 @@ static void run_timers(void *unused) {
   due[2] = due[1]; // equal: in the order of submission
   csched_target_submit_at(csched_loop_target(loop), &timers[2], due[2], 0);
   while (ran < TIMERS) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
-}
-static void timers_run(void) {
-  reset();
-  model_spawn(run_timers, NULL);
 }
 static void in_order(void) {
   model_assert(order[0] == JOBS + 1 && order[1] == JOBS + 2 && order[2] == JOBS);
@@ -139,10 +118,6 @@ static void run_and_cancel(void *unused) {
   submit_at(1, 60000);
   model_spawn(cancel_first, NULL);
   while (ran + dropped < 2) csched_loop_run_once(loop, csched_time_after(csched_now(), 100000));
-}
-static void cancelled(void) {
-  reset();
-  model_spawn(run_and_cancel, NULL);
 }
 static void one_of_each(void) {
   model_assert(ran + dropped == 2 && order[ran - 1] == JOBS + 1);
@@ -206,10 +181,6 @@ static void run_beside_the_past(void *unused) {
   }
   run_all(2 * MANY);
 }
-static void past_and_a_job(void) {
-  reset();
-  model_spawn(run_beside_the_past, NULL);
-}
 static void next_batch(void) {
   model_assert(counted_at_job <= 2); // each of the two once
   destroy();
@@ -231,10 +202,6 @@ static void run_beside_many_timers(void *unused) {
   csched_nap_(2 * SOON);
   run_all(MANY);
 }
-static void timers_and_a_job(void) {
-  reset();
-  model_spawn(run_beside_many_timers, NULL);
-}
 static void run_beside_many_jobs(void *unused) {
   (void)unused;
   begin_batches();
@@ -244,10 +211,6 @@ static void run_beside_many_jobs(void *unused) {
   csched_nap_(2 * SOON);
   run_all(MANY);
 }
-static void jobs_and_a_timer(void) {
-  reset();
-  model_spawn(run_beside_many_jobs, NULL);
-}
 static void run_beside_a_queue(void *unused) {
   (void)unused;
   begin_batches();
@@ -255,10 +218,6 @@ static void run_beside_a_queue(void *unused) {
   csched_job_init(&jobs[0], &looking, NULL);
   csched_target_submit(csched_loop_target(loop), &jobs[0]);
   run_all(MANY);
-}
-static void queue_and_a_job(void) {
-  reset();
-  model_spawn(run_beside_a_queue, NULL);
 }
 
 // Due timers of another target than the loop, more than a batch takes, at a close.
@@ -285,10 +244,6 @@ static void close_with_many_due(void *unused) {
   counted_at_job = 0;
   csched_serial_destroy(queue);
 }
-static void closed_with_many_due(void) {
-  reset();
-  model_spawn(close_with_many_due, NULL);
-}
 
 // MARK: equal deadlines, one way and the other
 
@@ -314,10 +269,6 @@ static void bring_two(void *unused) {
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
   csched_serial_destroy(queue);
 }
-static void brought_inside(void) {
-  reset();
-  model_spawn(bring_two, NULL);
-}
 static void first_first(void) {
   model_assert(ran == 2 && order[0] == 0 && order[1] == 1);
   destroy();
@@ -337,10 +288,6 @@ static void run_queue(void *unused) {
   model_spawn(submit_two_at, NULL);
   while (ran < 2) csched_loop_run_once(loop, csched_time_after(csched_now(), 200000));
   csched_serial_destroy(queue);
-}
-static void passing_on_a_queue(void) {
-  reset();
-  model_spawn(run_queue, NULL);
 }
 
 // Two of this thread, which come late, and two of another one, whose instant is earlier: the first of those may come in
@@ -368,14 +315,6 @@ static void run_two_late(void *fillers) {
   model_spawn(submit_earlier, NULL);
   while (ran < 4) csched_loop_run_once(loop, csched_time_after(csched_now(), 200000));
   csched_serial_destroy(queue);
-}
-static void late_at_the_end(void) {
-  reset();
-  model_spawn(run_two_late, (void *)15);
-}
-static void late_in_the_middle(void) {
-  reset();
-  model_spawn(run_two_late, NULL);
 }
 static void each_in_order(void) {
   int place[4];
@@ -405,18 +344,8 @@ static void run_until_closed(void *policy) {
   model_spawn(submit_job, (void *)1);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED && model_read(&last_words) == 1);
 }
-static void closed_to_run(void) {
-  reset();
-  model_spawn(run_until_closed, NULL);
-}
-static void closed_to_drop(void) {
-  reset();
-  model_spawn(run_until_closed, &jobs);
-}
 // A queue on the loop. What it has accepted before the close runs, also if a thread is still inside of its submission.
 static csched_serial *queue;
-static uint32_t accepted; // bits: the jobs that the queue has accepted
-static unsigned must_run; // bits: those that it had accepted before the close
 static void submit_to_queue(void *context) {
   intptr_t i = (intptr_t)context;
   if (csched_target_submit(csched_serial_target(queue), &jobs[i]) == 0) csched_fetch_add_release(&accepted, 1u << i);
@@ -433,11 +362,6 @@ static void run_with_queue(void *unused) {
   for (intptr_t i = 0; i < 2; i++) model_spawn(submit_to_queue, (void *)i);
   model_spawn(close_with_queue, NULL);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED);
-}
-static void closed_with_queue(void) {
-  reset();
-  accepted = must_run = 0;
-  model_spawn(run_with_queue, NULL);
 }
 static void accepted_ran(void) {
   model_assert(ran + dropped == 2);
@@ -459,7 +383,6 @@ static void none_lost(void) {
 // MARK: nesting
 
 static csched_activation outer, inner;
-static int ends;
 static void run_inner(csched_job *job) {
   (void)job;
   csched_run_result result = csched_loop_run_activation(loop, &inner, CSCHED_FOREVER);
@@ -489,11 +412,6 @@ static void own_a_loop(void *unused) {
   model_assert(model_read(&last_words) == 1);
   ends = ends * 10 + 2;
 }
-static void nested(void) {
-  reset();
-  ends = 0;
-  model_spawn(own_a_loop, NULL);
-}
 static void inner_first(void) {
   model_assert(ends == 12 || ends == 2); // the inner one ends first, or the outer was stopped before it began
   destroy();
@@ -514,36 +432,39 @@ static void run_until_done(void *unused) {
   model_spawn(submit_and_unref, NULL);
   model_assert(csched_loop_run_until_done(loop) == CSCHED_RUN_DONE && model_read(&last_words) == 1);
 }
-static void until_done(void) {
-  reset();
-  model_spawn(run_until_done, NULL);
-}
 static void done_and_ran(void) {
   model_assert(ran == 1);
   destroy();
 }
 
 const model_check loop_checks[] = {
-    {"loop: a run until done ends when another thread's work has come", until_done, done_and_ran}, // LP1, LP5
-    {"loop: submissions against parking", submitted, destroy},                                     // LP1, LP2
-    {"loop: an earlier timer from outside ends the sleep", earlier_timer, destroy},                // LP1
-    {"loop: a first timer from outside ends the sleep", first_timer, destroy},                     // LP1
-    {"loop: stop against submit and parking", stopped, all_accounted},                             // LP1, LP5
-    {"loop: a run with a deadline ends, not before it", timed_out, all_accounted},                 // LP5
-    {"loop: timers run in order, never early", timers_run, in_order},                              // LP3, LP4
-    {"loop: a timer against its cancel, beside another", cancelled, one_of_each},                  // LP4
-    {"loop: timers that ask for the past wait for the next batch", past_and_a_job, next_batch},    // LP3, W9
-    {"loop: a job among many due timers", timers_and_a_job, in_a_batch},                           // LP3
-    {"loop: a due timer among many jobs", jobs_and_a_timer, in_a_batch},                           // LP3
-    {"loop: a job among many of a queue", queue_and_a_job, in_a_batch},                            // LP3, SQ4
-    {"loop: closed to run: all due timers of other targets are delivered", closed_with_many_due, in_a_batch}, // LP6
-    {"loop: equal deadlines that come late, inside of timers", brought_inside, first_first},                  // LP9, W9
-    {"loop: equal deadlines of a queue, one in delivery", passing_on_a_queue, first_first},                   // LP9, W9
-    {"loop: equal deadlines that come late, beside earlier ones", late_in_the_middle, each_in_order},         // LP9, W9
-    {"loop: equal deadlines that come late at the end of a batch", late_at_the_end, each_in_order},           // LP9, W9
-    {"loop: closed to run: accepted jobs are run, far timers are dropped", closed_to_run, far_timer_dropped}, // LP6
-    {"loop: closed to run: a queue on it runs what it has accepted", closed_with_queue, accepted_ran}, // LP14, SQ13
-    {"loop: closed to drop: nothing is lost", closed_to_drop, none_lost},                              // LP6
-    {"loop: nested activations end by their own stops", nested, inner_first},                          // LP5
+    {"loop: a run until done ends when another thread's work has come", reset, done_and_ran,
+     THREADS({run_until_done})},                                                                             // LP1, LP5
+    {"loop: submissions against parking", reset, destroy, THREADS({run_two_jobs})},                          // LP1, LP2
+    {"loop: an earlier timer from outside ends the sleep", reset, destroy, THREADS({run_until_soon, true})}, // LP1
+    {"loop: a first timer from outside ends the sleep", reset, destroy, THREADS({run_until_soon})},          // LP1
+    {"loop: stop against submit and parking", reset, all_accounted, THREADS({run_until_stopped})},           // LP1, LP5
+    {"loop: a run with a deadline ends, not before it", reset, all_accounted, THREADS({run_for_a_while})},   // LP5
+    {"loop: timers run in order, never early", reset, in_order, THREADS({run_timers})},                      // LP3, LP4
+    {"loop: a timer against its cancel, beside another", reset, one_of_each, THREADS({run_and_cancel})},     // LP4
+    {"loop: timers that ask for the past wait for the next batch", reset, next_batch,
+     THREADS({run_beside_the_past})},                                                            // LP3, W9
+    {"loop: a job among many due timers", reset, in_a_batch, THREADS({run_beside_many_timers})}, // LP3
+    {"loop: a due timer among many jobs", reset, in_a_batch, THREADS({run_beside_many_jobs})},   // LP3
+    {"loop: a job among many of a queue", reset, in_a_batch, THREADS({run_beside_a_queue})},     // LP3, SQ4
+    {"loop: closed to run: all due timers of other targets are delivered", reset, in_a_batch,
+     THREADS({close_with_many_due})},                                                                     // LP6
+    {"loop: equal deadlines that come late, inside of timers", reset, first_first, THREADS({bring_two})}, // LP9, W9
+    {"loop: equal deadlines of a queue, one in delivery", reset, first_first, THREADS({run_queue})},      // LP9, W9
+    {"loop: equal deadlines that come late, beside earlier ones", reset, each_in_order,
+     THREADS({run_two_late})}, // LP9, W9
+    {"loop: equal deadlines that come late at the end of a batch", reset, each_in_order,
+     THREADS({run_two_late, 15})}, // LP9, W9
+    {"loop: closed to run: accepted jobs are run, far timers are dropped", reset, far_timer_dropped,
+     THREADS({run_until_closed})}, // LP6
+    {"loop: closed to run: a queue on it runs what it has accepted", reset, accepted_ran,
+     THREADS({run_with_queue})},                                                                    // LP14, SQ13
+    {"loop: closed to drop: nothing is lost", reset, none_lost, THREADS({run_until_closed, true})}, // LP6
+    {"loop: nested activations end by their own stops", reset, inner_first, THREADS({own_a_loop})}, // LP5
     {NULL, NULL, NULL},
 };

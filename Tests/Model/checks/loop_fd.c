@@ -27,12 +27,11 @@ static void count_due(csched_job *job) {
 }
 static const csched_job_type plain = {count, drop, NULL}, timed = {count_due, drop, NULL};
 
-static void begin(void (*body)(void *), void *context) {
+static void reset(void) {
   for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &plain, NULL);
   csched_timer_init(&timer, &timed, NULL);
   last_words = (model_cell){0};
   ran = dropped = 0;
-  model_spawn(body, context);
 }
 static void create(void) { model_assert(csched_loop_create(&loop) == 0); }
 static void destroy(void) {
@@ -81,8 +80,6 @@ static void host_two(void *max) {
   model_spawn(submit_job, (void *)1);
   host(2, max != NULL ? 1 : SIZE_MAX);
 }
-static void hosted(void) { begin(host_two, NULL); }
-static void hosted_one_by_one(void) { begin(host_two, &jobs); }
 
 // The loop gets its host inside of a run, and another run inside of that ends before it.
 static void take_fd(csched_job *job) {
@@ -101,7 +98,6 @@ static void host_inside(void *unused) {
   csched_loop_run_ready(loop, SIZE_MAX);
   host(3, 1);
 }
-static void hosted_from_inside(void) { begin(host_inside, NULL); }
 
 static void host_timer(void *unused) {
   (void)unused;
@@ -109,7 +105,6 @@ static void host_timer(void *unused) {
   model_spawn(submit_soon, NULL);
   host(1, 1);
 }
-static void hosted_timer(void) { begin(host_timer, NULL); }
 
 // An announcement without work for the loop, and a submission behind it: one wake may announce both.
 static csched_activation elsewhere;
@@ -125,7 +120,6 @@ static void host_one(void *unused) {
   model_spawn(stop_and_submit, NULL);
   host(1, SIZE_MAX);
 }
-static void hosted_behind_another(void) { begin(host_one, NULL); }
 
 static void host_until(csched_run_result wanted) {
   int fd = fd_of(loop);
@@ -142,7 +136,6 @@ static void host_until_stopped(void *unused) {
   model_spawn(submit_job, (void *)0);
   host_until(CSCHED_RUN_ENDED);
 }
-static void hosted_stop(void) { begin(host_until_stopped, NULL); }
 static void host_until_closed(void *unused) {
   (void)unused;
   create();
@@ -151,7 +144,6 @@ static void host_until_closed(void *unused) {
   model_spawn(submit_job, (void *)0);
   host_until(CSCHED_RUN_CLOSED);
 }
-static void hosted_close(void) { begin(host_until_closed, NULL); }
 static void none_lost(void) {
   model_assert(ran + dropped == 2 && ran >= 1);
   destroy();
@@ -174,7 +166,6 @@ static void park_and_look(void *unused) {
   model_spawn(submit_job, (void *)0);
   model_spawn(submit_job, (void *)1);
 }
-static void woken_once(void) { begin(park_and_look, NULL); }
 static void one_wake(void) {
   model_assert(model_wakes(readable) == 1);
   destroy();
@@ -201,7 +192,6 @@ static void host_looking(void *unused) {
     csched_loop_run_ready(loop, SIZE_MAX);
   }
 }
-static void hosted_looking(void) { begin(host_looking, NULL); }
 static void all_idle(void) {
   destroy();
   for (int i = 0; i < JOBS; i++) model_assert(csched_job_is_idle(&jobs[i]));
@@ -219,7 +209,6 @@ static void host_looking_at_timer(void *unused) {
     csched_loop_run_ready(loop, is_free ? 0 : SIZE_MAX);
   }
 }
-static void hosted_looking_at_timer(void) { begin(host_looking_at_timer, NULL); }
 
 // A host with a queue of its own, here another loop, which runs our jobs in the order of that queue: each submission
 // asks for a run as far as a mark behind it. Each submitter's own order holds across both.
@@ -302,7 +291,6 @@ static void host_in_order(void *unused) {
   model_assert(place_of(0) < place_of(10) && place_of(10) < place_of(1));
   model_assert(place_of(11) < place_of(2));
 }
-static void hosted_in_order(void) { begin(host_in_order, NULL); }
 // One submits without asking for a run: the watcher sees to it, once, after the runs that were promised.
 static void host_untold(void *unused) {
   (void)unused;
@@ -318,7 +306,6 @@ static void host_untold(void *unused) {
     csched_loop_run_ready(other, SIZE_MAX);
   }
 }
-static void hosted_untold(void) { begin(host_untold, NULL); }
 static void destroy_both(void) {
   csched_loop_destroy(other);
   destroy();
@@ -338,7 +325,6 @@ static void run_two(void *unused) {
   model_spawn(submit_job, (void *)1);
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
 }
-static void on_poller(void) { begin(run_two, NULL); }
 
 static void run_timer(void *unused) {
   (void)unused;
@@ -347,7 +333,6 @@ static void run_timer(void *unused) {
   model_spawn(submit_soon, NULL);
   model_assert(csched_loop_run_once(loop, CSCHED_FOREVER) && ran == 1);
 }
-static void timer_on_poller(void) { begin(run_timer, NULL); }
 
 static void run_until_stopped(void *unused) {
   (void)unused;
@@ -356,7 +341,6 @@ static void run_until_stopped(void *unused) {
   model_spawn(stop, NULL);
   model_assert(csched_loop_run(loop) == CSCHED_RUN_ENDED && model_read(&last_words) == 1);
 }
-static void stop_on_poller(void) { begin(run_until_stopped, NULL); }
 
 // The loop's first sleep is on the futex, and ends by time. The wake of a push may come after that.
 static void sleep_then_open(void *unused) {
@@ -368,24 +352,23 @@ static void sleep_then_open(void *unused) {
   model_spawn(submit_job, (void *)1);
   while (ran < 2) model_assert(csched_loop_run_once(loop, CSCHED_FOREVER));
 }
-static void opened_late(void) { begin(sleep_then_open, NULL); }
 
 const model_check loop_fd_checks[] = {
-    {"host: submissions against the park in a host", hosted, destroy},                      // FD1, FD2, LP1, LP2
-    {"host: one job at a time, the rest is announced", hosted_one_by_one, destroy},         // LP1
-    {"host: handed over inside of a run", hosted_from_inside, destroy},                     // LP1
-    {"host: a submission behind another's announcement", hosted_behind_another, destroy},   // FD2, LP1
-    {"host: a first timer from outside", hosted_timer, destroy},                            // FD2, LP1
-    {"host: stop against submit and the park in a host", hosted_stop, destroy},             // LP1, LP5
-    {"host: a close is reported, and nothing is lost", hosted_close, none_lost},            // LP1, LP6
-    {"host: one wake for a park", woken_once, one_wake},                                    // LP2
-    {"host: its thread checks whether the loop is free", hosted_looking, all_idle},         // LP1, LP2, LP11
-    {"host: its thread checks for timers", hosted_looking_at_timer, destroy},               // LP1, LP11
-    {"host: our jobs in the order of the host's queue", hosted_in_order, destroy_both},     // LP10
-    {"host: a submission that asks for no run beside others", hosted_untold, destroy_both}, // LP1, LP10
-    {"poller: submissions against the poller", on_poller, destroy},                         // FD1, FD2
-    {"poller: a timer from outside ends the sleep", timer_on_poller, destroy},              // FD2
-    {"poller: a stop ends the sleep", stop_on_poller, destroy},                             // FD2
-    {"poller: opened while a wake is under way", opened_late, destroy},                     // FD1
+    {"host: submissions against the park in a host", reset, destroy, THREADS({host_two})},         // FD1, FD2, LP1, LP2
+    {"host: one job at a time, the rest is announced", reset, destroy, THREADS({host_two, true})}, // LP1
+    {"host: handed over inside of a run", reset, destroy, THREADS({host_inside})},                 // LP1
+    {"host: a submission behind another's announcement", reset, destroy, THREADS({host_one})},     // FD2, LP1
+    {"host: a first timer from outside", reset, destroy, THREADS({host_timer})},                   // FD2, LP1
+    {"host: stop against submit and the park in a host", reset, destroy, THREADS({host_until_stopped})}, // LP1, LP5
+    {"host: a close is reported, and nothing is lost", reset, none_lost, THREADS({host_until_closed})},  // LP1, LP6
+    {"host: one wake for a park", reset, one_wake, THREADS({park_and_look})},                            // LP2
+    {"host: its thread checks whether the loop is free", reset, all_idle, THREADS({host_looking})}, // LP1, LP2, LP11
+    {"host: its thread checks for timers", reset, destroy, THREADS({host_looking_at_timer})},       // LP1, LP11
+    {"host: our jobs in the order of the host's queue", reset, destroy_both, THREADS({host_in_order})},     // LP10
+    {"host: a submission that asks for no run beside others", reset, destroy_both, THREADS({host_untold})}, // LP1, LP10
+    {"poller: submissions against the poller", reset, destroy, THREADS({run_two})},                         // FD1, FD2
+    {"poller: a timer from outside ends the sleep", reset, destroy, THREADS({run_timer})},                  // FD2
+    {"poller: a stop ends the sleep", reset, destroy, THREADS({run_until_stopped})},                        // FD2
+    {"poller: opened while a wake is under way", reset, destroy, THREADS({sleep_then_open})},               // FD1
     {NULL, NULL, NULL},
 };

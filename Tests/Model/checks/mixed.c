@@ -12,6 +12,9 @@
 
 static model_cell guarded;
 static int ran, dropped;
+static uint32_t may_begin, users;
+static uint32_t first_round_over;
+static int results[2];
 
 static void drop(csched_job *job) {
   (void)job;
@@ -25,7 +28,8 @@ static const csched_job_type counted = {count, drop, NULL};
 
 static void reset(void) {
   guarded = (model_cell){0};
-  ran = dropped = 0;
+  ran = dropped = may_begin = first_round_over = 0;
+  results[0] = results[1] = -1;
 }
 
 // MARK: a hand-off, and a thread that comes at that moment
@@ -84,11 +88,10 @@ static csched_timer *pop(csched_time now) {
   if (timer != NULL) csched_job_discard_(&timer->job);
   return timer;
 }
-static void start_timers(void (*body)(void *)) {
+static void start_timers(void) {
   reset();
   memset(&timers, 0, sizeof timers);
   csched_timers_init_(&timers);
-  model_spawn(body, NULL);
 }
 static void share_a_slot(void *unused) {
   (void)unused;
@@ -99,7 +102,6 @@ static void share_a_slot(void *unused) {
   model_assert(csched_load_relaxed(&timers.wake) <= 5 * TICK + 1);
   model_assert(pop(5 * TICK + 1) == &slow && pop(5 * TICK + 1) == &quick);
 }
-static void shared_slot(void) { start_timers(share_a_slot); }
 static void all_three(void) { model_assert(dropped == 3 && timers.pending == 0); }
 
 static void begin_a_slot(void *unused) {
@@ -109,7 +111,6 @@ static void begin_a_slot(void *unused) {
   model_assert(pop(5 * TICK) == &near_one);
   model_assert(pop((UINT64_C(1) << 6) * TICK) == &quick);
 }
-static void begin_of_a_slot(void) { start_timers(begin_a_slot); }
 static void both_at_their_time(void) { model_assert(dropped == 2 && timers.pending == 0); }
 
 // MARK: suspensions, and a sync
@@ -117,7 +118,6 @@ static void both_at_their_time(void) { model_assert(dropped == 2 && timers.pendi
 static csched_loop *loop;
 static csched_serial *serial;
 static csched_job jobs[3];
-static uint32_t may_begin, users;
 
 static void count_of_queue(csched_job *job) {
   model_assert(csched_fetch_add_relaxed(&may_begin, 0u) == 1); // the newest value
@@ -168,13 +168,6 @@ static void own_suspended_queue(void *syncs) {
   csched_serial_destroy(serial);
   csched_loop_destroy(loop);
 }
-static void begin_queue(void *syncs) {
-  reset();
-  may_begin = 0;
-  model_spawn(own_suspended_queue, syncs);
-}
-static void suspended_twice(void) { begin_queue(NULL); }
-static void suspended_and_synced(void) { begin_queue(&users); }
 static void two_ran(void) { model_assert(ran == 2 && dropped == 0); }
 static void three_ran(void) { model_assert(ran == 3 && dropped == 0); }
 
@@ -207,19 +200,12 @@ static void sync_while_suspended(void *unused) {
   wait_for_users();
   csched_serial_destroy(serial);
 }
-static void synced_while_suspended(void) {
-  reset();
-  may_begin = 0;
-  model_spawn(sync_while_suspended, NULL);
-}
 static void one_ran(void) { model_assert(ran == 1); }
 
 // MARK: waits that are over
 
 static csched_serial *first, *second;
 static csched_thread *threads[2];
-static uint32_t first_round_over;
-static int results[2];
 
 static void nothing(void *unused) { (void)unused; }
 static void second_waits(csched_job *job) {
@@ -256,12 +242,6 @@ static void wait_one_after_the_other(void *unused) {
   csched_serial_destroy(second);
   for (int i = 0; i < 2; i++) csched_thread_destroy(threads[i]);
 }
-static void waits_in_turn(void) {
-  reset();
-  first_round_over = 0;
-  results[0] = results[1] = -1;
-  model_spawn(wait_one_after_the_other, NULL);
-}
 static void neither_deadlocks(void) { model_assert(results[0] == 0 && results[1] != 35); }
 
 // MARK: stops of different kinds
@@ -283,10 +263,6 @@ static void drop_after_run(void *unused) {
   model_assert(csched_loop_run(loop) == CSCHED_RUN_CLOSED);
   csched_loop_destroy(loop);
 }
-static void closed_twice(void) {
-  reset();
-  model_spawn(drop_after_run, NULL);
-}
 static void first_ran(void) { model_assert(ran == 1 && dropped == 2); }
 
 static csched_activation activation;
@@ -307,10 +283,6 @@ static void two_stops(void *unused) {
   wait_for_users();
   csched_loop_destroy(loop);
 }
-static void stopped_both_ways(void) {
-  reset();
-  model_spawn(two_stops, NULL);
-}
 
 static void stop_run_once(void *unused) {
   (void)unused;
@@ -320,21 +292,22 @@ static void stop_run_once(void *unused) {
   model_assert(csched_loop_run_until(loop, csched_now() + 1000) == CSCHED_RUN_TIMED_OUT);
   csched_loop_destroy(loop);
 }
-static void run_once_stopped(void) {
-  reset();
-  model_spawn(stop_run_once, NULL);
-}
 
 const model_check mixed_checks[] = {
-    {"mixed lock: a hand-off beside a fresh competitor", competitor_at_hand_off, nobody_has_it},           // LK1, LK7
-    {"mixed timer: two of one slot, the later with less leeway", shared_slot, all_three},                  // W4
-    {"mixed timer: due at the beginning of its slot", begin_of_a_slot, both_at_their_time},                // W1
-    {"mixed serial: suspended twice, submitted to, resumed twice", suspended_twice, two_ran},              // SQ2, SQ3
-    {"mixed serial: suspended twice, submitted to, waited for, resumed", suspended_and_synced, three_ran}, // SQ2, SQ3
-    {"mixed serial: a sync with an idle queue that is suspended", synced_while_suspended, one_ran},        // SQ3
-    {"mixed serial: a finished wait closes no circle", waits_in_turn, neither_deadlocks},                  // SQ7
-    {"mixed loop: closed to run, then to drop, by a job", closed_twice, first_ran},                        // LP6
-    {"mixed loop: an activation is stopped, and then the loop: two runs end", stopped_both_ways, NULL},    // LP5
-    {"mixed loop: a stop that has ended run_once is over", run_once_stopped, NULL},                        // LP5
+    {"mixed lock: a hand-off beside a fresh competitor", competitor_at_hand_off, nobody_has_it}, // LK1, LK7
+    {"mixed timer: two of one slot, the later with less leeway", start_timers, all_three,
+     THREADS({share_a_slot})},                                                                                    // W4
+    {"mixed timer: due at the beginning of its slot", start_timers, both_at_their_time, THREADS({begin_a_slot})}, // W1
+    {"mixed serial: suspended twice, submitted to, resumed twice", reset, two_ran,
+     THREADS({own_suspended_queue})}, // SQ2, SQ3
+    {"mixed serial: suspended twice, submitted to, waited for, resumed", reset, three_ran,
+     THREADS({own_suspended_queue, true})}, // SQ2, SQ3
+    {"mixed serial: a sync with an idle queue that is suspended", reset, one_ran,
+     THREADS({sync_while_suspended})}, // SQ3
+    {"mixed serial: a finished wait closes no circle", reset, neither_deadlocks,
+     THREADS({wait_one_after_the_other})},                                                                        // SQ7
+    {"mixed loop: closed to run, then to drop, by a job", reset, first_ran, THREADS({drop_after_run})},           // LP6
+    {"mixed loop: an activation is stopped, and then the loop: two runs end", reset, NULL, THREADS({two_stops})}, // LP5
+    {"mixed loop: a stop that has ended run_once is over", reset, NULL, THREADS({stop_run_once})},                // LP5
     {NULL, NULL, NULL},
 };

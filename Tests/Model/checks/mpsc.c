@@ -92,12 +92,6 @@ static void all_consumed(void) {
   producers();
   model_spawn(consume, NULL);
 }
-static void flag_set(void) {
-  reset();
-  model_spawn(produce, (void *)0);
-  model_spawn(set_flag, NULL);
-  model_spawn(consume_until_flag, NULL);
-}
 static void closed(void) {
   reset();
   producers();
@@ -133,11 +127,6 @@ static void consume_one(void *unused) {
   (void)unused;
   while (pop_all(), count < 1) park(false);
 }
-static void single(void) {
-  reset();
-  model_spawn(push_one, (void *)0);
-  model_spawn(consume_one, NULL);
-}
 
 static void in_order(void) {
   int last[PRODUCERS] = {-1, -1};
@@ -159,9 +148,10 @@ static void one_wake(void) { model_assert(wakes_owed == parks); }
 
 const model_check mpsc_checks[] = {
     {"mpsc: every job once, in order, exactly one wake for a park", all_consumed, each_once}, // Q1, Q3, Q4
-    {"mpsc: a notify is seen after a park", flag_set, one_wake},                              // Q5
-    {"mpsc: a push beside close is popped or refused", closed, popped_or_refused},            // Q6
-    {"mpsc: one push against one park", single, one_popped},                                  // Q1, Q3, Q4
-    {"mpsc: a frozen producer delays no other thread", frozen, in_order},                     // Q2
+    {"mpsc: a notify is seen after a park", reset, one_wake,
+     THREADS({produce, 0}, {set_flag}, {consume_until_flag})},                                     // Q5
+    {"mpsc: a push beside close is popped or refused", closed, popped_or_refused},                 // Q6
+    {"mpsc: one push against one park", reset, one_popped, THREADS({push_one, 0}, {consume_one})}, // Q1, Q3, Q4
+    {"mpsc: a frozen producer delays no other thread", frozen, in_order},                          // Q2
     {NULL, NULL, NULL},
 };

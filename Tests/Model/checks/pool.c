@@ -91,14 +91,6 @@ static void submit_one_by_one(void *workers) {
   }
   end(CSCHED_STOP_RUN);
 }
-static void one_worker(void) {
-  reset();
-  model_spawn(submit_one_by_one, (void *)1);
-}
-static void two_workers(void) {
-  reset();
-  model_spawn(submit_one_by_one, (void *)2);
-}
 static void submit_two_then_wait(void *unused) {
   (void)unused;
   make(1, 1);
@@ -108,10 +100,6 @@ static void submit_two_then_wait(void *unused) {
   wait_for(&met, 2);
   submit((void *)2);
   end(CSCHED_STOP_RUN);
-}
-static void two_submitters(void) {
-  reset();
-  model_spawn(submit_two_then_wait, NULL);
 }
 
 // A thread that fails to start was counted as a searcher. Another submission may have relied on this searcher, and
@@ -128,11 +116,6 @@ static void submit_without_threads(void *unused) {
   model_refuse_threads(false);
   end(CSCHED_STOP_RUN);
 }
-static void without_threads(void) {
-  model_refuse_threads(false);
-  reset();
-  model_spawn(submit_without_threads, NULL);
-}
 
 // As above, with workers that leave: the last worker must not count the thread that fails to start as another worker.
 static void leave_without_threads(void *unused) {
@@ -148,11 +131,6 @@ static void leave_without_threads(void *unused) {
   wait_for(&met, 3);
   model_refuse_threads(false);
   end(CSCHED_STOP_RUN);
-}
-static void leaving_without_threads(void) {
-  model_refuse_threads(false);
-  reset();
-  model_spawn(leave_without_threads, NULL);
 }
 
 // Each job ends only when both have begun: so both workers are needed.
@@ -179,10 +157,6 @@ static void leave_but_one(void *unused) {
   wait_for(&met, 3);
   end(CSCHED_STOP_RUN);
 }
-static void all_but_one_leave(void) {
-  reset();
-  model_spawn(leave_but_one, NULL);
-}
 
 // MARK: threads that end, or never begin
 
@@ -204,25 +178,12 @@ static void exit_and_go_on(void *most) {
   model_assert(threads >= 1 && threads <= (size_t)(intptr_t)most);
   end(CSCHED_STOP_RUN);
 }
-static void replaced_at_exit(void) {
-  reset();
-  model_spawn(exit_and_go_on, (void *)2);
-}
-static void goes_on_at_exit(void) {
-  reset();
-  model_spawn(exit_and_go_on, (void *)1);
-}
 static void fail_to_create(void *unused) {
   (void)unused;
   model_refuse_threads(true);
   csched_pool_options options = {.workers = 2, .most_threads = 2};
   model_assert(csched_pool_create(&pool, &options) == EAGAIN && pool == NULL);
   model_refuse_threads(false);
-}
-static void not_created(void) {
-  model_refuse_threads(false);
-  reset();
-  model_spawn(fail_to_create, NULL);
 }
 static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
 
@@ -238,10 +199,6 @@ static void two_that_meet(void *unused) {
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void pass_on(void) {
-  reset();
-  model_spawn(two_that_meet, NULL);
-}
 static void two_from_two(void *unused) {
   (void)unused;
   make(2, 2);
@@ -251,10 +208,6 @@ static void two_from_two(void *unused) {
   wait_for(&met, 2);
   submit((void *)2);
   end(CSCHED_STOP_RUN);
-}
-static void pass_on_from_two(void) {
-  reset();
-  model_spawn(two_from_two, NULL);
 }
 static void batch_that_meets(void *unused) {
   (void)unused;
@@ -268,10 +221,6 @@ static void batch_that_meets(void *unused) {
   model_assert(csched_pool_submit_batch(pool, CSCHED_PRIORITY_DEFAULT, all, JOBS) == 0);
   wait_for(&met, 2);
   end(CSCHED_STOP_RUN);
-}
-static void batch(void) {
-  reset();
-  model_spawn(batch_that_meets, NULL);
 }
 
 // Both workers come from another job. One worker may dequeue both jobs of a batch, and run the first. The other worker,
@@ -299,10 +248,6 @@ static void both_ran(void) {
   model_assert(ran == PAIRED && dropped == 0);
   csched_pool_destroy(pool);
 }
-static void batch_after_one(void) {
-  reset();
-  model_spawn(batch_for_a_busy_one, NULL);
-}
 
 // A high-priority job comes again and again. Jobs of lower priority wait for a bounded number of its runs.
 enum { PATIENT = 40 };
@@ -322,10 +267,6 @@ static void low_beside_high(void *unused) {
   model_assert(csched_target_submit(csched_pool_target(pool, CSCHED_PRIORITY_HIGH), &urgent) == 0);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
-}
-static void passed_over(void) {
-  reset();
-  model_spawn(low_beside_high, NULL);
 }
 // As above, while a thread waits for the low-priority job. The first pick may miss the donation. After that the high
 // one runs first at most once.
@@ -350,10 +291,6 @@ static void low_is_waited_for(void *unused) {
   for (int i = 0; i < CSCHED_PRIORITIES; i++)
     model_assert(count(&pool->classes[CSCHED_PRIORITY_LOW].lent[i]) == 0); // no donation remains
   end(CSCHED_STOP_RUN);
-}
-static void lent(void) {
-  reset();
-  model_spawn(low_is_waited_for, NULL);
 }
 static void one_has_run(void) {
   model_assert(ran == 1 && dropped == 0);
@@ -380,10 +317,6 @@ static void blocked_and_replaced(void *unused) {
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void said_so(void) {
-  reset();
-  model_spawn(blocked_and_replaced, NULL);
-}
 static void block_silently(csched_job *job) {
   note(job);
   count_and_wake(&begun);
@@ -408,10 +341,6 @@ static void blocked_silently(void *unused) {
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void found_out(void) {
-  reset();
-  model_spawn(blocked_silently, NULL);
-}
 
 // The only worker waits for the job behind its own. The system gives no other thread until the submissions are over.
 static void come_back(void *unused) {
@@ -427,11 +356,6 @@ static void come_back(void *unused) {
   wait_for(&met, 1);
   submit((void *)2);
   end(CSCHED_STOP_RUN);
-}
-static void comes_back(void) {
-  model_refuse_threads(false);
-  reset();
-  model_spawn(come_back, NULL);
 }
 
 // The only worker is blocked without a word, and waits for the job behind its own to run, or to be dropped. The pool is
@@ -450,14 +374,6 @@ static void stop_beside_blocked(void *policy) {
   submit((void *)1);
   end(policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
 }
-static void stopped_to_run_beside_blocked(void) {
-  reset();
-  model_spawn(stop_beside_blocked, NULL);
-}
-static void stopped_to_drop_beside_blocked(void) {
-  reset();
-  model_spawn(stop_beside_blocked, &pool);
-}
 static void submitted_beside_stop(void *unused) { // as above; the job is submitted at any time of the stop, or refused
   (void)unused;
   make(1, 2);
@@ -467,10 +383,6 @@ static void submitted_beside_stop(void *unused) { // as above; the job is submit
   wait_for(&begun, 1);
   model_spawn(submit, (void *)1);
   end(CSCHED_STOP_RUN);
-}
-static void stopped_beside_blocked_and_submission(void) {
-  reset();
-  model_spawn(submitted_beside_stop, NULL);
 }
 
 // A job that runs while the pool ends resumes a queue, and waits for the queue's job without a word. The other workers
@@ -493,14 +405,6 @@ static void stop_beside_resumption(void *workers) {
   submit((void *)0);
   end(CSCHED_STOP_RUN);
   csched_serial_destroy(suspended);
-}
-static void one_beside_resumption(void) {
-  reset();
-  model_spawn(stop_beside_resumption, (void *)1);
-}
-static void two_beside_resumption(void) {
-  reset();
-  model_spawn(stop_beside_resumption, (void *)2);
 }
 
 // A thread that resumes a queue after the pool's only worker has left runs the queue's job, which sees what the pool's
@@ -529,10 +433,6 @@ static void resume_after_stop(void *unused) {
   model_assert(csched_pool_join(pool) == 0);
   csched_serial_destroy(suspended);
 }
-static void resumed_after_stop(void) {
-  reset();
-  model_spawn(resume_after_stop, NULL);
-}
 
 // MARK: stop and join
 
@@ -554,19 +454,7 @@ static void join_and_read(void *unused) {
   model_assert(csched_pool_join(pool) == 0);
   model_assert(model_read(&last_words) == 1);
 }
-static void joined_before_stop(void) {
-  reset();
-  model_spawn(join_and_read, NULL);
-}
 static void destroy_unused(void) { csched_pool_destroy(pool); }
-static void stopped_to_run(void) {
-  reset();
-  model_spawn(submit_and_join, NULL);
-}
-static void stopped_to_drop(void) {
-  reset();
-  model_spawn(submit_and_join, &pool);
-}
 static void all_accepted_ran(void) {
   model_assert(ran == accepted);
   destroy();
@@ -659,10 +547,6 @@ static void stopped_idle(void *unused) {
   submit((void *)2);
   model_assert(csched_pool_join(pool) == 0);
 }
-static void stop_against_idle(void) {
-  reset();
-  model_spawn(stopped_idle, NULL);
-}
 static uint32_t stopper;
 static void stop_inside(csched_job *job) {
   note(job);
@@ -687,10 +571,6 @@ static void stopped_by_its_own(void *unused) {
   submit((void *)2);
   join(NULL);
 }
-static void stopped_from_inside(void) {
-  reset();
-  model_spawn(stopped_by_its_own, NULL);
-}
 static void joined_by_both(void) {
   model_assert(met == 2);
   destroy();
@@ -705,10 +585,6 @@ static void stop_two_that_meet(void *unused) {
   end(CSCHED_STOP_RUN);
   submit((void *)2); // refused
 }
-static void stopped_with_two(void) {
-  reset();
-  model_spawn(stop_two_that_meet, NULL);
-}
 static void submit_after_stop(void *unused) {
   (void)unused;
   make(1, 1);
@@ -717,10 +593,6 @@ static void submit_after_stop(void *unused) {
   submit((void *)1);
   submit((void *)2);
   model_assert(csched_pool_join(pool) == 0);
-}
-static void refused(void) {
-  reset();
-  model_spawn(submit_after_stop, NULL);
 }
 static void one_ran(void) {
   model_assert(ran == 1 && accepted == 1);
@@ -737,10 +609,6 @@ static void drop_behind_one(void *unused) {
   csched_pool_stop(pool, CSCHED_STOP_DROP);
   count_and_wake(&met);
   model_assert(csched_pool_join(pool) == 0);
-}
-static void dropped_behind(void) {
-  reset();
-  model_spawn(drop_behind_one, NULL);
 }
 static void one_ran_of_all(void) {
   model_assert(ran == 1 && accepted == JOBS);
@@ -794,10 +662,6 @@ static void stop_with_one_due(void *unused) {
   csched_nap_(60000);
   end(CSCHED_STOP_RUN);
 }
-static void due_at_stop(void) {
-  reset();
-  model_spawn(stop_with_one_due, NULL);
-}
 static void only_one_ran(void) {
   model_assert(ran == 1 && dropped == 0);
   csched_pool_destroy(pool);
@@ -844,10 +708,6 @@ static void keep_time(void *unused) {
                0);
   submit((void *)0);
   end(CSCHED_STOP_RUN);
-}
-static void delayed(void) {
-  reset();
-  model_spawn(keep_time, NULL);
 }
 
 // MARK: targets of the user's, and what the monitor does not do itself
@@ -1083,10 +943,6 @@ static void spawn_one(void *unused) {
   submit((void *)2);
   end(CSCHED_STOP_RUN);
 }
-static void spawned(void) {
-  reset();
-  model_spawn(spawn_one, NULL);
-}
 static void meet_a_spawn(csched_job *job) { // parent and child meet: a thief has to take the child
   note(job);
   csched_fork spawn;
@@ -1106,10 +962,6 @@ static void spawn_and_meet(void *unused) {
   wait_for(&met, 2);
   submit((void *)2);
   end(CSCHED_STOP_RUN);
-}
-static void stolen(void) {
-  reset();
-  model_spawn(spawn_and_meet, NULL);
 }
 
 enum { ALL = 3 };
@@ -1137,10 +989,6 @@ static void spawn_for_two_thieves(void *unused) {
   submit((void *)0);
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
-}
-static void two_thieves(void) {
-  reset();
-  model_spawn(spawn_for_two_thieves, NULL);
 }
 
 // A stolen spawn runs as a job of its priority: its own spawns can be stolen, too.
@@ -1172,10 +1020,6 @@ static void spawn_deep(void *unused) {
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
 }
-static void spawned_in_turn(void) {
-  reset();
-  model_spawn(spawn_deep, NULL);
-}
 
 // One job is queued while another is spawned: both need a worker besides the spawner's.
 static void spawn_and_meet_all(csched_job *job) {
@@ -1198,10 +1042,6 @@ static void queue_beside_a_spawn(void *unused) {
   submit((void *)1);
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
-}
-static void queued_and_spawned(void) {
-  reset();
-  model_spawn(queue_beside_a_spawn, NULL);
 }
 
 // The spawner waits once its stolen spawn has spawned in turn, and both workers are busy: the spawner itself runs that
@@ -1233,10 +1073,6 @@ static void spawn_and_be_helped(void *unused) {
   submit((void *)0);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
-}
-static void helped(void) {
-  reset();
-  model_spawn(spawn_and_be_helped, NULL);
 }
 
 // A spawned job is stolen, and submits a job that spawns, too. The thief runs that one next. The waiter for the first
@@ -1310,10 +1146,6 @@ static void keep_one_that_is_waited_for(void *unused) {
   submit_beside(2, &plain); // to a worker that may have gone to sleep, or may search
   end(CSCHED_STOP_RUN);
 }
-static void kept_and_waited_for(void) {
-  reset();
-  model_spawn(keep_one_that_is_waited_for, NULL);
-}
 
 static void keep_one(csched_job *job) {
   note(job);
@@ -1329,24 +1161,12 @@ static void keep_beside_another(void *unused) { // submits from outside, before,
   wait_for(&met, 2);
   end(CSCHED_STOP_RUN);
 }
-static void kept_beside_another(void) {
-  reset();
-  model_spawn(keep_beside_another, NULL);
-}
 
 static void keep_beside_a_stop(void *policy) {
   make(2, 2);
   submit_beside(0, &keeping);
   wait_for(&begun, 1);
   end((csched_stop_policy)(intptr_t)policy);
-}
-static void kept_beside_a_stop_to_run(void) {
-  reset();
-  model_spawn(keep_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_RUN);
-}
-static void kept_beside_a_stop_to_drop(void) {
-  reset();
-  model_spawn(keep_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_DROP);
 }
 
 // One worker keeps a job and waits for it. No other job comes, and the pool ends meanwhile.
@@ -1355,10 +1175,6 @@ static void keep_while_stopped(void *unused) {
   make(2, 2);
   submit_beside(0, &keeping_and_waiting);
   end(CSCHED_STOP_RUN);
-}
-static void kept_while_stopped(void) {
-  reset();
-  model_spawn(keep_while_stopped, NULL);
 }
 
 // Two other workers run already: they search, or have gone to sleep. A searcher that is not the last takes the kept job
@@ -1384,10 +1200,6 @@ static void keep_before_searchers(void *unused) {
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
 }
-static void kept_before_searchers(void) {
-  reset();
-  model_spawn(keep_before_searchers, NULL);
-}
 
 // The other worker has endless work.
 static void come_until_met(csched_job *job) {
@@ -1403,10 +1215,6 @@ static void keep_beside_the_busy(void *unused) {
   submit_beside(0, &keeping_and_waiting);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
-}
-static void kept_beside_the_busy(void) {
-  reset();
-  model_spawn(keep_beside_the_busy, NULL);
 }
 
 // One job is kept, one is queued: both need a worker besides the submitter's.
@@ -1425,10 +1233,6 @@ static void queue_beside_a_kept_one(void *unused) {
   submit_beside(1, &meeting_all);
   wait_for(&met, ALL);
   end(CSCHED_STOP_RUN);
-}
-static void queued_and_kept(void) {
-  reset();
-  model_spawn(queue_beside_a_kept_one, NULL);
 }
 
 // MARK: follow-ups
@@ -1466,10 +1270,6 @@ static void follow_up_in_queue(void *unused) {
   end(CSCHED_STOP_RUN);
   csched_serial_destroy(queue);
 }
-static void followed_up_in_queue(void) {
-  reset();
-  model_spawn(follow_up_in_queue, NULL);
-}
 
 static void follow_up_beside_another(void *unused) { // the other worker may take the follow-up
   (void)unused;
@@ -1478,10 +1278,6 @@ static void follow_up_beside_another(void *unused) { // the other worker may tak
   submit_beside(2, &telling);
   wait_for(&met, 2);
   end(CSCHED_STOP_RUN);
-}
-static void followed_up_beside_another(void) {
-  reset();
-  model_spawn(follow_up_beside_another, NULL);
 }
 
 static void follow_up_and_block(csched_job *job) {
@@ -1499,20 +1295,12 @@ static void follow_up_while_blocked(void *unused) {
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
 }
-static void followed_up_while_blocked(void) {
-  reset();
-  model_spawn(follow_up_while_blocked, NULL);
-}
 
 static void follow_up_beside_a_stop(void *policy) {
   make(2, 2);
   submit_beside(0, &following_up);
   wait_for(&begun, 1);
   end((csched_stop_policy)(intptr_t)policy);
-}
-static void followed_up_beside_a_stop(void) {
-  reset();
-  model_spawn(follow_up_beside_a_stop, (void *)(intptr_t)CSCHED_STOP_DROP);
 }
 
 static void keep_and_end_thread(csched_job *job) {
@@ -1526,14 +1314,6 @@ static void keep_at_exit(void *most) {
   submit_beside(0, &keeping_at_exit);
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
-}
-static void kept_at_exit(void) {
-  reset();
-  model_spawn(keep_at_exit, (void *)1);
-}
-static void kept_for_successor(void) {
-  reset();
-  model_spawn(keep_at_exit, (void *)2);
 }
 
 // MARK: local queues and lanes
@@ -1652,10 +1432,6 @@ static void spread_while_stopped_body(void *unused) {
   end(CSCHED_STOP_RUN);
 }
 static void spread_while_stopped(void) { prepare_spread(spread_while_stopped_body, NULL); }
-static void all_accepted_spread_ran(void) {
-  model_assert(ran == count(&accepted) && ran >= 1);
-  csched_pool_destroy(pool);
-}
 
 // The other worker is busy with a job that comes again and again, until the jobs behind the waiting one have run.
 static void come_until_spread_ran(csched_job *job) {
@@ -1692,14 +1468,6 @@ static void one_beside_usual(void *priority) {
   wait_for(&met, 1);
   end(CSCHED_STOP_RUN);
 }
-static void low_beside_local(void) {
-  reset();
-  model_spawn(one_beside_usual, (void *)(intptr_t)CSCHED_PRIORITY_LOW);
-}
-static void outside_beside_local(void) {
-  reset();
-  model_spawn(one_beside_usual, (void *)(intptr_t)CSCHED_PRIORITY_DEFAULT);
-}
 
 // A pool of four workers has two lanes. Each submitter has its own.
 static void submit_to_lane(void *context) {
@@ -1718,10 +1486,6 @@ static void submit_to_lanes(void *unused) {
   wait_for(&met, 3);
   end(CSCHED_STOP_RUN);
 }
-static void two_lanes(void) {
-  reset();
-  model_spawn(submit_to_lanes, NULL);
-}
 static void stop_beside_lanes(void *policy) {
   make(4, 4);
   for (int i = 0; i < JOBS; i++) jobs[i].type = &plain;
@@ -1729,14 +1493,6 @@ static void stop_beside_lanes(void *policy) {
   submit_to_lane((void *)0);
   submit_to_lane((void *)2);
   end((csched_stop_policy)(intptr_t)policy);
-}
-static void lanes_beside_a_stop_to_run(void) {
-  reset();
-  model_spawn(stop_beside_lanes, (void *)(intptr_t)CSCHED_STOP_RUN);
-}
-static void lanes_beside_a_stop_to_drop(void) {
-  reset();
-  model_spawn(stop_beside_lanes, (void *)(intptr_t)CSCHED_STOP_DROP);
 }
 
 static void all_four_ran(void) {
@@ -1770,79 +1526,105 @@ static void all_three_ran(void) {
 }
 
 const model_check pool_checks[] = {
-    {"pool: one worker: each submission against going idle", one_worker, all_three_ran},             // F1, F4, F5, PP1
-    {"pool: two workers: each submission against going idle", two_workers, all_three_ran},           // F1, F2, F4
-    {"pool: two submitters and one worker", two_submitters, all_three_ran},                          // F1, F3
-    {"pool: the system has no second thread: nothing waits for it", without_threads, all_three_ran}, // F1, F2
-    {"pool: idle for long: all workers leave but one", all_but_one_leave, all_three_ran},            // F6
-    {"pool: idle for long, and the system has no second thread", leaving_without_threads, all_three_ran}, // F2, F6
-    {"pool: a job ends its thread, which is replaced", replaced_at_exit, all_three_ran},                  // WK2, WK3
-    {"pool: a job ends its thread, which goes on at its end", goes_on_at_exit, all_three_ran},            // WK3
-    {"pool end: a pool that cannot start is freed", not_created, nothing_ran},                            // X4
-    {"pool: jobs that need both workers: the search is passed on", pass_on, all_three_ran},               // F1, F2
-    {"pool: jobs that need both workers, from two submitters", pass_on_from_two, all_three_ran},          // F1, F2
-    {"pool: a batch wakes as many as it needs", batch, all_three_ran},                                    // F2, F4
-    {"pool: a worker that blocks is replaced", said_so, all_three_ran},                        // F3, MN3, WK2
-    {"pool monitor: an unannounced block of a worker is detected", found_out, all_three_ran},  // F3, MN1, MN3
-    {"pool monitor: a thread that could not start is tried again", comes_back, all_three_ran}, // MN1, F3
-    {"pool monitor: stopped to run beside a blocked worker", stopped_to_run_beside_blocked, two_given_back},   // MN10
-    {"pool monitor: stopped to drop beside a blocked worker", stopped_to_drop_beside_blocked, two_given_back}, // MN10
-    {"pool monitor: stopped beside a blocked worker and a submission", stopped_beside_blocked_and_submission,
-     two_given_back},                                                                                      // MN10
-    {"pool end: a queue resumed after the worker has left runs here", resumed_after_stop, two_given_back}, // X6
-    {"pool end: one worker: its job resumes a queue, and waits for it", one_beside_resumption,
-     two_given_back}, // F7, MN10
-    {"pool end: two workers: a job resumes a queue, and waits for it", two_beside_resumption,
-     two_given_back},                                                                             // F7, MN10
+    {"pool: one worker: each submission against going idle", reset, all_three_ran,
+     THREADS({submit_one_by_one, 1})}, // F1, F4, F5, PP1
+    {"pool: two workers: each submission against going idle", reset, all_three_ran,
+     THREADS({submit_one_by_one, 2})},                                                              // F1, F2, F4
+    {"pool: two submitters and one worker", reset, all_three_ran, THREADS({submit_two_then_wait})}, // F1, F3
+    {"pool: the system has no second thread: nothing waits for it", reset, all_three_ran,
+     THREADS({submit_without_threads})},                                                                // F1, F2
+    {"pool: idle for long: all workers leave but one", reset, all_three_ran, THREADS({leave_but_one})}, // F6
+    {"pool: idle for long, and the system has no second thread", reset, all_three_ran,
+     THREADS({leave_without_threads})},                                                                     // F2, F6
+    {"pool: a job ends its thread, which is replaced", reset, all_three_ran, THREADS({exit_and_go_on, 2})}, // WK2, WK3
+    {"pool: a job ends its thread, which goes on at its end", reset, all_three_ran,
+     THREADS({exit_and_go_on, 1})},                                                                 // WK3
+    {"pool end: a pool that cannot start is freed", reset, nothing_ran, THREADS({fail_to_create})}, // X4
+    {"pool: jobs that need both workers: the search is passed on", reset, all_three_ran,
+     THREADS({two_that_meet})},                                                                                // F1, F2
+    {"pool: jobs that need both workers, from two submitters", reset, all_three_ran, THREADS({two_from_two})}, // F1, F2
+    {"pool: a batch wakes as many as it needs", reset, all_three_ran, THREADS({batch_that_meets})},            // F2, F4
+    {"pool: a worker that blocks is replaced", reset, all_three_ran, THREADS({blocked_and_replaced})}, // F3, MN3, WK2
+    {"pool monitor: an unannounced block of a worker is detected", reset, all_three_ran,
+     THREADS({blocked_silently})}, // F3, MN1, MN3
+    {"pool monitor: a thread that could not start is tried again", reset, all_three_ran,
+     THREADS({come_back})}, // MN1, F3
+    {"pool monitor: stopped to run beside a blocked worker", reset, two_given_back,
+     THREADS({stop_beside_blocked})}, // MN10
+    {"pool monitor: stopped to drop beside a blocked worker", reset, two_given_back,
+     THREADS({stop_beside_blocked, true})}, // MN10
+    {"pool monitor: stopped beside a blocked worker and a submission", reset, two_given_back,
+     THREADS({submitted_beside_stop})}, // MN10
+    {"pool end: a queue resumed after the worker has left runs here", reset, two_given_back,
+     THREADS({resume_after_stop})}, // X6
+    {"pool end: one worker: its job resumes a queue, and waits for it", reset, two_given_back,
+     THREADS({stop_beside_resumption, 1})}, // F7, MN10
+    {"pool end: two workers: a job resumes a queue, and waits for it", reset, two_given_back,
+     THREADS({stop_beside_resumption, 2})},                                                       // F7, MN10
     {"pool end: stopped to run, against submissions to a queue", stopped_with_queue, nested_ran}, // X6, SQ13
     {"pool end: stopped to run, against a submission and a sync", stopped_with_sync, nested_ran}, // X6, SQ10, SQ13
     {"pool end: stopped to run, against submissions to queues", stopped_with_queues, nested_ran}, // X6, SQ13
     {"pool end: stopped to run, against submissions to a limit on a queue", stopped_with_limit_on_queue,
      nested_ran},                                                                                 // X6, SQ13, LM12
     {"pool end: stopped to run, against submissions to a limit", stopped_with_limit, nested_ran}, // X6, LM12
-    {"pool end: stopped to run, against submissions: nothing is lost", stopped_to_run,
-     all_accepted_ran},                                                                            // X1, X2, X3, F5, F7
-    {"pool end: stopped to drop, against submissions: nothing is lost", stopped_to_drop, destroy}, // X1, X2, F7
-    {"pool end: a drop sees the stopper's writes", stop_against_idle, destroy},                    // X1, F5
-    {"pool end: stopped from inside, joined by two", stopped_from_inside, joined_by_both},         // X2, X3
-    {"pool end: a join that began before the stop sees the stopper's writes", joined_before_stop, destroy_unused}, // X3
-    {"pool spawn: a queued job and a spawn at a time, a worker for each", queued_and_spawned,
-     all_three_ran},                                                                         // F1, F2, PP1, FJ2
-    {"pool monitor: a timer is delivered, a far one dropped", delayed, two_ran},             // X1, MN4
-    {"pool delivery: pairs for two targets, each in order", pairs, pairs_in_order},          // MN6, MN7, MN5
-    {"pool delivery: two jobs of one target, the second late", pair, one_after_the_other},   // MN7, DV4
-    {"pool delivery: the second late, the first delivered", late_pair, one_after_the_other}, // DV4
-    {"pool delivery: three jobs of one target, and one of another", three, three_in_order},  // MN6, MN7
-    {"pool delivery: a late job beside a stop", late_beside_stop, both_given_back},          // MN6, X1
-    {"pool delivery: a job that blocks delays no other target", blocking_one, others_go_on}, // MN6, MN7, MN8
+    {"pool end: stopped to run, against submissions: nothing is lost", reset, all_accepted_ran,
+     THREADS({submit_and_join})}, // X1, X2, X3, F5, F7
+    {"pool end: stopped to drop, against submissions: nothing is lost", reset, destroy,
+     THREADS({submit_and_join, true})},                                                      // X1, X2, F7
+    {"pool end: a drop sees the stopper's writes", reset, destroy, THREADS({stopped_idle})}, // X1, F5
+    {"pool end: stopped from inside, joined by two", reset, joined_by_both, THREADS({stopped_by_its_own})}, // X2, X3
+    {"pool end: a join that began before the stop sees the stopper's writes", reset, destroy_unused,
+     THREADS({join_and_read})}, // X3
+    {"pool spawn: a queued job and a spawn at a time, a worker for each", reset, all_three_ran,
+     THREADS({queue_beside_a_spawn})},                                                               // F1, F2, PP1, FJ2
+    {"pool monitor: a timer is delivered, a far one dropped", reset, two_ran, THREADS({keep_time})}, // X1, MN4
+    {"pool delivery: pairs for two targets, each in order", pairs, pairs_in_order},                  // MN6, MN7, MN5
+    {"pool delivery: two jobs of one target, the second late", pair, one_after_the_other},           // MN7, DV4
+    {"pool delivery: the second late, the first delivered", late_pair, one_after_the_other},         // DV4
+    {"pool delivery: three jobs of one target, and one of another", three, three_in_order},          // MN6, MN7
+    {"pool delivery: a late job beside a stop", late_beside_stop, both_given_back},                  // MN6, X1
+    {"pool delivery: a job that blocks delays no other target", blocking_one, others_go_on},         // MN6, MN7, MN8
     {"pool delivery: cancelled at any time: run or dropped, once", carried_and_cancelled, once_each},  // MN6
     {"pool delivery: stopped to run: the monitor drops none", stopped_to_run_carried, all_given_back}, // MN5, DV3, MN6
     {"pool delivery: stopped to drop: the monitor drops nothing", stopped_to_drop_carried,
-     all_given_back},                                                                       // MN5, DV3, MN6
-    {"pool spawn: a spawn is run once, and seen by its wait", spawned, all_three_ran},      // FJ1, FJ3
-    {"pool spawn: a spawn finds a thief that slept", stolen, all_three_ran},                // FJ2, FJ3, F1, WK1
-    {"pool spawn: two spawns find two thieves", two_thieves, all_three_ran},                // F2, FJ1, FJ2
-    {"pool spawn: a stolen spawn spawns in turn", spawned_in_turn, all_three_ran},          // F1, FJ1, FJ3
-    {"pool spawn: a waiter runs what its stolen spawn has spawned", helped, all_three_ran}, // FJ4, FJ6
+     all_given_back}, // MN5, DV3, MN6
+    {"pool spawn: a spawn is run once, and seen by its wait", reset, all_three_ran, THREADS({spawn_one})}, // FJ1, FJ3
+    {"pool spawn: a spawn finds a thief that slept", reset, all_three_ran,
+     THREADS({spawn_and_meet})}, // FJ2, FJ3, F1, WK1
+    {"pool spawn: two spawns find two thieves", reset, all_three_ran, THREADS({spawn_for_two_thieves})}, // F2, FJ1, FJ2
+    {"pool spawn: a stolen spawn spawns in turn", reset, all_three_ran, THREADS({spawn_deep})},          // F1, FJ1, FJ3
+    {"pool spawn: a waiter runs what its stolen spawn has spawned", reset, all_three_ran,
+     THREADS({spawn_and_be_helped})},                                                                 // FJ4, FJ6
     {"pool spawn: a waiter beside a job that spawns after the awaited one", strangers, all_four_ran}, // FJ4, FJ6
-    {"pool: a batch for a busy worker and a worker that goes to sleep", batch_after_one, both_ran},   // F1, PP1
-    {"pool kept job: awaited by its submitter, it is taken", kept_and_waited_for, all_three_ran}, // PP3, PP4, F1, F2
-    {"pool kept job: awaited by its submitter, before searchers", kept_before_searchers, all_four_ran}, // PP3, PP4, F1
-    {"pool kept job: awaited by its submitter, beside endless work", kept_beside_the_busy, all_three_ran}, // PP4
-    {"pool kept job: beside a queued job, a worker for each", queued_and_kept, all_three_ran},    // PP3, F1, F2
-    {"pool kept job: beside a submission", kept_beside_another, all_three_ran},                   // PP3, F1
-    {"pool kept job: beside a stop to run", kept_beside_a_stop_to_run, all_accepted_were_done},   // PP3, X1, X2
-    {"pool kept job: beside a stop to drop", kept_beside_a_stop_to_drop, all_accepted_were_done}, // PP3, X1, X2
-    {"pool kept job: awaited by its submitter while the pool ends", kept_while_stopped, all_accepted_were_done}, // PP4
-    {"pool kept job: a follow-up, before the queue's next job, which waits for it", followed_up_in_queue,
-     all_three_ran},                                                                                  // PP5, SQ4
-    {"pool kept job: a follow-up, beside another worker", followed_up_beside_another, all_three_ran}, // PP5, PP4
-    {"pool kept job: a follow-up, whose submitter announces a block", followed_up_while_blocked,
-     both_kept_ran},                                                                                          // PP5, F1
-    {"pool kept job: a follow-up, beside a stop to drop", followed_up_beside_a_stop, all_accepted_were_done}, // PP5, X1
-    {"pool kept job: its submitter ends its thread, which continues", kept_at_exit, both_kept_ran}, // WK3, PP3
-    {"pool kept job: its submitter ends its thread, a successor runs it", kept_for_successor,
-     both_kept_ran},                                                                                    // WK3, PP3
+    {"pool: a batch for a busy worker and a worker that goes to sleep", reset, both_ran,
+     THREADS({batch_for_a_busy_one})}, // F1, PP1
+    {"pool kept job: awaited by its submitter, it is taken", reset, all_three_ran,
+     THREADS({keep_one_that_is_waited_for})}, // PP3, PP4, F1, F2
+    {"pool kept job: awaited by its submitter, before searchers", reset, all_four_ran,
+     THREADS({keep_before_searchers})}, // PP3, PP4, F1
+    {"pool kept job: awaited by its submitter, beside endless work", reset, all_three_ran,
+     THREADS({keep_beside_the_busy})}, // PP4
+    {"pool kept job: beside a queued job, a worker for each", reset, all_three_ran,
+     THREADS({queue_beside_a_kept_one})},                                                         // PP3, F1, F2
+    {"pool kept job: beside a submission", reset, all_three_ran, THREADS({keep_beside_another})}, // PP3, F1
+    {"pool kept job: beside a stop to run", reset, all_accepted_were_done,
+     THREADS({keep_beside_a_stop, CSCHED_STOP_RUN})}, // PP3, X1, X2
+    {"pool kept job: beside a stop to drop", reset, all_accepted_were_done,
+     THREADS({keep_beside_a_stop, CSCHED_STOP_DROP})}, // PP3, X1, X2
+    {"pool kept job: awaited by its submitter while the pool ends", reset, all_accepted_were_done,
+     THREADS({keep_while_stopped})}, // PP4
+    {"pool kept job: a follow-up, before the queue's next job, which waits for it", reset, all_three_ran,
+     THREADS({follow_up_in_queue})}, // PP5, SQ4
+    {"pool kept job: a follow-up, beside another worker", reset, all_three_ran,
+     THREADS({follow_up_beside_another})}, // PP5, PP4
+    {"pool kept job: a follow-up, whose submitter announces a block", reset, both_kept_ran,
+     THREADS({follow_up_while_blocked})}, // PP5, F1
+    {"pool kept job: a follow-up, beside a stop to drop", reset, all_accepted_were_done,
+     THREADS({follow_up_beside_a_stop, CSCHED_STOP_DROP})}, // PP5, X1
+    {"pool kept job: its submitter ends its thread, which continues", reset, both_kept_ran,
+     THREADS({keep_at_exit, 1})}, // WK3, PP3
+    {"pool kept job: its submitter ends its thread, a successor runs it", reset, both_kept_ran,
+     THREADS({keep_at_exit, 2})},                                                                       // WK3, PP3
     {"pool local: the jobs of a job, two of which need both workers", spread_for_both, all_spread_ran}, // PP6, F1, F2
     {"pool local: awaited by their submitter, they are stolen", spread_and_awaited, all_spread_ran},    // PP4, PP6
     {"pool local: awaited by their submitter, beside endless work", spread_beside_the_busy, all_spread_ran}, // PP4
@@ -1855,19 +1637,24 @@ const model_check pool_checks[] = {
     {"pool local: beside a stop to run", spread_beside_a_stop_to_run, all_spread_were_done},   // PP6, X1, X2
     {"pool local: beside a stop to drop", spread_beside_a_stop_to_drop, all_spread_were_done}, // PP6, X1, X2
     {"pool local: awaited by their submitter while the pool ends", spread_while_stopped,
-     all_spread_were_done},                                                                               // X2, PP6
-    {"pool local: jobs come again and again, a low one waits", low_beside_local, one_has_run},            // PP1, PP6
-    {"pool local: jobs come again and again, one from outside waits", outside_beside_local, one_has_run}, // PP6
-    {"pool lanes: jobs from two threads, which need two workers", two_lanes, all_three_ran},              // PP7, F1, F2
-    {"pool lanes: beside a stop to run", lanes_beside_a_stop_to_run, destroy},                            // PP7, X1
-    {"pool lanes: beside a stop to drop", lanes_beside_a_stop_to_drop, destroy},                          // PP7, X1
-    {"pool: a high-priority job comes again and again, a low one waits", passed_over, one_has_run},       // PP1
-    {"pool: a high-priority job comes again and again, a low one is waited for", lent, one_has_run},      // PP2
-    {"pool end: jobs that need both workers, beside a stop", stopped_with_two, joined_two},               // X2
-    {"pool end: a submission after stop is refused", refused, one_ran},                                   // X1
-    {"pool end: jobs behind a running job are dropped", dropped_behind, one_ran_of_all},                  // X1
-    {"pool end: a first timer against stop", timer_refused, one_dropped},                                 // X1, MN4
-    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two},            // X2
-    {"pool end: a timer that is due runs", due_at_stop, only_one_ran},                                    // X1, MN4
+     all_spread_were_done}, // X2, PP6
+    {"pool local: jobs come again and again, a low one waits", reset, one_has_run,
+     THREADS({one_beside_usual, CSCHED_PRIORITY_LOW})}, // PP1, PP6
+    {"pool local: jobs come again and again, one from outside waits", reset, one_has_run,
+     THREADS({one_beside_usual, CSCHED_PRIORITY_DEFAULT})}, // PP6
+    {"pool lanes: jobs from two threads, which need two workers", reset, all_three_ran,
+     THREADS({submit_to_lanes})},                                                                        // PP7, F1, F2
+    {"pool lanes: beside a stop to run", reset, destroy, THREADS({stop_beside_lanes, CSCHED_STOP_RUN})}, // PP7, X1
+    {"pool lanes: beside a stop to drop", reset, destroy, THREADS({stop_beside_lanes, CSCHED_STOP_DROP})}, // PP7, X1
+    {"pool: a high-priority job comes again and again, a low one waits", reset, one_has_run,
+     THREADS({low_beside_high})}, // PP1
+    {"pool: a high-priority job comes again and again, a low one is waited for", reset, one_has_run,
+     THREADS({low_is_waited_for})},                                                                             // PP2
+    {"pool end: jobs that need both workers, beside a stop", reset, joined_two, THREADS({stop_two_that_meet})}, // X2
+    {"pool end: a submission after stop is refused", reset, one_ran, THREADS({submit_after_stop})},             // X1
+    {"pool end: jobs behind a running job are dropped", reset, one_ran_of_all, THREADS({drop_behind_one})},     // X1
+    {"pool end: a first timer against stop", timer_refused, one_dropped},                      // X1, MN4
+    {"pool end: two idle workers, and two jobs that need both", stopped_two_idle, joined_two}, // X2
+    {"pool end: a timer that is due runs", reset, only_one_ran, THREADS({stop_with_one_due})}, // X1, MN4
     {NULL, NULL, NULL},
 };

@@ -73,34 +73,11 @@ static void reads_in_time(void *unused) {
   else given_up++;
 }
 
-static void one_and_one(void) {
-  reset();
-  model_spawn(reads_twice, NULL);
-  model_spawn(writes_twice, NULL);
-}
 static void spins(void) {
   reset();
   csched_processors_seen_ = 2;
   model_spawn(reads, NULL);
   model_spawn(writes, NULL);
-}
-static void two_readers(void) {
-  reset();
-  model_spawn(reads, NULL);
-  model_spawn(reads, NULL);
-  model_spawn(writes, NULL);
-}
-static void two_writers(void) {
-  reset();
-  model_spawn(writes, NULL);
-  model_spawn(writes, NULL);
-  model_spawn(reads, NULL);
-}
-static void tried(void) {
-  reset();
-  model_spawn(tries, NULL);
-  model_spawn(writes, NULL);
-  model_spawn(reads, NULL);
 }
 // The reader ends at the instant at which the writer gives up.
 static csched_time both_at;
@@ -121,18 +98,6 @@ static void meet_at_deadline(void) {
   both_at = soon();
   model_spawn(reads_until_then, NULL);
   model_spawn(writes_until_then, NULL);
-}
-static void one_writer_gives_up(void) {
-  reset();
-  model_spawn(reads_long, NULL);
-  model_spawn(writes_in_time, NULL);
-  model_spawn(reads, NULL);
-}
-static void all_give_up(void) {
-  reset();
-  model_spawn(reads_long, NULL);
-  model_spawn(writes_in_time, NULL);
-  model_spawn(reads_in_time, NULL);
 }
 static void is_free(void) {
   model_assert(done + given_up >= 2 && lock.word == 0 && lock.writer.owner == 0 && waiters_of(&lock) == 0);
@@ -157,12 +122,6 @@ static void comes_late(void *unused) {
   model_assert(!csched_rwlock_lock_read_until(&lock, soon()));
   ready = 1;
 }
-static void lets_in_no_more(void) {
-  reset();
-  model_spawn(holds_until_ready, NULL);
-  model_spawn(writes_behind, NULL);
-  model_spawn(comes_late, NULL);
-}
 
 // The reader's unlock beside a writer that frees the lock.
 static csched_rwlock *heap;
@@ -180,11 +139,9 @@ static void writes_and_frees(void *unused) {
   csched_rwlock_unlock_write(heap);
   free(heap);
 }
-static void freed(void) {
+static void make_own(void) {
   reset();
   heap = calloc(1, sizeof *heap);
-  model_spawn(reads_own, NULL);
-  model_spawn(writes_and_frees, NULL);
 }
 static void writes_own(void *unused) {
   (void)unused;
@@ -192,12 +149,6 @@ static void writes_own(void *unused) {
   ready = 1;
   csched_nap_(SHORT / 2);
   csched_rwlock_unlock_write(heap);
-}
-static void freed_after_writer(void) {
-  reset();
-  heap = calloc(1, sizeof *heap);
-  model_spawn(writes_own, NULL);
-  model_spawn(writes_and_frees, NULL);
 }
 
 // MARK: misuse
@@ -244,44 +195,40 @@ static void ends_read(void *unused) {
   csched_rwlock_lock_read(&lock);
   csched_rwlock_destroy(&lock);
 }
-static void expect(const char *message, void (*body)(void *)) {
-  reset();
-  model_expect_panic(message);
-  model_spawn(body, NULL);
-}
-static void twice(void) { expect("has it for writing already", writes_again); }
-static void read_of_writer(void) { expect("has it for writing already", reads_what_it_writes); }
-static void upgrade(void) { expect("would wait for itself", writes_what_it_reads); }
-static void read_again(void) {
-  expect("would wait for itself", reads_again);
-  model_spawn(waits_beside, NULL);
-}
-static void unread(void) { expect("no thread reads", unlocks_unread); }
-static void unwritten(void) { expect("does not own lock", unlocks_unwritten); }
-static void destroyed(void) { expect("Destroy it when it has been unlocked", ends_read); }
-static void one_panic(void) { model_assert(model_panics() == 1); }
 static void still_read(void) { model_assert(model_panics() == 1 && csched_rwlock_readers(&lock) == 1); }
 static void at_most_one_panic(void) { model_assert(model_panics() <= 1); }
 
 const model_check rwlock_checks[] = {
-    {"rwlock: a reader and a writer, twice each", one_and_one, is_free},             // RW1, RW2, RW4
-    {"rwlock: two readers and a writer", two_readers, is_free},                      // RW1, RW2, RW4
-    {"rwlock: two writers and a reader", two_writers, is_free},                      // RW1, RW2, RW4
-    {"rwlock: a writer that spins for a reader", spins, is_free},                    // RW2, RW4
-    {"rwlock: trylocks beside a reader and a writer", tried, is_free},               // RW1, RW4
-    {"rwlock: a waiting writer admits no reader", lets_in_no_more, is_free},         // RW3
-    {"rwlock: a writer gives up beside two readers", one_writer_gives_up, is_free},  // RW5
-    {"rwlock: a writer gives up as the reader ends", meet_at_deadline, is_free},     // RW5
-    {"rwlock: a writer and a reader give up beside a reader", all_give_up, is_free}, // RW5
-    {"rwlock: freed by the last writer", freed, NULL},
-    {"rwlock: freed by a writer after another writer", freed_after_writer, NULL},               // RW6
-                                                                                                // RW6
-    {"rwlock: written twice stops the process", twice, one_panic},                              // RW7
-    {"rwlock: read by its writer stops the process", read_of_writer, one_panic},                // RW7
-    {"rwlock: written by its reader stops the process", upgrade, one_panic},                    // RW7
-    {"rwlock: read again beside a writer stops the process", read_again, at_most_one_panic},    // RW7
-    {"rwlock: a read unlock without a reader stops the process", unread, one_panic},            // RW7
-    {"rwlock: a write unlock without the write lock stops the process", unwritten, still_read}, // RW7
-    {"rwlock: destroyed with a reader stops the process", destroyed, one_panic},                // RW7
+    {"rwlock: a reader and a writer, twice each", reset, is_free,
+     THREADS({reads_twice}, {writes_twice})},                                                   // RW1, RW2, RW4
+    {"rwlock: two readers and a writer", reset, is_free, THREADS({reads}, {reads}, {writes})},  // RW1, RW2, RW4
+    {"rwlock: two writers and a reader", reset, is_free, THREADS({writes}, {writes}, {reads})}, // RW1, RW2, RW4
+    {"rwlock: a writer that spins for a reader", spins, is_free},                               // RW2, RW4
+    {"rwlock: trylocks beside a reader and a writer", reset, is_free, THREADS({tries}, {writes}, {reads})}, // RW1, RW4
+    {"rwlock: a waiting writer admits no reader", reset, is_free,
+     THREADS({holds_until_ready}, {writes_behind}, {comes_late})}, // RW3
+    {"rwlock: a writer gives up beside two readers", reset, is_free,
+     THREADS({reads_long}, {writes_in_time}, {reads})},                          // RW5
+    {"rwlock: a writer gives up as the reader ends", meet_at_deadline, is_free}, // RW5
+    {"rwlock: a writer and a reader give up beside a reader", reset, is_free,
+     THREADS({reads_long}, {writes_in_time}, {reads_in_time})}, // RW5
+    {"rwlock: freed by the last writer", make_own, NULL, THREADS({reads_own}, {writes_and_frees})},
+    {"rwlock: freed by a writer after another writer", make_own, NULL,
+     THREADS({writes_own}, {writes_and_frees})}, // RW6
+                                                 // RW6
+    {"rwlock: written twice stops the process", reset, model_one_panic, THREADS({writes_again}),
+     "has it for writing already"}, // RW7
+    {"rwlock: read by its writer stops the process", reset, model_one_panic, THREADS({reads_what_it_writes}),
+     "has it for writing already"}, // RW7
+    {"rwlock: written by its reader stops the process", reset, model_one_panic, THREADS({writes_what_it_reads}),
+     "would wait for itself"}, // RW7
+    {"rwlock: read again beside a writer stops the process", reset, at_most_one_panic,
+     THREADS({reads_again}, {waits_beside}), "would wait for itself"}, // RW7
+    {"rwlock: a read unlock without a reader stops the process", reset, model_one_panic, THREADS({unlocks_unread}),
+     "no thread reads"}, // RW7
+    {"rwlock: a write unlock without the write lock stops the process", reset, still_read, THREADS({unlocks_unwritten}),
+     "does not own lock"}, // RW7
+    {"rwlock: destroyed with a reader stops the process", reset, model_one_panic, THREADS({ends_read}),
+     "Destroy it when it has been unlocked"}, // RW7
     {NULL, NULL, NULL},
 };

@@ -92,37 +92,14 @@ static void cancel_and_wait(void *unused) {
 }
 static void once(void) { model_assert(runs[0] + drops[0] == 1 && csched_task_is_over(task)); }
 
-static void run_against_cancels(void) {
+static void submit_one(void) {
   start();
   task = submit(0);
-  model_spawn(perform, NULL);
-  model_spawn(cancel, NULL);
-  model_spawn(cancel, NULL);
 }
-static void run_against_waits(void) {
-  start();
-  task = submit(0);
-  model_spawn(perform, NULL);
-  model_spawn(cancel_and_wait, NULL);
-  model_spawn(cancel_and_wait, NULL);
-}
-static void drop_against_wait(void) { // the queue comes when all is over
-  start();
-  task = submit(0);
-  model_spawn(cancel, NULL);
-  model_spawn(cancel_and_wait, NULL);
-}
-static void dropped_once(void) {
+static void dropped_once(void) { // the queue comes when all is over
   model_assert(drops[0] == 1 && csched_task_is_over(task));
   perform(NULL);
   once();
-}
-static void discard_against_waits(void) {
-  start();
-  task = submit(0);
-  model_spawn(discard, NULL);
-  model_spawn(cancel_and_wait, NULL);
-  model_spawn(cancel_and_wait, NULL);
 }
 
 // As above, without any other call.
@@ -133,18 +110,6 @@ static void look_whether_over(void *unused) {
 static void cancel_and_look(void *unused) {
   (void)unused;
   if (csched_task_cancel(task) == CSCHED_CANCEL_FINISHED) model_assert(model_read(&work[0]) == 1);
-}
-static void seen_over(void) {
-  start();
-  task = submit(0);
-  model_spawn(perform, NULL);
-  model_spawn(look_whether_over, NULL);
-}
-static void found_finished(void) {
-  start();
-  task = submit(0);
-  model_spawn(perform, NULL);
-  model_spawn(cancel_and_look, NULL);
 }
 
 // Its memory is used again, by the thread that ran it, while others hold the value.
@@ -158,13 +123,6 @@ static void second_waits(void) {
   perform(NULL);
   model_assert(runs[1] == 1);
 }
-static void used_again(void) {
-  start();
-  task = submit(0);
-  model_spawn(perform_and_submit, NULL);
-  model_spawn(cancel, NULL);
-  model_spawn(cancel_and_wait, NULL);
-}
 
 // As above, with all free memory released to the system in between.
 static void perform_trim_submit(void *unused) {
@@ -172,12 +130,7 @@ static void perform_trim_submit(void *unused) {
   csched_trim();
   later = submit(1);
 }
-static void given_back(void) {
-  start();
-  task = submit(0);
-  model_spawn(perform_trim_submit, NULL);
-  model_spawn(cancel, NULL);
-}
+
 // A cancel-and-wait inside of the task's own run or drop does not wait.
 static void cancel_self(void *context) {
   model_assert(!csched_task_is_over(task) && !csched_task_is_cancelled_(task));
@@ -191,15 +144,9 @@ static void drop_self(void *context, csched_drop_reason why) {
   model_assert(!csched_task_is_over(task) && csched_task_is_cancelled_(task));
   drop(context, why);
 }
-static void cancelled_inside(void) {
+static void submit_one_that_cancels(void) {
   start();
   task = csched_target_async_or_drop(&target, cancel_self, drop_self, &runs[0]);
-  model_spawn(perform, NULL);
-}
-static void dropped_inside(void) {
-  start();
-  task = csched_target_async_or_drop(&target, cancel_self, drop_self, &runs[0]);
-  model_spawn(discard, NULL);
 }
 
 // A thread that sees the cancel sees the writes before it.
@@ -295,29 +242,6 @@ static void no_more(void) {
   perform(NULL);
   model_assert(runs[0] == before && drops[0] == 1);
 }
-static void ticks_against_cancels(void) {
-  start_ticks();
-  model_spawn(perform_two, NULL);
-  model_spawn(cancel_ticks, NULL);
-  model_spawn(cancel_ticks, NULL);
-}
-static void ticks_of_two_against_cancel(void) {
-  start_ticks();
-  model_spawn(perform, NULL);
-  model_spawn(perform, NULL);
-  model_spawn(cancel_ticks, NULL);
-}
-static void ticks_against_wait(void) {
-  start_ticks();
-  model_spawn(perform_two, NULL);
-  model_spawn(end_ticks, NULL);
-}
-static void ticks_of_two(void) {
-  start_ticks();
-  model_spawn(perform, NULL);
-  model_spawn(perform, NULL);
-  model_spawn(end_ticks, NULL);
-}
 static void discard_ticks(void) {
   start_ticks();
   perform(NULL);
@@ -410,23 +334,33 @@ static void refused(void) {
 }
 
 const model_check task_checks[] = {
-    {"task: run against two cancels", run_against_cancels, once},                                       // TK1, TK2
-    {"task: run against two threads that cancel and wait", run_against_waits, once},                    // TK2, TK4
-    {"task: dropped while another thread waits", drop_against_wait, dropped_once},                      // TK4
-    {"task: discard against two threads that cancel and wait", discard_against_waits, once},            // TK2, TK4
-    {"task: used again while its value is cancelled", used_again, second_waits},                        // TK1, TM1
-    {"task: given back and used again while its value is cancelled", given_back, second_waits},         // TM1, TM2
-    {"task: cancelled in its own run", cancelled_inside, once},                                         // TK4
-    {"task: cancelled in its own drop", dropped_inside, once},                                          // TK4
-    {"task: a thread that sees the cancel sees the writes before it", cancel_is_seen, once},            // TK3
-    {"task: a thread that finds the task over sees its writes", seen_over, once},                       // TK2
-    {"task: a thread that finds the task finished sees its writes", found_finished, once},              // TK2
-    {"task: memory of two threads", memory_of_two, each_once},                                          // TM2, TM3
-    {"task: a repeating task, against two cancels", ticks_against_cancels, no_more},                    // TK1, TK6
-    {"task: a task that repeats on two threads, against cancel", ticks_of_two_against_cancel, no_more}, // TK6
-    {"task: a repeating task, against cancel and wait", ticks_against_wait, no_more},                   // TK4, TK6
-    {"task: a task that repeats on two threads, against cancel and wait", ticks_of_two, no_more},       // TK4, TK6
-    {"task: a repeating task, discarded against cancel and wait", discard_ticks, no_more},              // TK2, TK4
+    {"task: run against two cancels", submit_one, once, THREADS({perform}, {cancel}, {cancel})}, // TK1, TK2
+    {"task: run against two threads that cancel and wait", submit_one, once,
+     THREADS({perform}, {cancel_and_wait}, {cancel_and_wait})}, // TK2, TK4
+    {"task: dropped while another thread waits", submit_one, dropped_once, THREADS({cancel}, {cancel_and_wait})}, // TK4
+    {"task: discard against two threads that cancel and wait", submit_one, once,
+     THREADS({discard}, {cancel_and_wait}, {cancel_and_wait})}, // TK2, TK4
+    {"task: used again while its value is cancelled", submit_one, second_waits,
+     THREADS({perform_and_submit}, {cancel}, {cancel_and_wait})}, // TK1, TM1
+    {"task: given back and used again while its value is cancelled", submit_one, second_waits,
+     THREADS({perform_trim_submit}, {cancel})},                                              // TM1, TM2
+    {"task: cancelled in its own run", submit_one_that_cancels, once, THREADS({perform})},   // TK4
+    {"task: cancelled in its own drop", submit_one_that_cancels, once, THREADS({discard})},  // TK4
+    {"task: a thread that sees the cancel sees the writes before it", cancel_is_seen, once}, // TK3
+    {"task: a thread that finds the task over sees its writes", submit_one, once,
+     THREADS({perform}, {look_whether_over})}, // TK2
+    {"task: a thread that finds the task finished sees its writes", submit_one, once,
+     THREADS({perform}, {cancel_and_look})},                   // TK2
+    {"task: memory of two threads", memory_of_two, each_once}, // TM2, TM3
+    {"task: a repeating task, against two cancels", start_ticks, no_more,
+     THREADS({perform_two}, {cancel_ticks}, {cancel_ticks})}, // TK1, TK6
+    {"task: a task that repeats on two threads, against cancel", start_ticks, no_more,
+     THREADS({perform}, {perform}, {cancel_ticks})}, // TK6
+    {"task: a repeating task, against cancel and wait", start_ticks, no_more,
+     THREADS({perform_two}, {end_ticks})}, // TK4, TK6
+    {"task: a task that repeats on two threads, against cancel and wait", start_ticks, no_more,
+     THREADS({perform}, {perform}, {end_ticks})},                                          // TK4, TK6
+    {"task: a repeating task, discarded against cancel and wait", discard_ticks, no_more}, // TK2, TK4
     {"task: a repeating task is over and used again while its submitter checks it", ticks_used_again,
      second_ticks},                                                                     // TK6
     {"task: a timed task, against cancel", timed_against_cancel, timed_once},           // TK1, TK6

@@ -14,6 +14,7 @@ static csched_timer timer;
 static csched_thread *thread;
 static model_cell owned;
 static int ran, dropped, accepted, refused;
+static uint32_t submitted; // the call on the handle is over
 
 static void run(csched_job *job) {
   (void)job;
@@ -30,7 +31,8 @@ static void reset(void) {
   for (int i = 0; i < JOBS; i++) csched_job_init(&jobs[i], &type, NULL);
   csched_timer_init(&timer, &type, NULL);
   owned = (model_cell){0};
-  ran = dropped = accepted = refused = 0;
+  ran = dropped = accepted = refused = submitted = 0;
+  thread = NULL;
 }
 
 static void answer(int result) {
@@ -49,14 +51,6 @@ static void own_the_thread(void *policy) {
   csched_thread_stop(thread, policy == NULL ? CSCHED_STOP_RUN : CSCHED_STOP_DROP);
   answer(csched_target_submit(csched_thread_target(thread), &jobs[2])); // refused
   model_assert(csched_thread_join(thread) == 0);
-}
-static void stop_run(void) {
-  reset();
-  model_spawn(own_the_thread, NULL);
-}
-static void stop_drop(void) {
-  reset();
-  model_spawn(own_the_thread, &timer);
 }
 static void nothing_lost(void) {
   model_assert(ran + dropped == JOBS && accepted + refused == JOBS && refused >= 1 && dropped >= refused &&
@@ -82,10 +76,6 @@ static void own_a_timer(void *unused) {
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   csched_thread_join(thread);
 }
-static void timed(void) {
-  reset();
-  model_spawn(own_a_timer, NULL);
-}
 static void once(void) {
   model_assert(ran + dropped == 1);
   csched_thread_destroy(thread);
@@ -107,13 +97,8 @@ static void own_for_two(void *unused) {
   model_spawn(join, NULL);
   model_spawn(stop_and_join, NULL);
 }
-static void joined_by_two(void) {
-  reset();
-  model_spawn(own_for_two, NULL);
-}
 static void destroy_handle(void) { csched_thread_destroy(thread); }
 
-static uint32_t submitted; // the call on the handle is over
 static void destroy_own(csched_job *job) {
   run(job);
   while (csched_load_acquire(&submitted) == 0) csched_nap_(1000);
@@ -128,11 +113,6 @@ static void let_go(void *unused) {
   answer(csched_target_submit(csched_thread_target(thread), &jobs[0]));
   csched_store_release(&submitted, 1u);
 }
-static void destroyed_from_inside(void) {
-  reset();
-  submitted = 0;
-  model_spawn(let_go, NULL);
-}
 static void ran_once(void) { model_assert(ran == 1 && dropped == 0); }
 
 static void start_and_destroy(void *unused) {
@@ -140,10 +120,6 @@ static void start_and_destroy(void *unused) {
   model_assert(csched_thread_start(&thread, NULL) == 0);
   answer(csched_target_submit(csched_thread_target(thread), &jobs[0]));
   csched_thread_destroy(thread);
-}
-static void destroyed_at_once(void) {
-  reset();
-  model_spawn(start_and_destroy, NULL);
 }
 
 // The remaining jobs are dropped before a join returns, not only when the handle is destroyed.
@@ -161,10 +137,6 @@ static void join_after_exit(void *unused) {
   model_assert(csched_thread_join(thread) == 0);
   model_assert(ran == 1 && dropped == JOBS);
 }
-static void left_by_a_job(void) {
-  reset();
-  model_spawn(join_after_exit, NULL);
-}
 
 // The model's system refuses real-time scheduling.
 static void never_ends(void *unused) {
@@ -176,21 +148,20 @@ static void start_refused(void *unused) {
   const csched_thread_options options = {.at_end = never_ends, .policy = CSCHED_POLICY_FIFO, .priority = 1};
   model_assert(csched_thread_start(&thread, &options) == EPERM && thread == NULL);
 }
-static void policy_refused(void) {
-  reset();
-  thread = NULL;
-  model_spawn(start_refused, NULL);
-}
 static void nothing_ran(void) { model_assert(ran == 0 && dropped == 0); }
 
 const model_check thread_checks[] = {
-    {"thread: the system refuses the options: nothing is leaked", policy_refused, nothing_ran},     // TH1
-    {"thread: stop and run, against submissions: nothing is lost", stop_run, nothing_lost_and_run}, // TH1, TH3
-    {"thread: stop and drop, against submissions: nothing is lost", stop_drop, nothing_lost},       // TH3
-    {"thread: a timer against its cancel: one of run and drop", timed, once},                       // LP4, TH3
-    {"thread: two threads join, one of them stops", joined_by_two, destroy_handle},                 // TH4
-    {"thread: destroyed by its own job", destroyed_from_inside, ran_once},                          // TH2, TH4
-    {"thread: destroyed with work outstanding, which is run", destroyed_at_once, ran_once},         // TH2, TH3
-    {"thread: ended by its own job, other jobs are dropped before join returns", left_by_a_job, destroy_handle}, // TH3
+    {"thread: the system refuses the options: nothing is leaked", reset, nothing_ran, THREADS({start_refused})}, // TH1
+    {"thread: stop and run, against submissions: nothing is lost", reset, nothing_lost_and_run,
+     THREADS({own_the_thread})}, // TH1, TH3
+    {"thread: stop and drop, against submissions: nothing is lost", reset, nothing_lost,
+     THREADS({own_the_thread, true})},                                                                // TH3
+    {"thread: a timer against its cancel: one of run and drop", reset, once, THREADS({own_a_timer})}, // LP4, TH3
+    {"thread: two threads join, one of them stops", reset, destroy_handle, THREADS({own_for_two})},   // TH4
+    {"thread: destroyed by its own job", reset, ran_once, THREADS({let_go})},                         // TH2, TH4
+    {"thread: destroyed with work outstanding, which is run", reset, ran_once,
+     THREADS({start_and_destroy})}, // TH2, TH3
+    {"thread: ended by its own job, other jobs are dropped before join returns", reset, destroy_handle,
+     THREADS({join_after_exit})}, // TH3
     {NULL, NULL, NULL},
 };

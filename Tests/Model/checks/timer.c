@@ -62,14 +62,6 @@ static void own_a_moving_timer(void *first) {
   csched_thread_join(thread); // never, if the wake is missed
   model_assert(ran == 1);
 }
-static void moved_near(void) {
-  reset();
-  model_spawn(own_a_moving_timer, NULL);
-}
-static void moved_while_due(void) {
-  reset();
-  model_spawn(own_a_moving_timer, &timer);
-}
 static void moved_once(void) {
   model_assert(moved);
   once();
@@ -85,10 +77,6 @@ static void own_against_timer(void *unused) {
   model_spawn(submit_timer_from_outside, NULL);
   csched_thread_stop(thread, CSCHED_STOP_RUN);
   model_assert(csched_thread_join(thread) == 0);
-}
-static void timed_stop(void) {
-  reset();
-  model_spawn(own_against_timer, NULL);
 }
 
 // One timer goes from one owner to another, beside its cancel.
@@ -141,26 +129,18 @@ static void cancel_until_dropped(void *unused) {
   (void)unused;
   while (csched_timer_cancel(&timer) != CSCHED_CANCEL_DROPPED) csched_nap_(1000);
 }
-static void begin(void (*submit)(void *), void *context) {
+static void begin(void) {
   reset();
   released = results = 0;
   csched_timer_init(&timer, &counted, NULL);
   memset(&owners[0], 0, sizeof owners[0]);
   csched_timers_init_(&owners[0]);
-  model_spawn(submit, context);
 }
-static void enter_against_cancel(void (*submit)(void *), void *context) {
-  begin(submit, context);
-  model_spawn(cancel_until_dropped, NULL);
-}
-static void cancelled_near(void) { enter_against_cancel(submit_far, NULL); }
-static void cancelled_far(void) { enter_against_cancel(submit_far, &timer); }
 static void submit_again(void *unused) {
   submit_far(unused);
   while (!csched_job_is_idle(&timer.job)) csched_nap_(1000);
   submit_far(unused);
 }
-static void enter_again(void) { enter_against_cancel(submit_again, NULL); }
 static void second_stays(void) {
   model_assert(results == 2 && ran == 0 && dropped == 1 && released == 1 && owners[0].pending == 1);
 }
@@ -188,11 +168,10 @@ static void add_beside_cancelled(void *unused) {
   until = submit_timer(&timer, 40, until);
   model_assert(until <= 40);
 }
-static void beside_cancelled(void) {
-  begin(add_beside_cancelled, NULL);
+static void begin_three(void) {
+  begin();
   csched_timer_init(&early_one, &counted, NULL);
   csched_timer_init(&far_one, &counted, NULL);
-  model_spawn(cancel_early, NULL);
 }
 static void all_given_back(void) {
   for (csched_timer *left; (left = csched_timers_pop_(&owners[0], CSCHED_FOREVER)) != NULL;)
@@ -223,19 +202,12 @@ static void be_late_elsewhere(void *is_run) {
   csched_job_submitted_(&timer.job, "be_late_elsewhere");
   csched_job_perform_(&timer.job); // it has been in an inbox
 }
-static void begin_alone(void (*body)(void *), void *context) {
-  begin(body, context);
-  timer.job.type = &counted;
-}
-static void late_elsewhere(void) { begin_alone(be_late_elsewhere, NULL); }
-static void late_after_run(void) { begin_alone(be_late_elsewhere, &timer); }
 static void wait_elsewhere(void *unused) {
   (void)unused;
   leave_first_owner(false);
   model_spawn(cancel_timer, NULL);
   submit_far(NULL);
 }
-static void to_another(void) { begin_alone(wait_elsewhere, NULL); }
 static void run_or_dropped(void) {
   csched_timer *left = csched_timers_pop_(&owners[0], CSCHED_FOREVER);
   if (left != NULL) csched_job_discard_(&left->job);
@@ -251,7 +223,6 @@ static void submit_to_new(void *unused) {
   while (!csched_job_is_idle(&timer.job)) csched_nap_(1000);
   free(owner);
 }
-static void made_on_the_way(void) { enter_against_cancel(submit_to_new, NULL); }
 static void dropped_once(void) { model_assert(ran == 0 && dropped == 1 && released == 1); }
 
 // The drop frees the timer's owner.
@@ -268,8 +239,8 @@ static void cancel_the_last(void *unused) {
   csched_timers_add_(kept, &timer, 10, 0);
   model_assert(csched_timer_cancel(&timer) == CSCHED_CANCEL_DROPPED);
 }
-static void last_of_its_owner(void) {
-  begin(cancel_the_last, NULL);
+static void begin_to_keep(void) {
+  begin();
   timer.job.type = &keeping;
 }
 
@@ -278,11 +249,6 @@ static void move_far(void *unused) {
   (void)unused;
   csched_timers_move_(&owners[0], &timer, 40);
 }
-static void move_against_cancel(void) {
-  begin(submit_far, NULL);
-  model_spawn(move_far, NULL);
-  model_spawn(cancel_until_dropped, NULL);
-}
 
 // Moved by timers that do not own it: the timer stays with its owner.
 static void move_elsewhere(void *unused) {
@@ -290,8 +256,8 @@ static void move_elsewhere(void *unused) {
   model_assert(csched_timers_move_(&owners[1], &timer, 5) == CSCHED_TIMER_REFUSED);
   model_assert(csched_timer_cancel(&timer) == CSCHED_CANCEL_DROPPED);
 }
-static void moved_elsewhere(void) {
-  begin(move_elsewhere, NULL);
+static void begin_two(void) {
+  begin();
   memset(&owners[1], 0, sizeof owners[1]);
   csched_timers_init_(&owners[1]);
 }
@@ -320,26 +286,33 @@ static void submit_heap(void *unused) {
   csched_timers_add_(&owners[0], heap, 20, 0);
   run_what_is_due(NULL);
 }
-static void freed_after_wait(void) { begin(submit_heap, NULL); }
 static void ended_once(void) { model_assert(ran + dropped == 1 && owners[0].pending == 0); }
 
 const model_check timer_checks[] = {
-    {"timer: moved to now from never: one run", moved_near, moved_once},                                 // W4, W5
-    {"timer: moved while it comes due: one run", moved_while_due, once},                                 // W1, W5
-    {"timer: submitted against a stop: nothing is lost", timed_stop, once},                              // W7
-    {"timer: changes its owner beside its cancel: it is removed once", change_owners, left_once},        // W5, W6
-    {"timer: cancelled during its insertion: it does not stay", cancelled_near, gone},                   // W5, W8
-    {"timer: cancelled during its insertion at the end of time: it does not stay", cancelled_far, gone}, // W5, W8
-    {"timer: cancelled once, submitted again: the second submission stays", enter_again, second_stays},  // W5, W8
-    {"timer: beside a cancelled entry that came first: its wake is reported", beside_cancelled,
-     all_given_back}, // W4, W8
-    {"timer: overdue at a second owner, the first one freed, beside its cancel", late_elsewhere, run_or_dropped}, // W6
-    {"timer: overdue at a second owner after a run, the first one freed", late_after_run, run_or_dropped},        // W6
-    {"timer: inserted at a second owner, the first one freed, beside its cancel", to_another, run_or_dropped}, // W6, W8
-    {"timer: its owner is made during its submission, beside its cancel", made_on_the_way, dropped_once},      // W6, W8
-    {"timer: its drop frees its owner", last_of_its_owner, dropped_once},                                      // W6
-    {"timer: moved beside its cancel: it does not stay", move_against_cancel, gone},                           // W5, W8
-    {"timer: moved by timers that do not own it: it stays", moved_elsewhere, gone},                            // W6
-    {"timer: freed after cancel and wait", freed_after_wait, ended_once},                                      // W5, W6
+    {"timer: moved to now from never: one run", reset, moved_once, THREADS({own_a_moving_timer})},   // W4, W5
+    {"timer: moved while it comes due: one run", reset, once, THREADS({own_a_moving_timer, true})},  // W1, W5
+    {"timer: submitted against a stop: nothing is lost", reset, once, THREADS({own_against_timer})}, // W7
+    {"timer: changes its owner beside its cancel: it is removed once", change_owners, left_once},    // W5, W6
+    {"timer: cancelled during its insertion: it does not stay", begin, gone,
+     THREADS({submit_far}, {cancel_until_dropped})}, // W5, W8
+    {"timer: cancelled during its insertion at the end of time: it does not stay", begin, gone,
+     THREADS({submit_far, true}, {cancel_until_dropped})}, // W5, W8
+    {"timer: cancelled once, submitted again: the second submission stays", begin, second_stays,
+     THREADS({submit_again}, {cancel_until_dropped})}, // W5, W8
+    {"timer: beside a cancelled entry that came first: its wake is reported", begin_three, all_given_back,
+     THREADS({add_beside_cancelled}, {cancel_early})}, // W4, W8
+    {"timer: overdue at a second owner, the first one freed, beside its cancel", begin, run_or_dropped,
+     THREADS({be_late_elsewhere})}, // W6
+    {"timer: overdue at a second owner after a run, the first one freed", begin, run_or_dropped,
+     THREADS({be_late_elsewhere, true})}, // W6
+    {"timer: inserted at a second owner, the first one freed, beside its cancel", begin, run_or_dropped,
+     THREADS({wait_elsewhere})}, // W6, W8
+    {"timer: its owner is made during its submission, beside its cancel", begin, dropped_once,
+     THREADS({submit_to_new}, {cancel_until_dropped})},                                           // W6, W8
+    {"timer: its drop frees its owner", begin_to_keep, dropped_once, THREADS({cancel_the_last})}, // W6
+    {"timer: moved beside its cancel: it does not stay", begin, gone,
+     THREADS({submit_far}, {move_far}, {cancel_until_dropped})},                                         // W5, W8
+    {"timer: moved by timers that do not own it: it stays", begin_two, gone, THREADS({move_elsewhere})}, // W6
+    {"timer: freed after cancel and wait", begin, ended_once, THREADS({submit_heap})},                   // W5, W6
     {NULL, NULL, NULL},
 };

@@ -41,21 +41,12 @@ static void run_nested(void *unused) {
   csched_trampoline_run(&jobs[0]);
   model_assert(csched_trampoline_is_required());
 }
-static void cancel_second(void *unused) {
+static void cancel_second(void *unused) { // before its submission this finds an idle job, and does nothing
   (void)unused;
   csched_job_cancel(&jobs[1]);
 }
-static void nested(void) {
-  reset();
-  model_spawn(run_nested, NULL);
-}
 static void nested_order(void) {
   model_assert(ran == 4 && order[0] == 0 && order[1] == 2 && order[2] == 1 && order[3] == 3 && released == 4);
-}
-static void nested_and_cancelled(void) {
-  reset();
-  model_spawn(run_nested, NULL);
-  model_spawn(cancel_second, NULL); // before its submission this finds an idle job, and does nothing
 }
 static void run_or_dropped(void) {
   model_assert(ran + dropped[1] == 4 && released == 4 && order[0] == 0 && order[1] == 2);
@@ -86,17 +77,8 @@ static void run_aside_once(void *unused) {
   jobs[2].type = &submitting;
   csched_trampoline_run(&jobs[0]);
 }
-static void set_aside(void) {
-  reset();
-  model_spawn(run_aside_once, NULL);
-}
 static void beside_first(void) {
   model_assert(ran == 4 && order[0] == 0 && order[1] == 2 && order[2] == 3 && order[3] == 1 && released == 4);
-}
-static void set_aside_and_cancelled(void) {
-  reset();
-  model_spawn(run_aside_once, NULL);
-  model_spawn(cancel_second, NULL);
 }
 static void beside_and_dropped(void) {
   model_assert(ran + dropped[1] == 4 && released == 4 && order[0] == 0 && order[1] == 2 && order[2] == 3);
@@ -114,18 +96,16 @@ static void run_and_leave(void *unused) {
   jobs[0].type = &leaving;
   csched_trampoline_run(&jobs[0]);
 }
-static void left(void) {
-  reset();
-  model_spawn(run_and_leave, NULL);
-  model_spawn(cancel_second, NULL);
-}
 static void rest_dropped(void) { model_assert(ran == 1 && dropped[1] == 1 && dropped[2] == 1 && released == 3); }
 
 const model_check trampoline_checks[] = {
-    {"trampoline: a nested frame runs its own jobs first", nested, nested_order},
-    {"trampoline: a nested frame, and a cancel from outside", nested_and_cancelled, run_or_dropped},
-    {"trampoline: beside a trampoline set aside, jobs run at once", set_aside, beside_first},
-    {"trampoline: a trampoline set aside, and a cancel from outside", set_aside_and_cancelled, beside_and_dropped},
-    {"trampoline: a thread that ends inside an action drops the waiting jobs", left, rest_dropped}, // J7
+    {"trampoline: a nested frame runs its own jobs first", reset, nested_order, THREADS({run_nested})},
+    {"trampoline: a nested frame, and a cancel from outside", reset, run_or_dropped,
+     THREADS({run_nested}, {cancel_second})},
+    {"trampoline: beside a trampoline set aside, jobs run at once", reset, beside_first, THREADS({run_aside_once})},
+    {"trampoline: a trampoline set aside, and a cancel from outside", reset, beside_and_dropped,
+     THREADS({run_aside_once}, {cancel_second})},
+    {"trampoline: a thread that ends inside an action drops the waiting jobs", reset, rest_dropped,
+     THREADS({run_and_leave}, {cancel_second})}, // J7
     {NULL, NULL, NULL},
 };

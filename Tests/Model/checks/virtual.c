@@ -164,11 +164,6 @@ static void submit_and_look(void *unused) {
   submit(line(), 0, 3);
   submit(line(), 1, 2);
 }
-static void cancelled_on_its_way(void) {
-  reset();
-  model_spawn(submit_and_look, NULL);
-  model_spawn(cancel, NULL);
-}
 static void both_ended(void) {
   csched_virtual_run(timeline);
   model_assert(ran + dropped == 2 && released == 2);
@@ -211,11 +206,6 @@ static void submit_both(void *unused) {
   if (csched_target_submit(line(), &plain) != 0) refused++;
   csched_virtual_run(timeline);
 }
-static void closed(void) {
-  reset();
-  model_spawn(close_it, NULL);
-  model_spawn(submit_both, NULL);
-}
 static void none_is_lost(void) {
   model_assert(ran + dropped == 2 && released == 2 && refused <= dropped);
   model_assert(csched_virtual_pending(timeline) == 0);
@@ -247,11 +237,6 @@ static void a_sync_beside_a_drive(void) {
 static void driven_by_either(void) {
   model_assert(ran == 1 && synced == 1 && owned.value == 2 && csched_virtual_now(timeline) == 1);
   end();
-}
-static void a_sync_beside_another(void) {
-  make_queue();
-  model_spawn(sync_and_drive, NULL);
-  model_spawn(sync_and_drive, NULL);
 }
 static void synced_by_both(void) {
   model_assert(synced == 2 && owned.value == 2);
@@ -304,19 +289,19 @@ static void all_four(void) {
 }
 
 const model_check virtual_checks[] = {
-    {"virtual: two threads that drive", two_drive, all_ran},                                  // VT1 VT2 VT3
-    {"virtual: a submission against a drive", submission_and_drive, all_ran},                 // VT1 VT2
-    {"virtual: a stop against a drive", stopped, ran_later},                                  // VT1
-    {"virtual: two threads that skip, and one that drives", skipped, is_at_five},             // VT2 VT3
-    {"virtual: a cancel that waits against a drive", cancelled, once},                        // VT1 VT4
-    {"virtual: a step against cancels", stepped, one_step},                                   // VT4 VT8
-    {"virtual: a submission against its cancel", cancelled_on_its_way, both_ended},           // VT4
-    {"virtual: a run against a cancel of its last timer", run_against_cancel, run_ended},     // VT6
-    {"virtual: a close against submissions", closed, none_is_lost},                           // VT5 VT4
-    {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},   // VT1
-    {"virtual: a sync beside another", a_sync_beside_another, synced_by_both},                // VT9
-    {"virtual: a sync beside a resume", a_sync_beside_a_resume, synced_at_last},              // VT9
-    {"virtual: a sync beside a drive that is stopped", a_sync_beside_a_stop, synced_at_last}, // VT9
-    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_four},               // VT1 VT2
+    {"virtual: two threads that drive", two_drive, all_ran},                      // VT1 VT2 VT3
+    {"virtual: a submission against a drive", submission_and_drive, all_ran},     // VT1 VT2
+    {"virtual: a stop against a drive", stopped, ran_later},                      // VT1
+    {"virtual: two threads that skip, and one that drives", skipped, is_at_five}, // VT2 VT3
+    {"virtual: a cancel that waits against a drive", cancelled, once},            // VT1 VT4
+    {"virtual: a step against cancels", stepped, one_step},                       // VT4 VT8
+    {"virtual: a submission against its cancel", reset, both_ended, THREADS({submit_and_look}, {cancel})}, // VT4
+    {"virtual: a run against a cancel of its last timer", run_against_cancel, run_ended},                  // VT6
+    {"virtual: a close against submissions", reset, none_is_lost, THREADS({close_it}, {submit_both})},     // VT5 VT4
+    {"virtual: a sync on a queue beside a drive", a_sync_beside_a_drive, driven_by_either},                // VT1
+    {"virtual: a sync beside another", make_queue, synced_by_both, THREADS({sync_and_drive}, {sync_and_drive})}, // VT9
+    {"virtual: a sync beside a resume", a_sync_beside_a_resume, synced_at_last},                                 // VT9
+    {"virtual: a sync beside a drive that is stopped", a_sync_beside_a_stop, synced_at_last},                    // VT9
+    {"virtual: a timer of a queue among others", a_timer_of_a_queue, all_four}, // VT1 VT2
     {0},
 };

@@ -17,7 +17,8 @@ static csched_rlock rlock;
 static csched_semaphore semaphore;
 static csched_latch latch;
 static model_cell cells[3];
-static int items, ready, given_up, passed;
+static int items, ready, given_up, passed, ordered;
+static uint32_t signalled_thread;
 
 static void reset(void) {
   cond = (csched_cond)CSCHED_COND_INIT;
@@ -26,7 +27,8 @@ static void reset(void) {
   csched_semaphore_init(&semaphore, 0);
   csched_latch_init(&latch, 0);
   memset(cells, 0, sizeof cells);
-  items = ready = given_up = passed = 0;
+  items = ready = given_up = passed = ordered = 0;
+  signalled_thread = 0;
   csched_processors_seen_ = 1; // no thread spins for the lock: fewer steps
   csched_cond_woken_at_once_ = 1;
 }
@@ -98,10 +100,6 @@ static void be_ready(void *unused) {
   csched_lock_unlock(&lock);
   csched_cond_broadcast(&cond);
 }
-static void broadcast_to_two(void *unused) {
-  until_waiting(&cond, 2);
-  be_ready(unused);
-}
 static void broadcast_twice(void *unused) {
   until_waiting(&cond, 2);
   be_ready(unused);
@@ -113,36 +111,11 @@ static void put_for_two(void *unused) {
   put_item();
 }
 
-static void two_consumers(void) {
-  reset();
-  model_spawn(put_two, NULL);
-  model_spawn(take_item, NULL);
-  model_spawn(take_item, NULL);
-}
 static void all_taken(void) { model_assert(items == 0 && cells[0].value == 4 && lock.owner == 0); }
 
-static void told_two(void) {
+static void wake_two_at_once(void) { // so that one of these wakes the third
   reset();
-  model_spawn(be_ready, NULL);
-  model_spawn(wait_until_ready, NULL);
-  model_spawn(wait_until_ready, NULL);
-}
-static void told_three(void) { // two at once, so that one of these wakes the third
-  told_two();
   csched_cond_woken_at_once_ = 2;
-  model_spawn(wait_until_ready, NULL);
-}
-static void told_twice(void) {
-  reset();
-  model_spawn(broadcast_twice, NULL);
-  model_spawn(wait_until_ready, NULL);
-  model_spawn(wait_until_ready, NULL);
-}
-static void told_beside_timeout(void) {
-  reset();
-  model_spawn(be_ready, NULL);
-  model_spawn(wait_for_a_while, NULL);
-  model_spawn(wait_until_ready, NULL);
 }
 static void have_passed(int waiters) {
   model_assert(passed + given_up == waiters && cells[0].value == waiters && lock.owner == 0 && waiters_of(&cond) == 0);
@@ -168,15 +141,8 @@ static void look_for_herd(void *unused) {
   model_assert(waiters_of(&cond) == 1);
   csched_lock_unlock(&lock);
 }
-static void no_herd(void) {
-  reset();
-  model_spawn(look_for_herd, NULL);
-  model_spawn(wait_and_count, NULL);
-  model_spawn(wait_and_count, NULL);
-}
 
 // The second waiter is marked by the broadcast, and gives up before its turn comes.
-static uint32_t signalled_thread;
 static void wait_told(void *unused) {
   (void)unused;
   csched_lock_lock(&lock);
@@ -197,21 +163,8 @@ static void tell_and_hold(void *unused) {
   csched_nap_(40 * SHORT);
   csched_lock_unlock(&lock);
 }
-static void told_and_late(void) {
-  reset();
-  signalled_thread = 0;
-  model_spawn(tell_and_hold, NULL);
-  model_spawn(wait_until_ready, NULL);
-  model_spawn(wait_told, NULL);
-}
 static void not_left(void) { model_assert(lock.owner == 0 && waiters_of(&cond) == 0); }
 
-static void signal_beside_timeout(void) {
-  reset();
-  model_spawn(put_for_two, NULL);
-  model_spawn(wait_and_hand_on, NULL);
-  model_spawn(take_item, NULL);
-}
 static void one_item_taken(void) { model_assert(items == 0 && cells[0].value == 2 && waiters_of(&cond) == 0); }
 
 typedef struct own {
@@ -273,26 +226,6 @@ static void ready_after_panic(void *unused) {
   while (model_panics() == 0) csched_nap_(SHORT);
   be_ready(unused);
 }
-static void not_owned(void) {
-  reset();
-  model_expect_panic("the caller does not own lock");
-  model_spawn(wait_without_lock, NULL);
-}
-static void with_two_locks(void) {
-  reset();
-  model_expect_panic("Use one lock with it");
-  model_spawn(wait_until_ready, NULL);
-  model_spawn(wait_with_other, NULL);
-  model_spawn(ready_after_panic, NULL);
-}
-static void destroyed_cond(void) {
-  reset();
-  model_expect_panic("Destroy it when all waits for it have returned");
-  model_spawn(wait_until_ready, NULL);
-  model_spawn(destroy_cond, NULL);
-  model_spawn(ready_after_panic, NULL);
-}
-static void one_panic(void) { model_assert(model_panics() == 1); }
 
 // MARK: semaphores
 
@@ -304,11 +237,9 @@ static void exclude_twice(void *unused) {
     csched_semaphore_signal(&semaphore, 1);
   }
 }
-static void as_lock(void) {
+static void have_one_unit(void) {
   reset();
   csched_semaphore_init(&semaphore, 1);
-  model_spawn(exclude_twice, NULL);
-  model_spawn(exclude_twice, NULL);
 }
 static void four_uses(void) { model_assert(cells[0].value == 4 && csched_semaphore_units(&semaphore) == 1); }
 
@@ -317,11 +248,6 @@ static void exclude_once(void *unused) {
   csched_semaphore_wait(&semaphore);
   use();
   csched_semaphore_signal(&semaphore, 1);
-}
-static void as_lock_of_three(void) {
-  reset();
-  csched_semaphore_init(&semaphore, 1);
-  for (int i = 0; i < 3; i++) model_spawn(exclude_once, NULL);
 }
 static void three_uses(void) { model_assert(cells[0].value == 3 && csched_semaphore_units(&semaphore) == 1); }
 
@@ -345,35 +271,10 @@ static void get_in_time(void *unused) {
   passed += got;
   given_up += !got;
 }
-static void two_at_once(void) {
-  reset();
-  model_spawn(give, (void *)2);
-  model_spawn(get_and_read, NULL);
-  model_spawn(get_and_read, NULL);
-}
-static void two_by_two(void) {
-  reset();
-  model_spawn(give_bare, (void *)1);
-  model_spawn(give_bare, (void *)1);
-  model_spawn(get, NULL);
-  model_spawn(get, NULL);
-}
-static void gives_up(void) {
-  reset();
-  model_spawn(give_bare, (void *)1);
-  model_spawn(get_in_time, NULL);
-  model_spawn(get_in_time, NULL);
-}
 static void give_twice(void *unused) {
   (void)unused;
   csched_semaphore_signal(&semaphore, 1);
   csched_semaphore_signal(&semaphore, 1);
-}
-static void three_for_one(void) {
-  reset();
-  model_spawn(give_twice, NULL);
-  model_spawn(give_bare, (void *)1);
-  model_spawn(get, NULL);
 }
 static void two_units_left(void) { model_assert(passed == 1 && csched_semaphore_units(&semaphore) == 2); }
 static void no_unit_left(void) { model_assert(passed == 2 && csched_semaphore_units(&semaphore) == 0); }
@@ -382,7 +283,7 @@ static void one_unit_in_all(void) {
   model_assert(waiters_of(&semaphore) == 0);
 }
 
-static int order[2], ordered;
+static int order[2];
 static void get_in_order(void *which) {
   until_waiting(&semaphore, (int)(intptr_t)which);
   csched_semaphore_wait(&semaphore);
@@ -395,13 +296,6 @@ static void give_in_order(void *unused) {
   while (ordered == 0) csched_nap_(SHORT);
   model_assert(order[0] == 0);
   csched_semaphore_signal(&semaphore, 1);
-}
-static void in_order(void) {
-  reset();
-  ordered = 0;
-  model_spawn(give_in_order, NULL);
-  model_spawn(get_in_order, (void *)0);
-  model_spawn(get_in_order, (void *)1);
 }
 
 static void get_and_free(void *context) {
@@ -439,13 +333,6 @@ static void too_many(void) {
   model_expect_panic("cannot have 1 more");
   model_spawn(give_too_many, NULL);
 }
-static void destroyed_semaphore(void) {
-  reset();
-  model_expect_panic("Destroy it when all waits for it have returned");
-  model_spawn(get, NULL);
-  model_spawn(destroy_semaphore, NULL);
-  model_spawn(give_after_panic, NULL);
-}
 
 // MARK: latches
 
@@ -474,35 +361,12 @@ static void pass_in_time(void *unused) {
     given_up++;
   }
 }
-static void two_and_two(void) {
+static void close_with(unsigned count) {
   reset();
-  csched_latch_init(&latch, 2);
-  model_spawn(count_down, (void *)0);
-  model_spawn(count_down, (void *)1);
-  model_spawn(pass, NULL);
-  model_spawn(pass, NULL);
+  csched_latch_init(&latch, count);
 }
-static void two_and_one(void) {
-  reset();
-  csched_latch_init(&latch, 2);
-  model_spawn(count_down, (void *)0);
-  model_spawn(count_down, (void *)1);
-  model_spawn(pass, NULL);
-}
-static void two_and_a_look(void) {
-  reset();
-  csched_latch_init(&latch, 2);
-  model_spawn(count_down, (void *)0);
-  model_spawn(count_down, (void *)1);
-  model_spawn(look, NULL);
-}
-static void latch_given_up(void) {
-  reset();
-  csched_latch_init(&latch, 1);
-  model_spawn(count_down, (void *)0);
-  model_spawn(pass_in_time, NULL);
-  model_spawn(pass_in_time, NULL);
-}
+static void close_with_one(void) { close_with(1); }
+static void close_with_two(void) { close_with(2); }
 static void latch_is_open(void) {
   model_assert(passed + given_up > 0 && csched_latch_count(&latch) == 0 && waiters_of(&latch) == 0);
 }
@@ -540,13 +404,6 @@ static void pass_and_reuse(void *unused) {
   model_assert(!csched_latch_wait_until(&latch, csched_time_after(csched_now(), 10 * SHORT)));
   csched_latch_count_down(&latch, 1);
 }
-static void reused(void) {
-  reset();
-  csched_latch_init(&latch, 1);
-  model_spawn(open_for_sleeper, (void *)0);
-  model_spawn(wait_only, NULL);
-  model_spawn(pass_and_reuse, NULL);
-}
 
 static void count_too_far(void *unused) {
   (void)unused;
@@ -562,33 +419,11 @@ static void open_after_panic(void *unused) {
   while (model_panics() == 0) csched_nap_(SHORT);
   csched_latch_count_down(&latch, 1);
 }
-static void below_zero(void) {
-  reset();
-  csched_latch_init(&latch, 1);
-  model_expect_panic("cannot be counted down by 2");
-  model_spawn(count_too_far, NULL);
-}
 // The last unit is counted down twice: the second call stops the process.
 static void count_last(void *unused) {
   (void)unused;
   a_while_until_waiting(&latch, 1);
   csched_latch_count_down(&latch, 1);
-}
-static void last_twice(void) {
-  reset();
-  csched_latch_init(&latch, 1);
-  model_expect_panic("cannot be counted down by 1");
-  model_spawn(wait_only, NULL);
-  model_spawn(count_last, NULL);
-  model_spawn(count_last, NULL);
-}
-static void destroyed_latch(void) {
-  reset();
-  csched_latch_init(&latch, 1);
-  model_expect_panic("Destroy it when all waits for it have returned");
-  model_spawn(wait_only, NULL);
-  model_spawn(destroy_latch, NULL);
-  model_spawn(open_after_panic, NULL);
 }
 
 // MARK: recursive locks
@@ -618,12 +453,6 @@ static void unlock_once_more(void *unused) {
   nest(unused);
   csched_rlock_unlock(&rlock);
 }
-static void nested(void) {
-  reset();
-  model_spawn(nest, NULL);
-  model_spawn(nest, NULL);
-  model_spawn(try_nested, NULL);
-}
 static void all_unlocked(void) { model_assert(cells[0].value >= 4 && rlock.lock.owner == 0 && rlock.again == 0); }
 static void keep_twice(void *unused) {
   (void)unused;
@@ -638,52 +467,72 @@ static void unlock_kept(void *unused) {
   while (!ready) csched_nap_(SHORT);
   unlock_only(unused);
 }
-static void strangers_unlock(void) {
-  reset();
-  model_expect_panic("does not own lock");
-  model_spawn(keep_twice, NULL);
-  model_spawn(unlock_kept, NULL);
-}
-static void one_unlock_too_many(void) {
-  reset();
-  model_expect_panic("does not own lock");
-  model_spawn(unlock_once_more, NULL);
-}
 
 const model_check waiting_checks[] = {
-    {"cond: two items for two consumers: no lost wake", two_consumers, all_taken},            // CV1, CV2, CV5
-    {"cond: a broadcast to two waiters", told_two, all_passed},                               // CV1, CV3, CV5
-    {"cond: a broadcast to three waiters, two at once", told_three, three_passed},            // CV1, CV3, CV5
-    {"cond: two broadcasts to two waiters", told_twice, all_passed},                          // CV3
-    {"cond: a broadcast wakes one waiter, and that waiter the next", no_herd, not_left},      // CV3
-    {"cond: a broadcast beside a waiter that gives up", told_beside_timeout, all_passed},     // CV4
-    {"cond: a marked waiter gives up before its turn", told_and_late, not_left},              // CV4
-    {"cond: a signal beside a waiter that gives up", signal_beside_timeout, one_item_taken},  // CV2, CV4
-    {"cond: freed by the woken waiter", freed_by_woken, NULL},                                // CV6
-    {"cond: a wait without the lock stops the process", not_owned, one_panic},                // CV7
-    {"cond: a wait with another lock stops the process", with_two_locks, one_panic},          // CV7
-    {"cond: destroyed with a waiter stops the process", destroyed_cond, one_panic},           // CV7
-    {"semaphore: one unit as a lock, two threads twice", as_lock, four_uses},                 // SM1, SM2, SM5
-    {"semaphore: one unit as a lock, three threads", as_lock_of_three, three_uses},           // SM1, SM2, SM5
-    {"semaphore: two units at once for two waiters", two_at_once, no_unit_left},              // SM2, SM5
-    {"semaphore: two signals for two waiters", two_by_two, no_unit_left},                     // SM1, SM2
-    {"semaphore: three signals for one waiter", three_for_one, two_units_left},               // SM1, SM2
-    {"semaphore: two waiters give up beside a signal", gives_up, one_unit_in_all},            // SM4
-    {"semaphore: in the order of arrival", in_order, NULL},                                   // SM3
-    {"semaphore: freed by the waiter that gets the unit", freed_by_taker, NULL},              // SM6
-    {"semaphore: too many units stop the process", too_many, one_panic},                      // SM7
-    {"semaphore: destroyed with a waiter stops the process", destroyed_semaphore, one_panic}, // SM7
-    {"latch: two threads count down, two wait", two_and_two, latch_is_open},                  // LT1, LT2, LT3
-    {"latch: two threads count down, one waits", two_and_one, latch_is_open},                 // LT2, LT3
-    {"latch: two threads count down, one reads the count", two_and_a_look, latch_is_open},    // LT1, LT3
-    {"latch: two waiters give up beside its opening", latch_given_up, latch_is_open},         // LT4
-    {"latch: freed by the first to pass", freed_by_passer, NULL},                             // LT5
-    {"latch: another latch in its memory is not opened", reused, NULL},                       // LT5
-    {"latch: counted below zero stops the process", below_zero, one_panic},                   // LT6
-    {"latch: the last unit counted down twice stops the process", last_twice, one_panic},     // LT1, LT6
-    {"latch: destroyed with a waiter stops the process", destroyed_latch, one_panic},         // LT6
-    {"rlock: two threads nest, one tries", nested, all_unlocked},
-    {"rlock: unlocked by another thread stops the process", strangers_unlock, one_panic},
-    {"rlock: one unlock too many stops the process", one_unlock_too_many, one_panic},
+    {"cond: two items for two consumers: no lost wake", reset, all_taken,
+     THREADS({put_two}, {take_item}, {take_item})}, // CV1, CV2, CV5
+    {"cond: a broadcast to two waiters", reset, all_passed,
+     THREADS({be_ready}, {wait_until_ready}, {wait_until_ready})}, // CV1, CV3, CV5
+    {"cond: a broadcast to three waiters, two at once", wake_two_at_once, three_passed,
+     THREADS({be_ready}, {wait_until_ready}, {wait_until_ready}, {wait_until_ready})}, // CV1, CV3, CV5
+    {"cond: two broadcasts to two waiters", reset, all_passed,
+     THREADS({broadcast_twice}, {wait_until_ready}, {wait_until_ready})}, // CV3
+    {"cond: a broadcast wakes one waiter, and that waiter the next", reset, not_left,
+     THREADS({look_for_herd}, {wait_and_count}, {wait_and_count})}, // CV3
+    {"cond: a broadcast beside a waiter that gives up", reset, all_passed,
+     THREADS({be_ready}, {wait_for_a_while}, {wait_until_ready})}, // CV4
+    {"cond: a marked waiter gives up before its turn", reset, not_left,
+     THREADS({tell_and_hold}, {wait_until_ready}, {wait_told})}, // CV4
+    {"cond: a signal beside a waiter that gives up", reset, one_item_taken,
+     THREADS({put_for_two}, {wait_and_hand_on}, {take_item})}, // CV2, CV4
+    {"cond: freed by the woken waiter", freed_by_woken, NULL}, // CV6
+    {"cond: a wait without the lock stops the process", reset, model_one_panic, THREADS({wait_without_lock}),
+     "the caller does not own lock"}, // CV7
+    {"cond: a wait with another lock stops the process", reset, model_one_panic,
+     THREADS({wait_until_ready}, {wait_with_other}, {ready_after_panic}), "Use one lock with it"}, // CV7
+    {"cond: destroyed with a waiter stops the process", reset, model_one_panic,
+     THREADS({wait_until_ready}, {destroy_cond}, {ready_after_panic}),
+     "Destroy it when all waits for it have returned"}, // CV7
+    {"semaphore: one unit as a lock, two threads twice", have_one_unit, four_uses,
+     THREADS({exclude_twice}, {exclude_twice})}, // SM1, SM2, SM5
+    {"semaphore: one unit as a lock, three threads", have_one_unit, three_uses,
+     THREADS({exclude_once}, {exclude_once}, {exclude_once})}, // SM1, SM2, SM5
+    {"semaphore: two units at once for two waiters", reset, no_unit_left,
+     THREADS({give, 2}, {get_and_read}, {get_and_read})}, // SM2, SM5
+    {"semaphore: two signals for two waiters", reset, no_unit_left,
+     THREADS({give_bare, 1}, {give_bare, 1}, {get}, {get})}, // SM1, SM2
+    {"semaphore: three signals for one waiter", reset, two_units_left,
+     THREADS({give_twice}, {give_bare, 1}, {get})}, // SM1, SM2
+    {"semaphore: two waiters give up beside a signal", reset, one_unit_in_all,
+     THREADS({give_bare, 1}, {get_in_time}, {get_in_time})}, // SM4
+    {"semaphore: in the order of arrival", reset, NULL,
+     THREADS({give_in_order}, {get_in_order, 0}, {get_in_order, 1})},            // SM3
+    {"semaphore: freed by the waiter that gets the unit", freed_by_taker, NULL}, // SM6
+    {"semaphore: too many units stop the process", too_many, model_one_panic},   // SM7
+    {"semaphore: destroyed with a waiter stops the process", reset, model_one_panic,
+     THREADS({get}, {destroy_semaphore}, {give_after_panic}), "Destroy it when all waits for it have returned"}, // SM7
+    {"latch: two threads count down, two wait", close_with_two, latch_is_open,
+     THREADS({count_down, 0}, {count_down, 1}, {pass}, {pass})}, // LT1, LT2, LT3
+    {"latch: two threads count down, one waits", close_with_two, latch_is_open,
+     THREADS({count_down, 0}, {count_down, 1}, {pass})}, // LT2, LT3
+    {"latch: two threads count down, one reads the count", close_with_two, latch_is_open,
+     THREADS({count_down, 0}, {count_down, 1}, {look})}, // LT1, LT3
+    {"latch: two waiters give up beside its opening", close_with_one, latch_is_open,
+     THREADS({count_down}, {pass_in_time}, {pass_in_time})},      // LT4
+    {"latch: freed by the first to pass", freed_by_passer, NULL}, // LT5
+    {"latch: another latch in its memory is not opened", close_with_one, NULL,
+     THREADS({open_for_sleeper}, {wait_only}, {pass_and_reuse})}, // LT5
+    {"latch: counted below zero stops the process", close_with_one, model_one_panic, THREADS({count_too_far}),
+     "cannot be counted down by 2"}, // LT6
+    {"latch: the last unit counted down twice stops the process", close_with_one, model_one_panic,
+     THREADS({wait_only}, {count_last}, {count_last}), "cannot be counted down by 1"}, // LT1, LT6
+    {"latch: destroyed with a waiter stops the process", close_with_one, model_one_panic,
+     THREADS({wait_only}, {destroy_latch}, {open_after_panic}),
+     "Destroy it when all waits for it have returned"}, // LT6
+    {"rlock: two threads nest, one tries", reset, all_unlocked, THREADS({nest}, {nest}, {try_nested})},
+    {"rlock: unlocked by another thread stops the process", reset, model_one_panic,
+     THREADS({keep_twice}, {unlock_kept}), "does not own lock"},
+    {"rlock: one unlock too many stops the process", reset, model_one_panic, THREADS({unlock_once_more}),
+     "does not own lock"},
     {NULL, NULL, NULL},
 };

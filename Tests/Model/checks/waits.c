@@ -57,8 +57,6 @@ static void begin_round(void *number) {
   start((int)(intptr_t)number);
   go_round(NULL);
 }
-static void two(void) { model_spawn(begin_round, (void *)2); }
-static void three(void) { model_spawn(begin_round, (void *)3); }
 static void one_refused_at_most(void) {
   int refused = 0;
   for (int i = 0; i < count; i++) {
@@ -82,7 +80,6 @@ static void begin_in_turn(void *unused) {
   waits_for[1] = queues[0];
   csched_target_submit(csched_thread_target(threads[0]), &jobs[0]);
 }
-static void in_turn(void) { model_spawn(begin_in_turn, NULL); }
 static void none_refused(void) { model_assert(results[0] == 0 && results[1] == 0); }
 
 // A thread waits outside of the runs of its loop, for which a job of another one waits.
@@ -110,7 +107,6 @@ static void wait_outside(void *unused) {
   csched_serial_destroy(queues[0]);
   csched_thread_destroy(threads[0]);
 }
-static void outside(void) { model_spawn(wait_outside, NULL); }
 static void nothing_more(void) {}
 
 // A sync beside a close is one of both; after it, there is no sync, on whatever thread.
@@ -130,7 +126,6 @@ static void close_and_sync(void *unused) {
   model_assert(csched_serial_sync(queues[1], nothing, NULL) == ECANCELED);
   csched_loop_run(loop);
 }
-static void closed(void) { model_spawn(close_and_sync, NULL); }
 static void destroy_all(void) {
   csched_serial_destroy(queues[1]);
   csched_serial_destroy(queues[0]);
@@ -138,10 +133,11 @@ static void destroy_all(void) {
 }
 
 const model_check waits_checks[] = {
-    {"waits: jobs of two threads that wait for each other's queues", two, one_refused_at_most}, // SQ7
-    {"waits: jobs of three threads in a circle", three, one_refused_at_most},                   // SQ7
-    {"waits: in both directions, one after the other", in_turn, none_refused},                  // SQ7
-    {"waits: a thread that waits outside of its loop's runs", outside, nothing_more},           // SQ7
-    {"waits: a sync beside a close, and after it", closed, destroy_all},                        // SQ7
+    {"waits: jobs of two threads that wait for each other's queues", NULL, one_refused_at_most,
+     THREADS({begin_round, 2})},                                                                            // SQ7
+    {"waits: jobs of three threads in a circle", NULL, one_refused_at_most, THREADS({begin_round, 3})},     // SQ7
+    {"waits: in both directions, one after the other", NULL, none_refused, THREADS({begin_in_turn})},       // SQ7
+    {"waits: a thread that waits outside of its loop's runs", NULL, nothing_more, THREADS({wait_outside})}, // SQ7
+    {"waits: a sync beside a close, and after it", NULL, destroy_all, THREADS({close_and_sync})},           // SQ7
     {NULL, NULL, NULL},
 };

@@ -41,6 +41,7 @@ void model_assert_(bool condition, const char *text, const char *file, int line)
 
 void model_expect_panic(const char *part) { expected_panic = part; }
 int model_panics(void) { return panics; }
+void model_one_panic(void) { model_assert(panics == 1); }
 void model_allow_leaks(void) { leaks_allowed = true; }
 
 void model_panic(const char *text) {
@@ -189,8 +190,11 @@ void model_spawn_frozen(void (*body)(void *), void *context) {
 // The first thread of a run prepares and spawns the others; alone, because it has the only turn until it ends.
 static void prepare(void *unused) {
   (void)unused;
+  const model_check *check = model_current;
   csched_buckets_forget_(); // when the last hand-off was, in another run
-  model_current->prepare();
+  if (check->prepare != NULL) check->prepare();
+  for (size_t i = 0; i < sizeof check->threads / sizeof *check->threads && check->threads[i].body != NULL; i++)
+    model_spawn(check->threads[i].body, (void *)check->threads[i].with);
 }
 
 // On a new thread of the system, whose thread-locals are as new as those of the run's threads.
@@ -207,8 +211,9 @@ void model_run(void) {
   steps = 0;
   panics = 0;
   leaks_allowed = false;
-  expected_panic = NULL;
+  expected_panic = model_current->panic;
   model_clock = 1000000;
+  model_refuse_threads(false);
   csched_lock_checks_owner_after_ = CSCHED_FOREVER;
   csched_lock_starved_after_ = 1000000;
   csched_lock_passes_ = 127;

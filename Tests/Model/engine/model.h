@@ -45,6 +45,7 @@ void model_refuse_threads(bool refuses);
 /// A panic whose text contains `part` is what the check wants: it ends its thread, and is counted.
 void model_expect_panic(const char *part);
 int model_panics(void);
+void model_one_panic(void); // an inspection: there was one
 /// This run may end with memory that is not freed: a panic leaves the frames that own it.
 void model_allow_leaks(void);
 
@@ -68,12 +69,20 @@ void model_write(model_cell *cell, long value);
 /// Whether memory is strong in this process: each load reads the newest value (--memory strong).
 extern bool model_memory_is_strong;
 
-/// A check: `prepare` runs alone and spawns the threads; `inspect` runs when all have ended.
+/// A check, as a row of a table: {name, prepare, inspect, THREADS({body}, {body, with}), panic}. What comes behind
+/// `inspect` may be left out.
 typedef struct model_check {
   const char *name;
-  void (*prepare)(void);
-  void (*inspect)(void);
+  void (*prepare)(void); // runs first, alone: resets the state; may spawn threads of its own
+  void (*inspect)(void); // runs when all threads have ended
+  struct {
+    void (*body)(void *);
+    intptr_t with;   // the body's argument
+  } threads[4];      // spawned in this order when `prepare` has returned
+  const char *panic; // part of the text of the panic that the check wants, as for model_expect_panic
 } model_check;
+#define THREADS(...)                                                                                                   \
+  { __VA_ARGS__ }
 
 extern const model_check *const model_suites[]; // each ends with a check without a name; NULL ends the list
 

@@ -20,7 +20,7 @@ func fill(_ suite: UnsafeMutablePointer<model_check>) {
     let name = UnsafeMutablePointer<CChar>.allocate(capacity: check.name.utf8.count + 1)
     for (j, unit) in check.name.utf8.enumerated() { name[j] = CChar(bitPattern: unit) }
     name[check.name.utf8.count] = 0
-    suite[i] = model_check(name: name, prepare: check.prepare, inspect: check.inspect)
+    (suite[i].name, suite[i].prepare, suite[i].inspect) = (UnsafePointer(name), check.prepare, check.inspect)
   }
 }
 
