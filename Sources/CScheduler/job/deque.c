@@ -31,7 +31,7 @@
 //   "Correct and efficient work-stealing for weak memory models". This deque is bounded. Its compare-and-exchanges are
 //   not sequentially consistent: a full fence also orders the reads before it (in C++20 and on all processors, but not
 //   in C11). Why full fences: Documentation/Internals/Targets.md.
-// Models: checks/deque.c; checks/pool.c.
+// Models: checks/deque.c, checks/fork_join.c, checks/pool_local.c.
 
 #include "deque_internal.h"
 

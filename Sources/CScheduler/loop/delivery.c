@@ -29,7 +29,7 @@
 // Assumes: one thread at a time makes deliveries (clock.c). Other submitters keep the target valid during their call.
 // Source: epoch-based reclamation, with one reader: a thread that frees memory first waits until the reader that may
 //   still use it, here the delivery in progress, has ended. Later readers cannot reach that memory.
-// Models: checks/clock.c, checks/pool.c. Not modelled: DV5.
+// Models: checks/clock.c, checks/pool_monitor.c. Not modelled: DV5.
 
 #include "delivery_internal.h"
 

@@ -33,7 +33,7 @@
 // Source: Cilk's work stealing: the owner pops the newest job, thieves steal the oldest. For waits leapfrogging (Wagner
 //   and Calder, "Leapfrogging: a portable technique for implementing efficient futures"): the victim of a theft steals
 //   from the thief only.
-// Models: checks/pool.c. Not modelled: FJ5.
+// Models: checks/fork_join.c. Not modelled: FJ5.
 
 #include "pool_internal.h"
 #include "../job/job_internal.h"

@@ -25,7 +25,7 @@
 //   acquire, carries everything that the final worker has seen, including the stopper's writes
 // Assumes: pool_idle.c for sleeping and waking; the caller keeps the pool valid during the call.
 // Source: the usual shutdown of a thread pool in two phases: first the producers inside the pool end, then the queues.
-// Models: checks/pool.c. Not modelled: X5.
+// Models: checks/pool_end.c. Not modelled: X5.
 
 #include "pool_internal.h"
 

@@ -35,7 +35,7 @@
 // Source: Go's scheduler: workers spin, and the last spinning one wakes another (proc.go, "Worker thread
 //   parking/unparking"). Rejected: light and heavy fences, because a worker that leaves SEARCHING would need the heavy
 //   one for each job that it finds by spinning.
-// Models: checks/pool.c.
+// Models: checks/pool_idle.c, checks/pool_end.c.
 
 #include "pool_internal.h"
 #include "../job/observed.h"

@@ -48,8 +48,8 @@
 // Source: Go's sysmon, whose tick finds blocked threads; here by processor time instead of system calls. MN9: .NET's
 //   thread pool, which adds threads slowly while it is starved; Dispatch's pool stands still at its limit. `following`:
 //   queues that are sharded by key.
-// Models: checks/pool.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold any thread up for as
-//   long as it likes.
+// Models: checks/pool_monitor.c, checks/pool_end.c. Not modelled: MN2 and MN9, which are bounds on time: the checker may hold
+//   any thread up for as long as it likes.
 
 #include "pool_internal.h"
 

@@ -46,7 +46,7 @@
 // Assumes: pool_idle.c decides which workers run and sleep.
 // Source: aging by counting, as in schedulers of disks and processes. Local queues, shares and the look at the shared
 //   inbox from time to time: Go's scheduler and tokio. Lanes: ForkJoinPool's submission queues.
-// Models: checks/pool.c.
+// Models: checks/pool_pick.c, checks/pool_local.c.
 
 #include "pool_internal.h"
 

@@ -25,7 +25,7 @@
 // Assumes: pool_idle.c decides which workers run and sleep; a job that ends its thread has waited for its spawns
 //   (pool.h); pool_pick.c decides which job runs.
 // Source: the usual pool of threads, with a slot for each.
-// Models: checks/pool.c. Not modelled: WK4, WK5.
+// Models: checks/pool_idle.c, checks/pool_pick.c, checks/pool_local.c. Not modelled: WK4, WK5.
 
 #include "pool_internal.h"
 
