@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-enum { WORKERS = 2 };
+enum { WORKERS = 3 }; // at most
 
 static struct {
   csched_target target;
@@ -36,11 +36,16 @@ static int deliver(csched_target *unused, csched_job *job) {
   else csched_target_discard(job);
   return closed ? ECANCELED : 0;
 }
+static bool may_enter(csched_target *unused) {
+  (void)unused;
+  return true;
+}
 static bool may_help(const csched_target *unused) {
   (void)unused;
   return true;
 }
 static const csched_target_type crew_type = {.deliver = deliver, .may_help_ = may_help};
+static const csched_target_type entered_type = {.deliver = deliver, .enter = may_enter, .may_help_ = may_help};
 
 static void work(void *unused) {
   (void)unused;

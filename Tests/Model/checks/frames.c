@@ -1,10 +1,7 @@
 // frames.c: frames unwound by longjmp, by an exception, or by the end of the thread: J7, TP5, LP7, SQ8.
 
-#include "../engine/model.h"
+#include "crew.h"
 
-#include "../../../Sources/CScheduler/platform/platform.h"
-
-#include <errno.h>
 #include <setjmp.h>
 
 enum { JOBS = 3 };
@@ -122,69 +119,18 @@ static void leave_run_in_host(void *unused) {
 
 // MARK: queues, on a thread's loop that is run here and there
 
-static bool is_over;
 static void body(void *unused) {
   (void)unused;
   model_write(&owned, model_read(&owned) + 1);
   if (may_jump) longjmp(back, 1);
 }
-static void look_by_submission(void) { csched_target_submit(csched_serial_target(serial), &jobs[2]); }
-static void look_by_sync(void) {
-  may_jump = false;
-  model_assert(csched_serial_sync(serial, body, NULL) == 0);
-}
-static void (*look)(void);
 
-// The queue's base is a target that anybody may run.
-static struct {
-  csched_target target;
-  csched_lock lock;
-  csched_job *first, **last;
-  uint32_t changes; // futex
-} base;
-static int deliver(csched_target *unused, csched_job *job) {
-  (void)unused;
-  csched_lock_lock(&base.lock);
-  job->next = NULL;
-  *base.last = job;
-  base.last = &job->next;
-  csched_lock_unlock(&base.lock);
-  csched_fetch_add_release(&base.changes, 1u);
-  csched_futex_wake_(&base.changes, 4);
-  return 0;
-}
-static bool may_enter(csched_target *unused) {
-  (void)unused;
-  return true;
-}
+// A base that anybody may run, and nobody helps.
 static const csched_target_type base_type = {.deliver = deliver, .enter = may_enter};
 
-static void work(void *unused) {
-  (void)unused;
-  for (;;) {
-    uint32_t seen = csched_load_acquire(&base.changes);
-    csched_lock_lock(&base.lock);
-    csched_job *job = base.first;
-    bool ends = is_over && job == NULL;
-    if (job != NULL && (base.first = job->next) == NULL) base.last = &base.first;
-    csched_lock_unlock(&base.lock);
-    if (ends) return;
-    if (job != NULL) csched_target_perform(&base.target, job);
-    else csched_futex_wait_(&base.changes, seen, CSCHED_FOREVER);
-  }
-}
-
-static void end_base(void) {
-  csched_lock_lock(&base.lock);
-  is_over = true;
-  csched_lock_unlock(&base.lock);
-  csched_fetch_add_release(&base.changes, 1u);
-  csched_futex_wake_(&base.changes, 4);
-}
-
-static uint32_t users;
+static uint32_t users; // and jobs, which are to leave
 static void give_up(void) {
-  if (csched_fetch_add_acq_rel(&users, UINT32_MAX) == 1) end_base();
+  if (csched_fetch_add_acq_rel(&users, UINT32_MAX) == 1) close_crew(false);
 }
 static void release_user(csched_job *job) {
   release(job);
@@ -196,12 +142,12 @@ static void run_on_queue(csched_job *job) {
 }
 static const csched_job_type on_queue = {run_on_queue, drop, release_user};
 
-static void leave_sync(void *unused) {
-  (void)unused;
+static void leave_sync(void *then_syncs) {
   may_jump = true;
   if (setjmp(back) == 0) csched_serial_sync(serial, body, NULL);
   may_jump = false;
-  look();
+  if (then_syncs != NULL) model_assert(csched_serial_sync(serial, body, NULL) == 0);
+  else csched_target_submit(csched_serial_target(serial), &jobs[2]);
   give_up();
 }
 static void submit_to_queue(void *unused) {
@@ -209,31 +155,16 @@ static void submit_to_queue(void *unused) {
   csched_target_submit(csched_serial_target(serial), &jobs[1]);
   give_up();
 }
-static void prepare_queue(unsigned count) {
+static void start(unsigned count) {
   reset();
-  base.target.type = &base_type;
-  base.lock.owner = 0;
-  base.first = NULL;
-  base.last = &base.first;
-  base.changes = 0;
-  is_over = false;
+  crew_start(0);
+  crew.target.type = &base_type;
   users = count;
   for (int i = 1; i < JOBS; i++) csched_job_init(&jobs[i], &on_queue, NULL);
-  model_assert(csched_serial_create(&serial, &base.target) == 0);
-  model_spawn(work, NULL);
+  model_assert(csched_serial_create(&serial, &crew.target) == 0);
 }
-static void left_then_submitted(void) {
-  look = look_by_submission;
-  prepare_queue(2 + 2);
-  model_spawn(leave_sync, NULL);
-  model_spawn(submit_to_queue, NULL);
-}
-static void left_then_synced(void) {
-  look = look_by_sync;
-  prepare_queue(2 + 1);
-  model_spawn(leave_sync, NULL);
-  model_spawn(submit_to_queue, NULL);
-}
+static void three_leave(void) { start(3); }
+static void four_leave(void) { start(4); }
 static void expect(int jobs, int turns) {
   csched_serial_destroy(serial);
   model_assert(ran == jobs && released == jobs && owned.value == turns);
@@ -252,7 +183,6 @@ static void throw_out_of_sync(void *unused) {
   give_up();
   while (ran == 0) csched_nap_(100000); // without a check for unwound frames
 }
-static void prepare_queue_of_three(void) { prepare_queue(2 + 1); }
 static void one_and_a_sync(void) { expect(1, 2); }
 
 static void exit_in_body(void *unused) {
@@ -274,13 +204,13 @@ const model_check frames_checks[] = {
     {"frames: a loop goes on after a longjmp out of a run", reset, two, THREADS({leave_run})},             // LP7
     {"frames: a host is notified of jobs after an unwound run", reset, two, THREADS({leave_run_in_host})}, // LP7
     {"frames: a loop is closed when its thread ends after a longjmp", reset, closed, THREADS({end_after_run})}, // LP7
-    {"frames: a queue goes on after a longjmp out of a sync, by a submission", left_then_submitted,
-     two_and_a_sync}, // SQ8
-    {"frames: a queue goes on after a longjmp out of a sync, by another sync", left_then_synced,
-     one_and_two_syncs}, // SQ8
-    {"frames: a queue goes on after an exception out of a sync", prepare_queue_of_three, one_and_a_sync,
-     THREADS({throw_out_of_sync}, {submit_to_queue})}, // SQ8
-    {"frames: a queue goes on after a sync that ends its thread", prepare_queue_of_three, one_and_a_sync,
-     THREADS({exit_in_sync}, {submit_to_queue})}, // SQ8
+    {"frames: a queue goes on after a longjmp out of a sync, by a submission", four_leave, two_and_a_sync,
+     THREADS({work}, {leave_sync}, {submit_to_queue})}, // SQ8
+    {"frames: a queue goes on after a longjmp out of a sync, by another sync", three_leave, one_and_two_syncs,
+     THREADS({work}, {leave_sync, true}, {submit_to_queue})}, // SQ8
+    {"frames: a queue goes on after an exception out of a sync", three_leave, one_and_a_sync,
+     THREADS({work}, {throw_out_of_sync}, {submit_to_queue})}, // SQ8
+    {"frames: a queue goes on after a sync that ends its thread", three_leave, one_and_a_sync,
+     THREADS({work}, {exit_in_sync}, {submit_to_queue})}, // SQ8
     {NULL, NULL, NULL},
 };

@@ -78,7 +78,7 @@ typedef struct model_check {
   struct {
     void (*body)(void *);
     intptr_t with;   // the body's argument
-  } threads[4];      // spawned in this order when `prepare` has returned
+  } threads[5];      // spawned in this order when `prepare` has returned
   const char *panic; // part of the text of the panic that the check wants, as for model_expect_panic
 } model_check;
 #define THREADS(...)                                                                                                   \
