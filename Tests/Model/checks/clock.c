@@ -374,13 +374,9 @@ static void reset_deliveries(const csched_target_type *kind) {
   for (int i = 0; i < 2; i++) touched[i] = (model_cell){0};
   model_spawn(make, NULL);
 }
-static void one_end(void) {
-  reset_deliveries(&touching);
-  model_spawn(wait_and_touch, &touched[0]);
-}
 static void two_ends(void) {
-  one_end();
-  model_spawn(wait_and_touch, &touched[1]);
+  reset_deliveries(&touching);
+  for (int i = 0; i < 2; i++) model_spawn(wait_and_touch, &touched[i]);
 }
 
 static void own_a_loop(void *unused) {
@@ -434,7 +430,6 @@ const model_check clock_checks[] = {
     {"clock: a custom target is notified by a worker, in order", carried, in_order},       // DV3, DV4, CC1, MN6
     {"clock: without a worker a custom target is notified later", carried_later, all_ran}, // CC2
     {"clock: a refused job is dropped by a worker", discarded, one_dropped},               // DV3, CC1
-    {"delivery: memory that it uses after the push is freed after it", one_end, NULL},     // DV1, DV2
     {"delivery: two threads wait for its end", two_ends, NULL},                            // DV1, DV2
     {"delivery: a loop is freed after it", loop_end, NULL},                                // DV1
     {"delivery: a pool is freed after it", pool_end, NULL},                                // DV1

@@ -52,13 +52,6 @@ static void merge(void *threads) {
   end_one((int)(intptr_t)threads);
 }
 
-static void one_merges(void) {
-  begin(1);
-  model_spawn(merge_after_write, (void *)1);
-  csched_loop_run(loop);
-}
-static void one_is_told(void) { end(1); }
-
 static void two_merge(void) {
   begin(3);
   model_spawn(merge_after_write, (void *)2);
@@ -164,7 +157,6 @@ static void four_links(void) {
 }
 
 const model_check event_checks[] = {
-    {"event: one thread merges, and its writes are seen", one_merges, one_is_told},                // EV1, EV2
     {"event: two threads merge", two_merge, both_are_told},                                        // EV1, EV2
     {"event: merged beside the end of its run", merged_beside_the_end, both_ones_are_told},        // EV2, EV3
     {"event: cancelled beside a merge", cancelled_beside, told_or_cancelled},                      // EV4

@@ -308,8 +308,6 @@ static void submit_twice(void *unused) {
 static void exactly_one(void) { model_assert(ran + dropped == 1 && released == 1 && csched_job_is_idle(&job)); }
 
 const model_check job_checks[] = {
-    {"job: run against cancel: exactly one, and one release after it", start, exactly_one,
-     THREADS({perform}, {cancel})},                                                                           // J1, J3
     {"job: run against two cancels", start, exactly_one, THREADS({perform}, {cancel}, {cancel})},             // J1, J2
     {"job: run against cancel and wait", start_to_wait, exactly_one, THREADS({perform}, {cancel}, {cancel})}, // J5, J6
     {"job: discard against cancel", start, exactly_one, THREADS({discard}, {cancel})},                        // J1, J3

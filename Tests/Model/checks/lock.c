@@ -321,11 +321,10 @@ const model_check lock_checks[] = {
     {"lock: handed over, three threads", reset_due, four_sections,
      THREADS({lock_once}, {lock_twice}, {lock_once})}, // LK1, LK2, LK7
     {"lock: handed over, beside a waiter that gives up", reset_due, four_sections,
-     THREADS({lock_twice}, {lock_for_a_while}, {lock_once})},                                 // LK5, LK7
-    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},           // LK3, LK7
-    {"lock: a starved sleeper is passed so often and no more", passed, two_sections},         // LK7
-    {"lock: two threads, once each", reset, two_sections, THREADS({lock_once}, {lock_once})}, // LK1, LK2
-    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},             // LK3, PK3
+     THREADS({lock_twice}, {lock_for_a_while}, {lock_once})},                         // LK5, LK7
+    {"lock: handed over, two locks of one bucket", due_in_one_bucket, bucket_left},   // LK3, LK7
+    {"lock: a starved sleeper is passed so often and no more", passed, two_sections}, // LK7
+    {"lock: two locks of one bucket, two threads each", one_bucket, bucket_left},     // LK3, PK3
     {"lock: a bucket's own lock, three threads", reset, three_used,
      THREADS({use_bucket}, {use_bucket}, {use_bucket})}, // PK1, PK2
     {"lock: a signal publishes the waker's writes", reset, NULL,

@@ -211,11 +211,10 @@ const model_check rwlock_checks[] = {
      THREADS({reads_long}, {writes_in_time}, {reads})},                          // RW5
     {"rwlock: a writer gives up as the reader ends", meet_at_deadline, is_free}, // RW5
     {"rwlock: a writer and a reader give up beside a reader", reset, is_free,
-     THREADS({reads_long}, {writes_in_time}, {reads_in_time})}, // RW5
-    {"rwlock: freed by the last writer", make_own, NULL, THREADS({reads_own}, {writes_and_frees})},
+     THREADS({reads_long}, {writes_in_time}, {reads_in_time})},                                     // RW5
+    {"rwlock: freed by the last writer", make_own, NULL, THREADS({reads_own}, {writes_and_frees})}, // RW6
     {"rwlock: freed by a writer after another writer", make_own, NULL,
      THREADS({writes_own}, {writes_and_frees})}, // RW6
-                                                 // RW6
     {"rwlock: written twice stops the process", reset, model_one_panic, THREADS({writes_again}),
      "has it for writing already"}, // RW7
     {"rwlock: read by its writer stops the process", reset, model_one_panic, THREADS({reads_what_it_writes}),

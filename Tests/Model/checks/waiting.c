@@ -513,8 +513,6 @@ const model_check waiting_checks[] = {
      THREADS({get}, {destroy_semaphore}, {give_after_panic}), "Destroy it when all waits for it have returned"}, // SM7
     {"latch: two threads count down, two wait", close_with_two, latch_is_open,
      THREADS({count_down, 0}, {count_down, 1}, {pass}, {pass})}, // LT1, LT2, LT3
-    {"latch: two threads count down, one waits", close_with_two, latch_is_open,
-     THREADS({count_down, 0}, {count_down, 1}, {pass})}, // LT2, LT3
     {"latch: two threads count down, one reads the count", close_with_two, latch_is_open,
      THREADS({count_down, 0}, {count_down, 1}, {look})}, // LT1, LT3
     {"latch: two waiters give up beside its opening", close_with_one, latch_is_open,
