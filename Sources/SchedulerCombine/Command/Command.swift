@@ -82,7 +82,7 @@
     /// ``CommandError/notEnabled``. The publisher's `cancel()` ends the execution; releasing the publisher does not.
     @discardableResult
     public func execute(_ input: Input) -> SharedPublisher<Output, CommandError<Failure>> {
-      let execution = SharedPublisher(apply(input), deliveringOn: core.place)
+      let execution = SharedPublisher(apply(input), deliveringOn: core.scheduler)
       execution.connect()  // starts the execution now, without a subscriber
       return execution
     }
@@ -90,12 +90,12 @@
     /// Returns a publisher that starts an execution for each subscription. The subscriber's demand is passed to the
     /// work, and cancelling the subscription ends the execution.
     public func apply(_ input: Input) -> OperatorPublisher<Output, CommandError<Failure>> {
-      OperatorPublisher { [core, work] downstream in  // core.place: the command's scheduler
+      OperatorPublisher { [core, work] downstream in
         guard core.begin() else {  // true: the execution is counted, until `Execution.ended`
-          return Fail(error: .notEnabled).receive(on: core.place).receive(subscriber: downstream)
+          return Fail(error: .notEnabled).receive(on: core.scheduler).receive(subscriber: downstream)
         }
         // The work starts on the scheduler, which also delivers each event.
-        work(input).mapError(CommandError.failed).subscribe(on: core.place).receive(on: core.place)
+        work(input).mapError(CommandError.failed).subscribe(on: core.scheduler).receive(on: core.scheduler)
           .subscribe(Execution(downstream, of: core))
       }
     }
@@ -107,15 +107,14 @@
     }
 
     // MARK: observing
-    // `core.place`: the command's scheduler, which delivers all events.
     /// Whether an execution may start: publishes the current value, then each change.
-    public var isEnabled: OperatorPublisher<Bool, Never> { core.isEnabled.receive(on: core.place) }
+    public var isEnabled: OperatorPublisher<Bool, Never> { core.isEnabled.receive(on: core.scheduler) }
     /// Whether an execution is running: publishes the current value, then each change.
-    public var isExecuting: OperatorPublisher<Bool, Never> { core.isExecuting.receive(on: core.place) }
+    public var isExecuting: OperatorPublisher<Bool, Never> { core.isExecuting.receive(on: core.scheduler) }
     /// The values of all executions.
-    public var values: OperatorPublisher<Output, Never> { core.values.receive(on: core.place) }
+    public var values: OperatorPublisher<Output, Never> { core.values.receive(on: core.scheduler) }
     /// The failures of all executions, without ``CommandError/notEnabled``.
-    public var errors: OperatorPublisher<Failure, Never> { core.errors.receive(on: core.place) }
+    public var errors: OperatorPublisher<Failure, Never> { core.errors.receive(on: core.scheduler) }
   }
 
   extension Command where Input == Void {
@@ -128,7 +127,7 @@
   extension Command: @unchecked Sendable where Input: Sendable, Output: Sendable {}
 
   /// One execution: sends each event to the command's subjects, then to the subscriber.
-  private final class Execution<Output, Failure: Error>: Stage<Output, Output, CommandError<Failure>>,
+  private final class Execution<Output, Failure: Error>: SingleUpstreamStage<Output, Output, CommandError<Failure>>,
     @unchecked Sendable
   {
     // Unchecked, as its superclass is.
@@ -139,19 +138,18 @@
       super.init(downstream)
     }
 
-    override func receive(_ input: Output) -> Subscribers.Demand {
-      core.values.send(input)
-      send(input)
-      return .none  // `wanted` of the superclass requests the subscriber's demand
+    override func receiveValue(_ value: Output) {  // from the work
+      core.values.send(value)
+      send(value)
     }
 
-    override func completed(_ completion: Subscribers.Completion<CommandError<Failure>>) {  // the work has ended
+    override func receiveCompletion(_ completion: Subscribers.Completion<CommandError<Failure>>) {
       if case .failure(.failed(let error)) = completion { core.errors.send(error) }  // before the subscriber gets it
-      super.completed(completion)
+      send(completion: completion)
     }
 
     override func ended() {  // called once, at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the work
       core.change { $0.executing -= 1 }  // ends the count of `begin`: the next execution may start
     }
   }

@@ -21,7 +21,7 @@
     }
 
     /// The scheduler that starts the work and delivers all events.
-    let place: CombineScheduler
+    let scheduler: CombineScheduler
     // Capacity 1: a new subscriber gets the current value. Capacity 0: it gets later values only.
     let isEnabled = ReplaySubject<Bool, Never>(capacity: 1)
     let isExecuting = ReplaySubject<Bool, Never>(capacity: 1)
@@ -30,8 +30,8 @@
     private let lock = UnfairLock()
     private var state: State
 
-    init(_ place: CombineScheduler, _ allowsConcurrentExecution: Bool) {
-      self.place = place
+    init(_ scheduler: CombineScheduler, _ allowsConcurrentExecution: Bool) {
+      self.scheduler = scheduler
       state = State(allowsConcurrentExecution: allowsConcurrentExecution)
       isEnabled.send(true)  // the current values for the first subscribers
       isExecuting.send(false)

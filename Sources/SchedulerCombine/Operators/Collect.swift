@@ -31,80 +31,87 @@
     ) -> OperatorPublisher<[Output], Failure> {
       OperatorPublisher { downstream in
         switch strategy {
-        case .byTime(let place, let time):
-          subscribe(CollectByTime(downstream, time, nil, on: place, options))  // nil: a group has no maximum count
-        case .byTimeOrCount(let place, let time, let count):
-          subscribe(CollectByTime(downstream, time, Swift.max(1, count), on: place, options))
+        case .byTime(let scheduler, let time):
+          subscribe(CollectByTime(downstream, time, maxCount: nil, on: scheduler, options))
+        case .byTimeOrCount(let scheduler, let time, let count):
+          subscribe(CollectByTime(downstream, time, maxCount: Swift.max(1, count), on: scheduler, options))
         }
       }
     }
   }
 
-  /// Collects values in the open group, and queues the group when it is full or due.
-  private final class CollectByTime<Input, Failure: Error>: ScheduledStage<Input, [Input], Failure>, @unchecked Sendable
+  /// Collects values in the open group, and queues the group for the downstream when it is full or due.
+  private final class CollectByTime<Input, Failure: Error>: SingleUpstreamStage<Input, [Input], Failure>,
+    @unchecked Sendable
   {
     // Unchecked, as its superclass is.
     private let time: Instant.Stride  // from a group's first value to its delivery
     private let maxCount: Int?  // the number of values in a full group; nil: no limit
+    private let timer: StepRunner  // calls `closeDueGroup` on the scheduler
     // Under the lock:
     private var group: [Input] = []  // the open group
     private var groupDue: Instant?  // when the open group is delivered at the latest; nil: the group is empty
     private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
-      _ downstream: any Subscriber<[Input], Failure>, _ time: Instant.Stride, _ maxCount: Int?,
-      on place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
+      _ downstream: any Subscriber<[Input], Failure>, _ time: Instant.Stride, maxCount: Int?,
+      on scheduler: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.time = time
       self.maxCount = maxCount
-      super.init(downstream, on: place, options)
+      timer = StepRunner(scheduler, options)
+      super.init(downstream)
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more groups
+    override func requested(_ groups: Subscribers.Demand) {  // by the downstream
+      requestMissing()
+      deliver()  // groups that waited for demand
+    }
+
     /// Requests upstream the values that the requested groups need, except those that have arrived or are requested
     /// already.
     private func requestMissing() {
-      let lacking = lock.withLock { () -> Subscribers.Demand in
+      let missing = lock.withLock { () -> Subscribers.Demand in
         guard isLive, outstanding != .unlimited else { return .none }  // nothing to request
-        var lacking = Subscribers.Demand.unlimited  // for `byTime`, and if the subscriber has requested without limit
-        if let maxCount, let groups = demand.max {  // a finite demand for groups, of which `waiting` are queued already
-          let (all, hasOverflowed) = Swift.max(0, groups - waiting).multipliedReportingOverflow(by: maxCount)
-          if !hasOverflowed { lacking = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
+        var missing = Subscribers.Demand.unlimited  // for `byTime`, and if the subscriber has requested without limit
+        if let maxCount, let groups = demand.max {  // a finite demand for groups, of which some are queued already
+          let (all, hasOverflowed) = Swift.max(0, groups - queuedCount).multipliedReportingOverflow(by: maxCount)
+          if !hasOverflowed { missing = .max(Swift.max(0, all - group.count - (outstanding.max ?? 0))) }
         } else if demand == .none {
           return .none  // `byTime` requests nothing before the first group is requested
         }
-        outstanding += lacking
-        return lacking
+        outstanding += missing
+        return missing
       }
-      upstream.request(lacking)
+      upstream.request(missing)
     }
 
-    /// Adds a value from upstream to the open group, and delivers the group if it is full. Returns no demand:
-    /// `requestMissing` requests values.
-    override func receive(_ input: Input) -> Subscribers.Demand {
-      let now = place.now  // the scheduler's time, read before the lock
+    /// Adds a value from upstream to the open group, and delivers the group if it is full.
+    override func receiveValue(_ value: Input) {
+      let now = timer.now  // read before the lock
       // A full group is queued in the critical section of its final value. Otherwise another thread could add a value
-      // or queue the completion first. firstDue: when the group that `input` opens is due; nil: `input` opens none.
+      // or queue the completion first. firstDue: when the group that `value` opens is due; nil: `value` opens none.
       let (isFull, firstDue) = lock.withLock { () -> (Bool, Instant?) in
         guard isLive else { return (false, nil) }
-        group.append(input)
+        group.append(value)
         outstanding -= 1  // an unlimited demand stays unlimited
         if group.count == maxCount {
-          append(closeGroup())
+          enqueue(closeGroup())
           return (true, nil)
         }
         guard group.count == 1 else { return (false, nil) }
         groupDue = now.advanced(by: time)
         return (false, groupDue)
       }
-      if let firstDue { wake(at: firstDue) }  // arms the timer, which calls `due`
+      if let firstDue { armTimer(at: firstDue) }
       if isFull {
         if timer.isArmed { timer.disarm() }  // the timer was armed for the group that is now full
         deliver()  // on this thread, because a full group does not wait for the scheduler
         requestMissing()  // values for the next group
       }
-      return .none
     }
+
+    private func armTimer(at due: Instant) { timer.arm(at: due) { [self] now in closeDueGroup(now) } }
 
     /// Under the lock: returns the open group, and starts an empty one.
     private func closeGroup() -> [Input] {
@@ -113,36 +120,35 @@
       return group
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the open group if it is due
+    /// Called by the timer at `now`: delivers the open group if it is due.
+    private func closeDueGroup(_ now: Instant) {
       let (next, ready) = lock.withLock { () -> (Instant?, [Input]?) in
         guard let groupDue else { return (nil, nil) }  // no open group: the group was full before its time
-        if groupDue > instant { return (groupDue, nil) }  // a newer group, which is due later
+        if groupDue > now { return (groupDue, nil) }  // a newer group, which is due later
         let ready = closeGroup()
-        append(ready)
+        enqueue(ready)
         return (nil, ready)
       }
-      if let next { return wake(at: next) }
-      withExtendedLifetime(ready) {}  // if `append` did not keep the values, they are released outside the lock
-      deliverOnThisThread()
+      if let next { return armTimer(at: next) }
+      withExtendedLifetime(ready) {}  // if `enqueue` did not keep the values, they are released outside the lock
+      deliver()
       requestMissing()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {  // upstream's end: delivers the rest
+    override func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {  // from upstream
       let rest = lock.withLock { () -> [Input] in
         let rest = closeGroup()
-        if case .finished = completion, !rest.isEmpty { append(rest) }  // a failure drops the open group
-        appendEnd(completion)
+        if case .finished = completion, !rest.isEmpty { enqueue(rest) }  // a failure drops the open group
+        enqueue(completion: completion)
         return rest
       }
       withExtendedLifetime(rest) {}  // values are released outside the lock
       deliver()
     }
 
-    /// Delivers waiting groups on the thread that requests them; the superclass would do so on the scheduler.
-    override func deliverRequested() { deliver() }
-
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the upstream
+      timer.dispose()
       let old = lock.withLock { closeGroup() }
       withExtendedLifetime(old) {}  // values are released outside the lock
     }

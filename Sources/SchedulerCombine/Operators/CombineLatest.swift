@@ -39,9 +39,8 @@
     }
   }
 
-  /// Stores the latest value of each upstream. Queues a pair for each new value once both have one. The superclass
-  /// delivers queued pairs within the demand.
-  private final class Latest<Left, Right, Failure: Error>: Outlet<(Left, Right), Failure>, @unchecked Sendable {
+  /// Stores the latest value of each upstream. Queues a pair for each new value once both have one.
+  private final class Latest<Left, Right, Failure: Error>: Stage<(Left, Right), Failure>, @unchecked Sendable {
     // Unchecked, because values are not Sendable: the lock guards the two sides.
     /// What one of the two upstreams has sent, and what it has been asked for. Under the lock.
     private struct Side<Value> {
@@ -55,29 +54,34 @@
     private let leftUpstream = Upstream()
     private let rightUpstream = Upstream()
 
-    /// Sends the subscriber its subscription, then subscribes to both upstreams with the two closures.
+    /// Sends the downstream its subscription, then subscribes to both upstreams with the two closures.
     ///
-    /// The inlets' closures retain this operator, which retains the upstreams' subscriptions. The completion or cancel
-    /// of an upstream releases its subscription, and so breaks the cycle; `ended` cancels both.
+    /// The closures retain this stage, which retains the upstreams' subscriptions. The completion or cancel of an
+    /// upstream releases its subscription, and so breaks the cycle; `ended` cancels both.
     func attach(
-      _ left: (Inlet<Left, Failure>) -> Void, _ right: (Inlet<Right, Failure>) -> Void
+      _ left: (UpstreamSubscriber<Left, Failure>) -> Void, _ right: (UpstreamSubscriber<Right, Failure>) -> Void
     ) {
-      start()  // the subscriber may request or cancel in this call
-      left(Inlet(leftUpstream, onValue: { self.receiveValue($0, into: \.left) }, onEnd: { self.end($0, of: \.left) }))
+      sendSubscription()  // the downstream may request or cancel in this call
+      left(
+        UpstreamSubscriber(
+          leftUpstream, onValue: { self.receiveValue($0, from: \.left) },
+          onCompletion: { self.receiveCompletion($0, from: \.left) }))
       guard lock.withLock({ isLive }) else { return }  // ended: by a cancel, or because `left` failed or was empty
       right(
-        Inlet(rightUpstream, onValue: { self.receiveValue($0, into: \.right) }, onEnd: { self.end($0, of: \.right) }))
+        UpstreamSubscriber(
+          rightUpstream, onValue: { self.receiveValue($0, from: \.right) },
+          onCompletion: { self.receiveCompletion($0, from: \.right) }))
     }
 
     /// Stores `value` as the latest of its side. If both sides have a value, queues the pair, and delivers queued pairs
     /// within the demand.
-    private func receiveValue<Value>(_ value: Value, into side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
+    private func receiveValue<Value>(_ value: Value, from side: ReferenceWritableKeyPath<Latest, Side<Value>>) {
       lock.lock()
       let old = self[keyPath: side].latest
       self[keyPath: side].latest = isLive ? value : nil  // nil: after the end nothing may keep a value alive
       self[keyPath: side].outstanding -= 1
       let pair = left.latest.flatMap { left in right.latest.map { (left, $0) } }
-      if let pair { append(pair) }  // under the same lock, so that pairs are queued in the order of the changes
+      if let pair { enqueue(pair) }  // under the same lock, so that pairs are queued in the order of the changes
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock, because a value's deinit is user code
       guard pair != nil else { return }  // requests nothing before the first pair: see `requestMissing`
@@ -86,30 +90,34 @@
     }
 
     /// Records that the upstream of `side` has ended. Ends the operator at a failure, and when no pair can follow.
-    private func end<Value>(
-      _ completion: Subscribers.Completion<Failure>, of side: ReferenceWritableKeyPath<Latest, Side<Value>>
+    private func receiveCompletion<Value>(
+      _ completion: Subscribers.Completion<Failure>, from side: ReferenceWritableKeyPath<Latest, Side<Value>>
     ) {
       let isOver = lock.withLock {
         self[keyPath: side].hasEnded = true
         // no pair can follow: this side has never sent a value, or neither side sends more
         return self[keyPath: side].latest == nil || (left.hasEnded && right.hasEnded)
       }
-      if case .failure = completion { finish(completion) } else if isOver { finish(.finished) }
+      if case .failure = completion { send(completion: completion) } else if isOver { send(completion: .finished) }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
-    /// Requests from each upstream as many values as the subscriber's demand needs. Not called for a value that makes
+    override func requested(_ pairs: Subscribers.Demand) {  // by the downstream
+      requestMissing()
+      deliver()  // pairs that waited for demand
+    }
+
+    /// Requests from each upstream as many values as the downstream's demand needs. Not called for a value that makes
     /// no pair. Such a value satisfies no demand: to request another one for it would drain one upstream before the
     /// other has sent a value.
     private func requestMissing() {
-      let wanted = lock.withLock {  // one critical section, so that two threads do not request the same values
-        let wanted = (lacking(beyond: left.outstanding), lacking(beyond: right.outstanding))
-        left.outstanding += wanted.0
-        right.outstanding += wanted.1
-        return wanted
+      let missing = lock.withLock {  // one critical section, so that two threads do not request the same values
+        let missing = (unmetDemand(beyond: left.outstanding), unmetDemand(beyond: right.outstanding))
+        left.outstanding += missing.0
+        right.outstanding += missing.1
+        return missing
       }
-      leftUpstream.request(wanted.0)
-      rightUpstream.request(wanted.1)
+      leftUpstream.request(missing.0)
+      rightUpstream.request(missing.1)
     }
 
     override func ended() {  // at the completion or a cancel, without the lock

@@ -42,63 +42,74 @@
   }
 
   /// Stores the newest delayed value, and queues it when no newer value has arrived in time.
-  private final class Debounce<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
+  private final class Debounce<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let dueTime: Instant.Stride  // the quiet time that must follow a delayed value
+    private let timer: StepRunner  // calls `queueDueValue` on the scheduler
     // Under the lock:
     private var latest: (value: Input, due: Instant)?  // the delayed value
     private var predicate: ((Input) -> Bool)?  // returns whether a value is delayed; nil: every value is
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ dueTime: Instant.Stride, _ predicate: ((Input) -> Bool)?,
-      on place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
+      on scheduler: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.dueTime = dueTime
       self.predicate = predicate
-      super.init(downstream, on: place, options)
+      timer = StepRunner(scheduler, options)
+      super.init(downstream, deliveringOn: scheduler, options)
     }
 
-    /// Delays a value from upstream, or queues it at once if `predicate` returns false. Returns no demand: the request
-    /// was unlimited.
-    override func receive(_ input: Input) -> Subscribers.Demand {
-      if let predicate = lock.withLock({ predicate }), !predicate(input) {  // false: `input` is not delayed
-        replaceLatest(nil) { append(input) }  // drops the delayed value, and queues `input`
-        scheduleDelivery()
-        return .none
+    override func receiveSubscription() {  // from upstream
+      super.receiveSubscription()  // sends the downstream its subscription
+      upstream.request(.unlimited)
+    }
+
+    /// Called when the downstream requests values. Requests nothing upstream: all values are requested already.
+    override func requested(_ demand: Subscribers.Demand) { deliver() }
+
+    /// Delays a value from upstream, or queues it at once if `predicate` returns false.
+    override func receiveValue(_ value: Input) {
+      if let predicate = lock.withLock({ predicate }), !predicate(value) {  // false: `value` is not delayed
+        replaceLatest(nil) { enqueue(value) }  // drops the delayed value, and queues `value`
+        return deliver()
       }
-      let due = place.now.advanced(by: dueTime)  // by the scheduler's clock
-      replaceLatest((input, due))
-      wake(at: due)  // does nothing if the timer is armed for an older value: `due` then arms it for this one
-      return .none
+      let due = timer.now.advanced(by: dueTime)
+      replaceLatest((value, due))
+      armTimer(at: due)  // does nothing if it is armed for an older value: `queueDueValue` then arms it for this one
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the delayed value if it is due
-      // One critical section takes and queues the value, so that no other event comes in between. next: when to wake
+    private func armTimer(at due: Instant) { timer.arm(at: due) { [self] now in queueDueValue(now) } }
+
+    /// Called by the timer at `now`: delivers the delayed value if it is due.
+    private func queueDueValue(_ now: Instant) {
+      // One critical section takes and queues the value, so that no other event comes in between. next: when to call
       // again. old: values to release.
       let (next, old) = lock.withLock { () -> (Instant?, (Input, Fifo<Input>?)?) in
         guard let latest else { return (nil, nil) }  // dropped, or delivered at the completion
-        if latest.due > instant { return (latest.due, nil) }  // a newer value, which is due later
+        if latest.due > now { return (latest.due, nil) }  // a newer value, which is due later
         self.latest = nil
         // debounce: replaces a due value that waits for demand. throttle(valuesPassing:): appends to the due values.
-        if predicate == nil { return (nil, (latest.value, replaceQueue(latest.value))) }
-        append(latest.value)
+        if predicate == nil { return (nil, (latest.value, replaceQueue(with: latest.value))) }
+        enqueue(latest.value)
         return (nil, (latest.value, nil))
       }
-      if let next { return wake(at: next) }
+      if let next { return armTimer(at: next) }
       withExtendedLifetime(old) {}  // released outside the lock
-      deliverOnThisThread()
+      deliverNow()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
+    override func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {  // from upstream
       replaceLatest(nil) {  // nil: no value is delayed any more
-        if case .finished = completion, predicate != nil, let latest { append(latest.value) }  // debounce drops it
-        appendEnd(completion)
+        if case .finished = completion, predicate != nil, let latest { enqueue(latest.value) }  // debounce drops it
+        enqueue(completion: completion)
       }
-      scheduleDelivery()
+      deliver()
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the upstream
+      timer.dispose()
       let predicate = lock.withLock { self.predicate.take() }  // no value arrives any more: its captures are released
       replaceLatest(nil)  // releases the delayed value
       withExtendedLifetime(predicate) {}  // released outside the lock

@@ -26,64 +26,65 @@
   }
 
   /// Queues each event until it is due. One timer runs, for the first event in the queue.
-  private final class Delay<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
+  private final class Delay<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private enum Event {
       case value(Input)
-      case end(Subscribers.Completion<Failure>)
+      case completion(Subscribers.Completion<Failure>)
     }
 
     private let interval: Instant.Stride
     private let tolerance: Instant.Stride
+    private let timer: StepRunner  // calls `queueDueEvents` on the scheduler
     private var delayed = Fifo<(due: Instant, event: Event)>()  // the events that are not due yet; under the lock
 
     init(
       _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, _ tolerance: Instant.Stride,
-      on place: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
+      on scheduler: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.interval = interval
       self.tolerance = tolerance
-      super.init(downstream, on: place, options)
+      timer = StepRunner(scheduler, options)
+      super.init(downstream, deliveringOn: scheduler, options)
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      enqueue(.value(input))
-      return .none  // `wanted` of the superclass sends the subscriber's requests upstream
-    }
-
-    override func completed(_ completion: Subscribers.Completion<Failure>) { enqueue(.end(completion)) }
+    // From upstream:
+    override func receiveValue(_ value: Input) { delay(.value(value)) }
+    override func receiveCompletion(_ completion: Subscribers.Completion<Failure>) { delay(.completion(completion)) }
 
     /// Stores `event` until `interval` from now, and arms the timer.
-    private func enqueue(_ event: Event) {
-      let due = place.now.advanced(by: interval)  // by the clock of the scheduler, `place`
+    private func delay(_ event: Event) {
+      let due = timer.now.advanced(by: interval)
       lock.lock()
       if isLive { delayed.append((due, event)) }  // after the end, nothing may be kept
       lock.unlock()
-      wakeForFirst()
+      armTimer()
     }
 
     /// Arms the timer for the first delayed event, if there is one and the timer is not armed.
-    private func wakeForFirst() {
-      if let first = lock.withLock({ delayed.first?.due }) { wake(at: first, tolerance: tolerance) }
+    private func armTimer() {
+      guard let first = lock.withLock({ delayed.first?.due }) else { return }
+      timer.arm(at: first, tolerance: tolerance) { [self] now in queueDueEvents(now) }
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`: delivers the events that are due
-      // First moves each due event to the subscriber's queue, without calling the subscriber: then one batch delivers
-      // them.
+    /// Called by the timer at `now`: delivers the events that are due.
+    private func queueDueEvents(_ now: Instant) {
+      // First moves each due event to the queue, without calling the downstream: then one batch delivers them.
       while let event = lock.withLock({
-        delayed.first.map { $0.due <= instant } == true ? delayed.popFirst()?.event : nil
+        delayed.first.map { $0.due <= now } == true ? delayed.popFirst()?.event : nil
       }) {
         switch event {
-        case .value(let value): push(value)
-        case .end(let completion): pushEnd(completion)
+        case .value(let value): lock.withLock { _ = enqueue(value) }
+        case .completion(let completion): lock.withLock { enqueue(completion: completion) }
         }
       }
-      deliverOnThisThread()
-      wakeForFirst()  // the events that are not due yet need the timer again
+      deliverNow()
+      armTimer()  // the events that are not due yet need the timer again
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the upstream
+      timer.dispose()
       lock.lock()
       let delayed = delayed
       self.delayed = Fifo()

@@ -24,34 +24,34 @@
       let timing = ActionTiming.every(period.duration, tolerance: tolerance.duration)
       return OperatorPublisher { downstream in
         let ticks = Ticks(downstream)
-        ticks.start()  // sends the subscription; the subscriber may request and cancel in this call
+        ticks.sendSubscription()  // the downstream may request and cancel in this call
         ticks.startTicking { target(options).schedule(timing) { ticks.tick() } }
       }
     }
   }
 
   /// The ticks of one subscription. A periodic action calls `tick`.
-  private final class Ticks: Outlet<Int, Never>, @unchecked Sendable {
+  private final class Ticks: Stage<Int, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let token = SerialDisposable()  // holds the disposable of the periodic action
     private var count = 0  // ticks so far; under the lock
 
-    /// Starts the periodic action by `schedule`, unless the subscriber has cancelled inside `start`. `ended` disposes
-    /// the action.
+    /// Starts the periodic action by `schedule`, unless the downstream has cancelled already. `ended` disposes it.
     func startTicking(_ schedule: () -> any Disposable) { if !token.isDisposed { token.replace(schedule) } }
 
     /// Sends the next number if there is demand. Counts the tick in either case.
     func tick() {
       let number = lock.withLock { () -> Int? in
         defer { count += 1 }
-        return demand > waiting ? count : nil  // waiting: queued numbers; nil: this tick is dropped
+        return demand > queuedCount ? count : nil  // nil: this tick is dropped
       }
       if let number { send(number) }
     }
 
     override func ended() { token.dispose() }  // at a cancel: ends the periodic action
 
-    /// Called at a request. Does nothing: no tick waits for demand, and only the scheduler's thread may deliver a tick.
-    override func deliverRequested() {}
+    /// Called when the downstream requests numbers. Does nothing: no tick waits for demand, and only the scheduler's
+    /// thread may deliver a tick.
+    override func requested(_ numbers: Subscribers.Demand) {}
   }
 #endif

@@ -62,16 +62,16 @@
     OperatorPublisher { Merging($0, count: sources.count).attach(sources) }
   }
 
-  /// Queues the values of all upstreams for one subscriber. At most one value of each upstream is queued, unless the
+  /// Queues the values of all upstreams for one downstream. At most one value of each upstream is queued, unless the
   /// demand is unlimited.
-  private final class Merging<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
+  private final class Merging<Output, Failure: Error>: Stage<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let upstreams: [Upstream]
     // Under the lock:
     private var hasRequest: [Bool]  // for each upstream: whether a requested value has not been delivered
     private var origins = Fifo<Int>()  // the upstream of each queued value
     private var liveCount: Int  // upstreams that have not ended
-    private var isUnlimited = false  // the subscriber has requested without limit
+    private var isUnlimited = false  // the downstream has requested without limit
 
     init(_ downstream: any Subscriber<Output, Failure>, count: Int) {
       upstreams = (0..<count).map { _ in Upstream() }
@@ -80,19 +80,21 @@
       super.init(downstream)
     }
 
-    /// Sends the subscriber its subscription, then subscribes to all sources, until the merge ends.
+    /// Sends the downstream its subscription, then subscribes to all sources, until the merge ends.
     func attach(_ sources: [(any Subscriber<Output, Failure>) -> Void]) {
-      start()  // the subscriber may request or cancel in this call
+      sendSubscription()  // the downstream may request or cancel in this call
       for (index, source) in sources.enumerated() where lock.withLock({ isLive }) {  // until a cancel or a failure
-        source(Inlet(upstreams[index], onValue: { self.receiveValue($0, from: index) }, onEnd: receiveCompletion))
+        source(
+          UpstreamSubscriber(
+            upstreams[index], onValue: { self.receiveValue($0, from: index) }, onCompletion: receiveCompletion))
       }
-      if sources.isEmpty { finish(.finished) }  // there is no upstream to complete the merge
+      if sources.isEmpty { send(completion: .finished) }  // there is no upstream to complete the merge
     }
 
     private func receiveValue(_ value: Output, from index: Int) {
-      // Both queues change together, so that the first origin belongs to the first value: `delivered` requests this
-      // upstream's next value.
-      lock.withLock { if append(value), !isUnlimited { origins.append(index) } }
+      // Both queues change together, so that the first origin belongs to the first value: `valueDelivered` requests
+      // this upstream's next value.
+      lock.withLock { if enqueue(value), !isUnlimited { origins.append(index) } }
       deliver()
     }
 
@@ -102,12 +104,12 @@
         liveCount -= 1
         return liveCount == 0
       }
-      if case .failure = completion { finish(completion) } else if isLast { finish(.finished) }
+      if case .failure = completion { send(completion: completion) } else if isLast { send(completion: .finished) }
     }
 
-    /// At a subscriber's request: requests a value from each upstream that owes none, or everything if the request is
-    /// unlimited.
-    override func wanted(_ demand: Subscribers.Demand) {
+    /// Called when the downstream requests values. Requests a value from each upstream that owes none, or everything if
+    /// the request is unlimited. Then delivers values that waited for demand.
+    override func requested(_ demand: Subscribers.Demand) {
       let requested = lock.withLock { () -> [Int] in  // the upstreams from which to request
         if isUnlimited { return [] }  // all upstreams send without limit already
         isUnlimited = demand == .unlimited
@@ -116,14 +118,15 @@
         return requested
       }
       for index in requested { upstreams[index].request(demand == .unlimited ? .unlimited : .max(1)) }
+      deliver()
     }
 
-    /// Called after each value that the subscriber has received. Requests the next value of the same upstream, if there
+    /// Called after each value that the downstream has received. Requests the next value of the same upstream, if there
     /// is demand for it.
-    override func delivered() {
+    override func valueDelivered() {
       let next = lock.withLock { () -> Int? in  // the value's upstream; nil: no request
         guard !isUnlimited, let index = origins.popFirst() else { return nil }  // all is requested already
-        hasRequest[index] = demand > waiting  // the queued values do not meet the demand
+        hasRequest[index] = demand > queuedCount  // the queued values do not meet the demand
         return hasRequest[index] ? index : nil
       }
       if let next { upstreams[next].request(.max(1)) }

@@ -14,7 +14,7 @@
     public func receive(on scheduler: CombineScheduler, options: CombineScheduler.SchedulerOptions? = nil)
       -> OperatorPublisher<Output, Failure>
     {
-      OperatorPublisher { subscribe(ReceiveOn($0, on: scheduler, options)) }
+      OperatorPublisher { subscribe(ReceiveOn($0, deliveringOn: scheduler, options)) }
     }
 
     /// Delivers all events on the main thread.
@@ -26,13 +26,10 @@
     }
   }
 
-  /// Queues all events, and delivers them in actions of the scheduler. ``ScheduledStage`` does the same with the
-  /// completion.
-  class ReceiveOn<Input, Failure: Error>: ScheduledStage<Input, Input, Failure>, @unchecked Sendable {
+  /// Sends each event from upstream, in actions of the scheduler. The superclass does the same with the completion.
+  private final class ReceiveOn<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>, @unchecked Sendable
+  {
     // Unchecked, as its superclass is.
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      if push(input) { scheduleDelivery() }  // false: the stage has ended, so the value is dropped
-      return .none  // `wanted` of the superclass sends the subscriber's requests upstream
-    }
+    override func receiveValue(_ value: Input) { send(value) }
   }
 #endif

@@ -22,7 +22,7 @@
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
         let repeating = Repeating(attempts, backoff, downstream, on: scheduler, options) { subscribe($0) }
-        repeating.start()  // sends the subscriber its subscription, before any value
+        repeating.sendSubscription()  // before any value
         repeating.subscribeToSource()
       }
     }
@@ -42,7 +42,7 @@
     ) -> OperatorPublisher<Output, Failure> {
       OperatorPublisher { downstream in
         let repeating = Repeating(times, nil, downstream, on: scheduler, options) { subscribe($0) }  // nil: no backoff
-        repeating.start()  // sends the subscriber its subscription, before any value
+        repeating.sendSubscription()  // before any value
         repeating.subscribeToSource()
       }
     }
@@ -50,14 +50,13 @@
 
   /// Subscribes to the source repeatedly. With a backoff (`retry`): after a failure and a pause. Without one
   /// (`repeat`): after a completion.
-  private final class Repeating<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
+  private final class Repeating<Output, Failure: Error>: Stage<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is; one attempt at a time subscribes to the source.
-    typealias Source = (Inlet<Output, Failure>) -> Void
+    typealias Source = (UpstreamSubscriber<Output, Failure>) -> Void
 
     private let attempts: Int  // the largest number of repetitions
     private let backoff: Backoff?  // nil: repeats after a completion
-    private let scheduler: CombineScheduler  // its clock times the pauses
-    private let activation: Activation  // the action that subscribes again
+    private let timer: StepRunner  // calls `subscribeToSource` on the scheduler, after a pause
     // Under the lock:
     private var source: Source?  // subscribes to the source; nil after the end
     private var count = 0  // repetitions so far
@@ -65,11 +64,11 @@
     private var outstanding: Subscribers.Demand = .none  // requested values that have not arrived
 
     init(
-      _ attempts: Int, _ backoff: Backoff?, _ downstream: any Subscriber<Output, Failure>, on place: CombineScheduler,
-      _ options: CombineScheduler.SchedulerOptions?, _ source: @escaping Source
+      _ attempts: Int, _ backoff: Backoff?, _ downstream: any Subscriber<Output, Failure>,
+      on scheduler: CombineScheduler, _ options: CombineScheduler.SchedulerOptions?, _ source: @escaping Source
     ) {
-      (self.source, self.attempts, self.backoff, self.scheduler) = (source, attempts, backoff, place)
-      activation = Activation(place, options)
+      (self.source, self.attempts, self.backoff) = (source, attempts, backoff)
+      timer = StepRunner(scheduler, options)
       super.init(downstream)
     }
 
@@ -77,13 +76,13 @@
     func subscribeToSource() {
       let next = Upstream()
       lock.lock()
-      let source = isLive ? source : nil  // a copy, to call without the lock; nil: the subscriber has cancelled
+      let source = isLive ? source : nil  // a copy, to call without the lock; nil: the downstream has cancelled
       upstream = next
       outstanding = .none  // nothing has been requested from the new attempt
       lock.unlock()
       guard let source else { return }
       requestMissing()  // `next` stores the request until its subscription arrives
-      source(Inlet(next, onValue: receiveValue, onEnd: receiveCompletion))
+      source(UpstreamSubscriber(next, onValue: receiveValue, onCompletion: receiveCompletion))
     }
 
     private func receiveValue(_ value: Output) {
@@ -91,7 +90,7 @@
       send(value)
     }
 
-    /// At the end of an attempt: submits the action that subscribes again, or sends the subscriber the completion.
+    /// At the end of an attempt: submits the action that subscribes again, or sends the downstream the completion.
     private func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {
       let hasFailed = if case .failure = completion { true } else { false }
       let number = lock.withLock { () -> Int? in
@@ -100,25 +99,29 @@
         count += 1
         return count
       }
-      guard let number else { return finish(completion) }  // number: of this repetition, from 1 on
+      guard let number else { return send(completion: completion) }  // number: of this repetition, from 1 on
       // nil: no pause, the scheduler subscribes as soon as it can
       let pause = backoff.map { CombineScheduler.SchedulerTimeType.Stride($0.delay(beforeAttempt: number)) }
-      activation.arm(at: pause.map { scheduler.now.advanced(by: $0) }) { [self] _ in subscribeToSource() }
+      timer.arm(at: pause.map { timer.now.advanced(by: $0) }) { [self] _ in subscribeToSource() }
     }
 
-    override func wanted(_ demand: Subscribers.Demand) { requestMissing() }  // the subscriber has requested more
+    override func requested(_ values: Subscribers.Demand) {  // by the downstream
+      requestMissing()
+      deliver()  // values that waited for demand
+    }
+
     /// Requests from the present attempt the part of the demand that it has not been asked for.
     private func requestMissing() {
-      let (upstream, lacking) = lock.withLock {
-        let lacking = self.lacking(beyond: outstanding)
-        outstanding += lacking
-        return (self.upstream, lacking)
+      let (upstream, missing) = lock.withLock {
+        let missing = unmetDemand(beyond: outstanding)
+        outstanding += missing
+        return (self.upstream, missing)
       }
-      upstream.request(lacking)
+      upstream.request(missing)
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      activation.dispose()
+      timer.dispose()
       lock.lock()
       let (source, upstream) = (self.source.take(), self.upstream)
       lock.unlock()

@@ -19,15 +19,15 @@
       OperatorPublisher { downstream in
         var iterator = makeIterator()
         let iteration = Iteration(downstream, on: scheduler, options) { iterator.next() }
-        iteration.start()  // sends the subscription; a request in this call submits no step, because `open` comes later
+        iteration.sendSubscription()  // a request in this call submits no step, because `open` comes later
         iteration.open()
       }
     }
   }
 
-  /// One iteration of the sequence, for one subscriber. Each element is delivered by a step in an action of the
+  /// One iteration of the sequence, for one downstream. Each element is delivered by a step in an action of the
   /// scheduler.
-  private final class Iteration<Element>: Outlet<Element, Never>, @unchecked Sendable {
+  private final class Iteration<Element>: Stage<Element, Never>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     /// The iterator and the fetched element. A running step takes this struct out of `progress`, so that only one step
     /// uses the iterator.
@@ -37,34 +37,31 @@
       var hasBegun = false
     }
 
-    private let activation: Activation  // the action that runs a step
+    private let steps: StepRunner  // calls `step` on the scheduler
     private var progress: Progress?  // under the lock; nil during a step and after the end
     private var isOpen = false  // under the lock; whether requests may start a step
 
     init(
-      _ downstream: any Subscriber<Element, Never>, on place: CombineScheduler,
+      _ downstream: any Subscriber<Element, Never>, on scheduler: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?, _ next: @escaping () -> Element?
     ) {
       progress = Progress(next: next)
-      activation = Activation(place, options)
+      steps = StepRunner(scheduler, options)
       super.init(downstream)
     }
 
-    /// Submits the first step, and lets later requests submit steps. Called after the subscriber has received its
-    /// subscription.
+    /// Submits the first step, and lets later requests submit steps. Called after `sendSubscription`.
     func open() {
       lock.withLock { isOpen = true }
       submitStep()  // also without demand: an empty sequence completes
     }
 
     /// Submits a step, unless one waits already.
-    private func submitStep() { activation.arm { [self] _ in step() } }
+    private func submitStep() { steps.arm { [self] _ in step() } }
 
-    override func wanted(_ demand: Subscribers.Demand) { if lock.withLock({ isOpen }) { submitStep() } }
-
-    /// Called after a request. Does nothing: a step delivers. A delivery by the requesting thread could overlap with
-    /// the next fetch.
-    override func deliverRequested() {}
+    /// Called when the downstream requests elements. Does not deliver: a delivery by the requesting thread could
+    /// overlap with the next fetch.
+    override func requested(_ elements: Subscribers.Demand) { if lock.withLock({ isOpen }) { submitStep() } }
 
     /// Delivers one element, fetches the next, and submits another step if there is demand.
     private func step() {
@@ -87,13 +84,13 @@
     /// Fetches the next element, without the lock, because the iterator is user code. At the end of the sequence sends
     /// the completion.
     private func fetchNext(_ progress: inout Progress) {
-      guard lock.withLock({ isLive }) else { return }  // the subscriber has cancelled
+      guard lock.withLock({ isLive }) else { return }  // the downstream has cancelled
       progress.fetched = progress.next()
-      if progress.fetched == nil { finish(.finished) }
+      if progress.fetched == nil { send(completion: .finished) }
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      activation.dispose()
+      steps.dispose()
       let old = lock.withLock { progress.take() }
       withExtendedLifetime(old) {}  // released outside the lock
     }

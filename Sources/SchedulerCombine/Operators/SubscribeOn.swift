@@ -17,7 +17,7 @@
     {
       OperatorPublisher { downstream in
         let stage = SubscribeOn(downstream, on: scheduler, options)
-        stage.start()  // sends the subscriber its subscription at once
+        stage.sendSubscription()
         stage.submitSubscription { subscribe(stage) }
       }
     }
@@ -25,57 +25,57 @@
 
   /// Sends the subscription and the requests upstream in actions of the scheduler. Events are delivered on the thread
   /// that sends them.
-  private final class SubscribeOn<Input, Failure: Error>: Stage<Input, Input, Failure>, @unchecked Sendable {
+  private final class SubscribeOn<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>,
+    @unchecked Sendable
+  {
     // Unchecked, as its superclass is.
-    private let scheduler: CombineScheduler  // runs the two actions
-    private let subscription: Activation  // the action that subscribes
-    private let requests: Activation  // the action that requests `pendingDemand`
-    private var pendingDemand: Subscribers.Demand = .none  // for the action of `requests`; under the lock
+    private let scheduler: CombineScheduler
+    private let subscribing: StepRunner  // subscribes to the upstream on the scheduler
+    private let requesting: StepRunner  // requests `pendingDemand` on the scheduler
+    private var pendingDemand: Subscribers.Demand = .none  // requested by the downstream; under the lock
 
     init(
       _ downstream: any Subscriber<Input, Failure>, on scheduler: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?
     ) {
       self.scheduler = scheduler
-      subscription = Activation(scheduler, options)
-      requests = Activation(scheduler, options)
+      subscribing = StepRunner(scheduler, options)
+      requesting = StepRunner(scheduler, options)
       super.init(downstream)
     }
 
-    /// Submits the action that calls `subscribe`, unless the subscriber cancels before the action runs.
+    /// Submits the action that calls `subscribe`, unless the downstream cancels before the action runs.
     func submitSubscription(_ subscribe: @escaping () -> Void) {
       nonisolated(unsafe) let subscribe = subscribe  // not Sendable, but called once, in the action
-      subscription.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
+      subscribing.arm { [self] _ in if lock.withLock({ isLive }) { subscribe() } }
     }
 
     /// Called with the upstream's subscription: sends it the stored requests. Not `super`, which would send the
-    /// subscriber a second subscription.
-    override func subscribed() { upstream.requestStored() }
+    /// downstream a second subscription.
+    override func receiveSubscription() { upstream.requestStored() }
 
-    /// At a subscriber's request: requests upstream, in an action of the scheduler.
-    override func wanted(_ demand: Subscribers.Demand) {
-      // No action is needed if the caller runs in one, nor before the upstream's subscription: `request` then only
+    /// Called when the downstream requests values: requests them upstream, in an action of the scheduler.
+    override func requested(_ demand: Subscribers.Demand) {
+      // No action is needed if the caller runs in one, nor before the upstream's subscription: `upstream` then only
       // stores the demand.
-      if !upstream.isAccepted || scheduler.isCurrent { return upstream.request(demand) }
+      if !upstream.isAccepted || scheduler.isCurrent { return super.requested(demand) }
       lock.withLock { pendingDemand += demand }
-      requests.arm { [self] _ in  // one action requests the sum of several requests
+      requesting.arm { [self] _ in  // one action requests the sum of several requests
         upstream.request(
           lock.withLock {
             defer { pendingDemand = .none }
             return pendingDemand
           })
       }
+      deliver()  // values that waited for demand
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream
-      send(input)
-      return .none  // `wanted` requests the subscriber's demand
-    }
+    override func receiveValue(_ value: Input) { send(value) }  // from upstream
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
-      subscription.dispose()
-      requests.dispose()
+      super.ended()  // cancels the upstream
+      subscribing.dispose()
+      requesting.dispose()
     }
   }
 

@@ -26,68 +26,81 @@
   }
 
   /// Stores one value until the interval since the most recent delivery has passed.
-  private final class Throttle<Input, Failure: Error>: SamplingStage<Input, Input, Failure>, @unchecked Sendable {
+  private final class Throttle<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride  // from one delivery to the next
     private let isLatest: Bool  // delivers the newest value of an interval; false: the first
+    private let timer: StepRunner  // calls `queuePending` on the scheduler
     // Under the lock:
     private var pending: Input?  // the value to deliver at the next due time
-    private var pendingEnd: Subscribers.Completion<Failure>?  // the completion to deliver after `pending`
+    private var pendingCompletion: Subscribers.Completion<Failure>?  // the completion to deliver after `pending`
     private var lastDelivery: Instant?  // the time of the most recent delivery; nil: none yet
 
     init(
-      _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler, latest: Bool
+      _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on scheduler: CombineScheduler,
+      latest: Bool
     ) {
       self.interval = interval
       isLatest = latest
-      super.init(downstream, on: place, nil)  // nil: the scheduler's default options
+      timer = StepRunner(scheduler, nil)  // nil: the scheduler's default options
+      super.init(downstream, deliveringOn: scheduler)
     }
 
-    /// Stores a value from upstream; drops it if a value is stored already and `isLatest` is false. Returns no demand:
-    /// the request was unlimited.
-    override func receive(_ input: Input) -> Subscribers.Demand {
+    override func receiveSubscription() {  // from upstream
+      super.receiveSubscription()  // sends the downstream its subscription
+      upstream.request(.unlimited)
+    }
+
+    /// Called when the downstream requests values. Requests nothing upstream: all values are requested already.
+    override func requested(_ demand: Subscribers.Demand) { deliver() }
+
+    /// Stores a value from upstream; drops it if a value is stored already and `isLatest` is false.
+    override func receiveValue(_ value: Input) {
       lock.lock()
       let old = pending, lastDelivery = lastDelivery  // old: a replaced value is released after the unlock
-      if isLive, old == nil || isLatest { pending = input }
+      if isLive, old == nil || isLatest { pending = value }
       lock.unlock()
-      if old == nil { wake(at: nextDue(after: lastDelivery)) }  // otherwise the timer is armed already
-      return .none
+      guard old == nil else { return }  // the timer is armed already
+      timer.arm(at: nextDue(after: lastDelivery)) { [self] now in queuePending(now) }
     }
 
     /// Returns when the next value may be delivered, if the most recent delivery was at `last` (nil: there was none).
     /// Never a past time.
     private func nextDue(after last: Instant?) -> Instant {
-      let now = place.now  // the scheduler's time
+      let now = timer.now
       return last.map { max($0.advanced(by: interval), now) } ?? now
     }
 
-    override func due(_ instant: Instant) {  // at the timer's instant: delivers what is stored
+    /// Called by the timer at `now`: delivers what is stored.
+    private func queuePending(_ now: Instant) {
       // One critical section takes the value and queues it: a completion that arrives at the same time must not
       // overtake it.
       let old = lock.withLock { () -> (Input, Fifo<Input>?)? in
-        defer { if let end = pendingEnd.take() { appendEnd(end) } }  // runs last: the completion follows the value
+        // runs last: the completion follows the value
+        defer { if let completion = pendingCompletion.take() { enqueue(completion: completion) } }
         guard let value = pending.take() else { return nil }
-        lastDelivery = instant
-        if isLatest { return (value, replaceQueue(value)) }  // replaces a value that waits for demand
-        if waiting == 0 { append(value) }  // otherwise a value waits for demand, and the new value is dropped
+        lastDelivery = now
+        if isLatest { return (value, replaceQueue(with: value)) }  // replaces a value that waits for demand
+        if queuedCount == 0 { enqueue(value) }  // otherwise a value waits for demand, and the new value is dropped
         return (value, nil)
       }
       withExtendedLifetime(old) {}  // replaced and dropped values are released here, outside the lock
-      deliverOnThisThread()
+      deliverNow()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
+    override func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {  // from upstream
       let waitsForValue = lock.withLock {
-        if pending != nil { pendingEnd = completion } else { appendEnd(completion) }
+        if pending != nil { pendingCompletion = completion } else { enqueue(completion: completion) }
         return pending != nil
       }
-      if !waitsForValue { scheduleDelivery() }  // otherwise `due` delivers the value, then the completion
+      if !waitsForValue { deliver() }  // otherwise `queuePending` delivers the value, then the completion
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the upstream
+      timer.dispose()
       lock.lock()
-      let old = (pending.take(), pendingEnd.take())
+      let old = (pending.take(), pendingCompletion.take())
       lock.unlock()
       withExtendedLifetime(old) {}  // released outside the lock
     }

@@ -27,67 +27,74 @@
     }
   }
 
-  /// Delivers events on the scheduler, as ``ReceiveOn`` does. Its timer ends the publisher at `timeoutTime`.
-  private final class Timeout<Input, Failure: Error>: ReceiveOn<Input, Failure>, @unchecked Sendable {
+  /// Sends each event from upstream, on the scheduler. Its timer ends the publisher at `timeoutTime`.
+  private final class Timeout<Input, Failure: Error>: SingleUpstreamStage<Input, Input, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private let interval: Instant.Stride  // the longest time without a value
+    private let timer: StepRunner  // calls `checkTimeout` on the scheduler
     // Under the lock:
     private var makeError: (() -> Failure)?  // nil: the timeout is a normal completion
     private var timeoutTime: Instant?  // when the publisher times out if no value arrives before
-    private var hasRequested = false  // the subscriber has requested values
+    private var hasRequested = false  // the downstream has requested values
 
     init(
-      _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on place: CombineScheduler,
+      _ downstream: any Subscriber<Input, Failure>, _ interval: Instant.Stride, on scheduler: CombineScheduler,
       _ options: CombineScheduler.SchedulerOptions?, _ makeError: (() -> Failure)?
     ) {
       self.interval = interval
       self.makeError = makeError
-      super.init(downstream, on: place, options)
+      timer = StepRunner(scheduler, options)
+      super.init(downstream, deliveringOn: scheduler, options)
     }
 
-    override func subscribed() {  // the upstream has sent its subscription
-      super.subscribed()
-      wake(at: extendDeadline())  // arms the timer; from now on `due` arms it again
+    override func receiveSubscription() {  // from upstream
+      super.receiveSubscription()  // sends the downstream its subscription
+      armTimer(at: extendDeadline())  // from now on `checkTimeout` arms it again
     }
 
-    override func wanted(_ demand: Subscribers.Demand) {  // the subscriber has requested more
+    override func requested(_ demand: Subscribers.Demand) {  // by the downstream
       let isFirst = lock.withLock {
         defer { hasRequested = true }
         return !hasRequested
       }
       if isFirst { extendDeadline() }  // the first request counts like a value, later ones do not
-      super.wanted(demand)
+      super.requested(demand)  // requests upstream, and delivers values that waited for demand
     }
 
-    override func receive(_ input: Input) -> Subscribers.Demand {  // a value from upstream, delivered on the scheduler
+    override func receiveValue(_ value: Input) {  // from upstream
       extendDeadline()
-      return super.receive(input)
+      send(value)
     }
 
-    /// Moves the timeout to one interval from now, and returns that time. Does not move the armed timer, which `due`
-    /// arms again: this is cheaper.
+    private func armTimer(at due: Instant) { timer.arm(at: due) { [self] now in checkTimeout(now) } }
+
+    /// Moves the timeout to one interval from now, and returns that time. Does not move the armed timer, which
+    /// `checkTimeout` arms again: this is cheaper.
     @discardableResult
     private func extendDeadline() -> Instant {
-      let new = place.now.advanced(by: interval)  // by the scheduler's clock
+      let new = timer.now.advanced(by: interval)
       lock.withLock { timeoutTime = new }
       return new
     }
 
-    override func due(_ instant: Instant) {  // the timer has reached `instant`: times out, or waits again
-      if let later = lock.withLock({ timeoutTime }), later > instant { return wake(at: later) }
+    /// Called by the timer at `now`: times out, or arms the timer again.
+    private func checkTimeout(_ now: Instant) {
+      if let later = lock.withLock({ timeoutTime }), later > now { return armTimer(at: later) }
       upstream.cancel()  // the source must send no more
       let makeError = lock.withLock { self.makeError.take() }
-      pushEnd(makeError.map { .failure($0()) } ?? .finished)  // behind the values that arrived in time
-      deliverOnThisThread()
+      let completion = makeError.map { .failure($0()) } ?? Subscribers.Completion.finished
+      lock.withLock { enqueue(completion: completion) }  // behind the values that arrived in time
+      deliverNow()
     }
 
-    override func completed(_ completion: Subscribers.Completion<Failure>) {  // the upstream has ended
+    override func receiveCompletion(_ completion: Subscribers.Completion<Failure>) {  // from upstream
       timer.dispose()  // queued events wait for demand without a timeout
-      super.completed(completion)
+      send(completion: completion)
     }
 
     override func ended() {  // at the completion or a cancel, without the lock
-      super.ended()
+      super.ended()  // cancels the upstream
+      timer.dispose()
       let makeError = lock.withLock { self.makeError.take() }
       withExtendedLifetime(makeError) {}  // released outside the lock
     }

@@ -73,7 +73,7 @@
     private let scheduler: CombineScheduler?  // delivers all events; nil: the threads that send or request do
     private let lock = UnfairLock()
     // Subscribes its argument to the source; nil once it was called or cancelled. Under the lock.
-    private var subscribeToSource: ((Inlet<Output, Failure>) -> Void)?
+    private var subscribeToSource: ((UpstreamSubscriber<Output, Failure>) -> Void)?
 
     /// Creates a publisher that shares `source`. If `scheduler` is given, it delivers all events.
     init(_ source: OperatorPublisher<Output, Failure>, deliveringOn scheduler: CombineScheduler? = nil) {
@@ -94,7 +94,9 @@
       guard let subscribe = lock.withLock({ self.subscribeToSource.take() }) else { return }
       upstream.request(.unlimited)  // stored until the source sends its subscription
       subscribe(  // the closures retain `replay`, not this object, so that deinit can run
-        Inlet(upstream, onValue: { [replay] in replay.send($0) }, onEnd: { [replay] in replay.send(completion: $0) }))
+        UpstreamSubscriber(
+          upstream, onValue: { [replay] in replay.send($0) },
+          onCompletion: { [replay] in replay.send(completion: $0) }))
     }
 
     /// Ends the work, or prevents its start. No more events arrive, not even a completion. Received values stay

@@ -57,7 +57,7 @@
         state.buffer.append(value)
         if state.buffer.count > state.capacity { line.old = state.buffer.popFirst() }
         line.reached = state.subscriptions
-        for subscription in line.reached { subscription.push(value) }
+        for subscription in line.reached { subscription.queue(value) }
       }
       lock.unlock()
       return line
@@ -80,7 +80,7 @@
         state.end = completion
         reached = state.subscriptions
         state.subscriptions = []
-        for subscription in reached { subscription.pushEnd(completion) }
+        for subscription in reached { subscription.queue(completion: completion) }
       }
       lock.unlock()
       for subscription in reached { subscription.deliver() }
@@ -95,10 +95,10 @@
       lock.lock()
       // One critical section queues the buffered values and adds the subscription. So no value is lost in between, and
       // later ones follow.
-      if state.end == nil || !forgetsAtEnd { for value in state.buffer.all { replay.push(value) } }
-      if let end = state.end { replay.pushEnd(end) } else { state.subscriptions.append(replay) }
+      if state.end == nil || !forgetsAtEnd { for value in state.buffer.all { replay.queue(value) } }
+      if let end = state.end { replay.queue(completion: end) } else { state.subscriptions.append(replay) }
       lock.unlock()
-      replay.start()  // calls the subscriber, so without the lock
+      replay.sendSubscription()  // without the lock
     }
 
     /// Removes a subscription that has ended.
@@ -111,7 +111,7 @@
   extension ReplaySubject: @unchecked Sendable where Output: Sendable {}
 
   /// The subscription of one subscriber, with its queue.
-  fileprivate final class Replay<Output, Failure: Error>: Outlet<Output, Failure>, @unchecked Sendable {
+  fileprivate final class Replay<Output, Failure: Error>: Stage<Output, Failure>, @unchecked Sendable {
     // Unchecked, as its superclass is.
     private weak let subject: ReplaySubject<Output, Failure>?
 
@@ -119,6 +119,10 @@
       self.subject = subject
       super.init(downstream)
     }
+
+    // Called under the subject's lock. The caller delivers, without it.
+    func queue(_ value: Output) { lock.withLock { _ = enqueue(value) } }
+    func queue(completion: Subscribers.Completion<Failure>) { lock.withLock { enqueue(completion: completion) } }
 
     override func ended() { subject?.remove(self) }  // at the completion or a cancel
   }

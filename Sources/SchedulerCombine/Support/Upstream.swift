@@ -6,7 +6,7 @@
   #endif
   internal import Scheduler
 
-  /// The connection of an operator to one upstream. It stores requests made before the subscription arrives.
+  /// The connection of a stage to one upstream. It stores requests made before the subscription arrives.
   final class Upstream: @unchecked Sendable {
     // Unchecked, because a subscription is not Sendable: the lock guards it, and its contract allows use from any
     // thread.
@@ -73,5 +73,36 @@
       lock.unlock()
       subscription?.cancel()
     }
+  }
+
+  /// The subscriber to one of several upstreams of a stage.
+  ///
+  /// While the subscription exists there is a retain cycle: this subscriber, its closures, the stage, the ``Upstream``,
+  /// the subscription, this subscriber. The end of the subscription breaks the cycle, because the ``Upstream`` then
+  /// releases the subscription.
+  final class UpstreamSubscriber<Input, Failure: Error>: Subscriber, @unchecked Sendable {
+    // Unchecked, because the closures are not marked Sendable: by Combine's contract, an upstream makes one call at a
+    // time.
+    private let upstream: Upstream
+    private let onValue: (Input) -> Void
+    private let onCompletion: (Subscribers.Completion<Failure>) -> Void
+
+    init(
+      _ upstream: Upstream, onValue: @escaping (Input) -> Void,
+      onCompletion: @escaping (Subscribers.Completion<Failure>) -> Void
+    ) {
+      self.upstream = upstream
+      self.onValue = onValue
+      self.onCompletion = onCompletion
+    }
+
+    func receive(subscription: any Subscription) { if upstream.accept(subscription) { upstream.requestStored() } }
+
+    func receive(_ input: Input) -> Subscribers.Demand {
+      onValue(input)
+      return .none  // the stage requests through `upstream` only
+    }
+
+    func receive(completion: Subscribers.Completion<Failure>) { if upstream.complete() { onCompletion(completion) } }
   }
 #endif

@@ -6,10 +6,10 @@
   #endif
   internal import Scheduler
 
-  /// An action that an operator submits repeatedly. Each submission has its own closure, the step. One step runs at a
-  /// time, even on a concurrent scheduler. A step may submit the next one: the stack does not grow, even on a scheduler
-  /// that runs actions at once.
-  final class Activation: @unchecked Sendable {
+  /// Runs the steps of a stage on a scheduler. At most one step waits to start, and one runs at a time, even on a
+  /// concurrent scheduler. A step may submit the next one: the stack does not grow, even on a scheduler that runs
+  /// actions at once.
+  final class StepRunner: @unchecked Sendable {
     // Unchecked, because the lock guards the state.
     typealias Step = @Sendable (_ reached: CombineScheduler.SchedulerTimeType) -> Void
 
@@ -30,6 +30,9 @@
       self.scheduler = scheduler
       self.options = options
     }
+
+    /// The scheduler's time.
+    var now: CombineScheduler.SchedulerTimeType { scheduler.now }
 
     /// Whether a step is waiting to start. If so, the caller need not submit another one: the waiting step sees all
     /// writes made before this check.
