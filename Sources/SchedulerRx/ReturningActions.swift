@@ -20,10 +20,10 @@ extension ImmediateSchedulerType {
     // `target`: this scheduler as a SchedulerTarget; nil for any other scheduler, such as the user's own, which gets a
     // plain closure
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule($0) } }
-    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
+    let chain = ReturningAction()  // the token; `settle` gives it the action's disposable
     // unretained: `self` keeps the target alive during this call
-    target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, of: returning) }
-    return returning
+    target._withUnsafeGuaranteedRef { $0.submit({ chain.settle(action(state)) }, of: chain) }
+    return chain
   }
 }
 
@@ -39,8 +39,8 @@ extension SchedulerType {
     _ state: State, after delay: Duration, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
     guard let target else { return ReturningAction.submit({ action(state) }) { schedule(.after(delay), $0) } }
-    let returning = ReturningAction()
-    target._withUnsafeGuaranteedRef { $0.submit({ returning.settle(action(state)) }, after: delay, of: returning) }
-    return returning
+    let chain = ReturningAction()
+    target._withUnsafeGuaranteedRef { $0.submit({ chain.settle(action(state)) }, after: delay, of: chain) }
+    return chain
   }
 }

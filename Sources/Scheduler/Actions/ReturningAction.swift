@@ -79,9 +79,9 @@ package final class ReturningAction: AwaitedNode, @unchecked Sendable {
   package static func submit(
     _ body: @escaping @Sendable () -> any Disposable, by submit: (@escaping @Sendable () -> Void) -> any Disposable
   ) -> ReturningAction {
-    let action = ReturningAction(), run = ReturningBody(body, of: action)
-    action.forwarded = ForwardedTask(submit { run.call() })
-    return action
+    let chain = ReturningAction(), run = ReturningBody(body, of: chain)
+    chain.forwarded = ForwardedTask(submit { run.call() })
+    return chain
   }
 
   deinit {

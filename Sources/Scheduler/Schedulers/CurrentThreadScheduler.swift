@@ -60,10 +60,10 @@ public final class CurrentThreadScheduler: ImmediateSchedulerType {
       }
       return EndedAction.leading(to: returned)
     }
-    let waiting = ReturningAction()
+    let chain = ReturningAction()
     // `settle` stores the returned disposable
-    waiting.task = ClosureTask({ waiting.settle(action(state)) }, for: core, of: waiting)
-    waiting.task.submitToTrampoline()
-    return waiting
+    chain.task = ClosureTask({ chain.settle(action(state)) }, for: core, of: chain)
+    chain.task.submitToTrampoline()
+    return chain
   }
 }

@@ -67,14 +67,14 @@ public final class MainScheduler: LoopScheduler, @unchecked Sendable {
     return NopDisposable()  // the action has run
   }
 
-  package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
+  package override func submit(_ work: @escaping @Sendable () -> Void, of chain: ReturningAction) {
     let entry = ownWork?.enter()  // as in `schedule` above
     if runsAtOnce(entry) {
       withExtendedLifetime(entry) { core.run(work) }
     } else if let entry {
-      super.submit({ withExtendedLifetime(entry, work) }, of: returning)
+      super.submit({ withExtendedLifetime(entry, work) }, of: chain)
     } else {
-      super.submit(work, of: returning)
+      super.submit(work, of: chain)
     }
   }
 

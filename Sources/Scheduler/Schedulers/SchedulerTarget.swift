@@ -56,16 +56,16 @@ public class SchedulerTarget: SchedulerType, @unchecked Sendable {
     core.submit(action, after: delay, inside: marker)
   }
 
-  /// Schedules `work`, which calls the user's action, and stores the disposable that the action returns in `returning`.
-  package func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    core.submit(work, inside: marker, of: returning)
+  /// Schedules `work`, which calls the user's action, and stores the disposable that the action returns in `chain`.
+  package func submit(_ work: @escaping @Sendable () -> Void, of chain: ReturningAction) {
+    core.submit(work, inside: marker, of: chain)
   }
 
   /// As `submit(_:of:)`, for `delay` from now.
   package final func submit(
-    _ work: @escaping @Sendable () -> Void, after delay: Duration, of returning: ReturningAction
+    _ work: @escaping @Sendable () -> Void, after delay: Duration, of chain: ReturningAction
   ) {
-    core.submit(work, after: delay, inside: marker, of: returning)
+    core.submit(work, after: delay, inside: marker, of: chain)
   }
 }
 

@@ -94,14 +94,14 @@ public final class VirtualTimeScheduler<Instant: InstantProtocol<Duration>>: Sch
     schedule(after: .zero, action)
   }
 
-  /// Schedules `work` for the present. `returning` receives the disposable that the action returns.
-  package override func submit(_ work: @escaping @Sendable () -> Void, of returning: ReturningAction) {
-    core.submit(work, after: .zero, inside: marker, of: returning)
+  /// Schedules `work` for the present. `chain` receives the disposable that the action returns.
+  package override func submit(_ work: @escaping @Sendable () -> Void, of chain: ReturningAction) {
+    core.submit(work, after: .zero, inside: marker, of: chain)
   }
 
-  /// Schedules `work` for `time`. `returning` receives the disposable that the action returns.
-  package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of returning: ReturningAction) {
-    core.submit(work, at: timeline.instant(of: time), inside: nil, of: returning)
+  /// Schedules `work` for `time`. `chain` receives the disposable that the action returns.
+  package func submit(_ work: @escaping @Sendable () -> Void, at time: Instant, of chain: ReturningAction) {
+    core.submit(work, at: timeline.instant(of: time), inside: nil, of: chain)
   }
 
   /// Schedules `action` for `time`, or for the present if that is in the past.

@@ -33,8 +33,8 @@ extension VirtualTimeScheduler {
   public func schedule<State: Sendable>(
     _ state: State, at time: Instant, action: @escaping @Sendable (State) -> any Disposable
   ) -> any Disposable {
-    let returning = ReturningAction()  // the token; `settle` gives it the action's disposable
-    submit({ returning.settle(action(state)) }, at: time, of: returning)
-    return returning
+    let chain = ReturningAction()  // the token; `settle` gives it the action's disposable
+    submit({ chain.settle(action(state)) }, at: time, of: chain)
+    return chain
   }
 }
