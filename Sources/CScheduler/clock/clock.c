@@ -119,7 +119,7 @@ static void clock_main(void *context) {
   csched_os_thread_set_name_("csched-clock");
   while (csched_load_relaxed(&all->is_ending) == 0) { // CL4: relaxed: ordered by the poller's wake
     csched_poller_event fired[CLOCKS];
-    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true);      // 0 events: a stop, or a retry (CC2)
+    int count = csched_poller_wait_(&all->poller, fired, CLOCKS, true); // 0: a stop, or a retry (clock_delivery.c CC2)
     for (int i = 0; i < count; i++) check_queue(&all->queues[fired[i].tag]); // `tag`: the queue's index
     csched_poller_set_alarm_(&all->poller, csched_clock_give_to_workers_()); // CC2: to retry if there are no workers
   }
@@ -290,7 +290,7 @@ int csched_target_submit_at_clock(csched_target *target, csched_clock clock, csc
 int csched_task_submit_at_clock_(csched_target *target, csched_task task, csched_clock clock, csched_time deadline,
                                  csched_time leeway) {
   csched_job_life outer = csched_job_may_be_refused_;
-  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // TK5: a drop during the submission is a refusal
+  csched_job_may_be_refused_ = (csched_job_life){task.job, task.life}; // task.c TK5: a drop meanwhile is a refusal
   int error = csched_target_submit_at_clock(target, clock, csched_task_timer_(task.job), deadline, leeway);
   csched_job_may_be_refused_ = outer;
   return error;

@@ -182,10 +182,10 @@ static void run_repeating(csched_job *job) {
   repeated *repeated = csched_task_timer_room_(job);
   csched_target *target = csched_task_target_(job);
   csched_time begun = csched_target_now(target);
-  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // TK6: no call after a cancel
+  if (!csched_task_is_unwanted_(job)) repeated->callbacks.function(job->context); // task.c TK6: no call after a cancel
   repeated->due = next_deadline(repeated, target, begun);
   bool is_virtual = csched_target_has_virtual_time_(target);
-  // In virtual time, leeway FOREVER marks work that does not keep csched_virtual_run going (VT6).
+  // In virtual time, leeway FOREVER marks work that does not keep csched_virtual_run going (virtual.c VT6).
   csched_time leeway = is_virtual ? CSCHED_FOREVER : repeated->timing.leeway;
   csched_time due = csched_jittered_(repeated->due, is_virtual ? 0 : repeated->timing.jitter, job);
   if (csched_task_submit_again_(job, due, leeway) == CSCHED_TASK_UNWANTED_)

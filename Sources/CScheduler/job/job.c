@@ -191,8 +191,9 @@ static CSCHED_ALWAYS_INLINE void call_run(csched_job *job) {
 static CSCHED_NOINLINE void submit_again(csched_job *job, uint64_t word) {
   uint64_t resubmissions = (word + CSCHED_JOB_RESUBMISSION) & CSCHED_JOB_RESUBMISSIONS, queued;
   do queued = csched_job_in_state_((word & ~(uint64_t)CSCHED_JOB_RESUBMISSIONS) | resubmissions, QUEUED);
-  while (!csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel, waiter; TK6: UNWANTED stays
-  csched_fence_light_();                                  // J6: pairs with the waiter's heavy fence
+  while (
+      !csched_cas_release(&job->word, &word, queued)); // J1, J5: pairs with cancel, waiter; UNWANTED stays: task.c TK6
+  csched_fence_light_();                               // J6: pairs with the waiter's heavy fence
   if (has_waiters()) wake_waiters(job); // J5: not later: once the caller has linked the job, it may run and be freed
 }
 

@@ -19,7 +19,7 @@
 //       that a delivery would drop or release.
 //   DV4  Order: a thread that delivers an overdue timer has seen the end of all deliveries that the timer must follow,
 //       or gives the timer to the delivery worker, behind them. Each delivery is counted before the unlock that makes
-//       the timer's removal visible (W9, CL6).
+//       the timer's removal visible (timer.c W9, CL6).
 //   DV5  In a child of fork no delivery is in progress but one that the forking thread makes: the thread of another one
 //        does not exist there.
 // Orderings

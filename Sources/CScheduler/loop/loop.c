@@ -88,7 +88,7 @@ CSCHED_NOINLINE void csched_loop_wake_(csched_loop *loop) { // Requires: the cal
 // MARK: timers
 
 // Does: delivers an overdue timer at once: by the delivery worker, if the timer must follow timers that the worker
-// still has (DV4); else on this thread. Returns: 0, or ECANCELED if the timer's target is closed.
+// still has (delivery.c DV4); else on this thread. Returns: 0, or ECANCELED if the timer's target is closed.
 static int deliver_late(csched_loop *loop, csched_timer *timer) { // LP9: overtakes no earlier timer
   return loop->delivery != NULL && csched_delivery_take_overdue_(loop->delivery, timer)
              ? 0

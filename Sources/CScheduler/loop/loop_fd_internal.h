@@ -20,7 +20,7 @@ typedef struct csched_fds {
   bool has_host;                ///< csched_loop_fd was called: a host, another library's loop, sleeps for this loop
   bool is_in_host;              ///< the host sleeps now, and the inbox is parked
   bool host_knows_close;        ///< the host has been notified of the loop's close
-  bool has_warned;              ///< FD7: the message about an event without a source has been printed
+  bool has_warned;              ///< loop_fd.c FD7: the message about an event without a source has been printed
   bool had_unknown_event;       ///< FD7: the previous poll found an event without a source
   bool is_stale;                ///< a wake or alarm may be pending for work that is done: poll before a park
   csched_fd_source **by_fd;     ///< a source of each descriptor, or NULL; `sibling` leads to its other sources

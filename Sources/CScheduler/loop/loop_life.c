@@ -160,7 +160,7 @@ void csched_loop_free_(csched_loop *loop) {   // as csched_loop_destroy, without
   loop->refusal = "being destroyed. Do not destroy it from what it drops or releases meanwhile.";
   csched_loop_close(loop, CSCHED_STOP_DROP);
   csched_loop_finish_work_(loop);
-  csched_delivery_await_(); // DV1: before the memory is freed, which the clock thread may use in a delivery
+  csched_delivery_await_(); // delivery.c DV1: before the memory is freed, which the clock thread may use in a delivery
   csched_fds_destroy_(&loop->fds);
   csched_loop_unbind_(loop);
   csched_os_atfork_end_(&loop->atfork); // from here on, no fork and no dump finds the loop

@@ -14,7 +14,7 @@ enum { MOST_DUE = 1024 }; // LP10: limit of csched_loop_run_through_ without `la
 // makes the host call again at once.
 static void park_in_host(csched_loop *loop) {
   csched_fds *fds = &loop->fds;
-  csched_fds_consume_stale_(fds);                   // FD2: before the park: later it would consume that park's wake
+  csched_fds_consume_stale_(fds);                   // loop_fd.c FD2: later it would consume the park's wake
   fds->is_in_host = csched_mpsc_park(&loop->inbox); // LP1: park, then check. False: a job waits, or it is closed
   // A closed loop cannot park: it is idle once it has no jobs, and the host has been notified of the close.
   bool is_idle = fds->is_in_host ? !csched_loop_has_work_(loop, NULL, 0)

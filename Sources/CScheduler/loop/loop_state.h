@@ -12,8 +12,8 @@
 #include "loop_hook_internal.h"
 #include "loop_internal.h"
 
-/// LP3: one batch runs at most this many timers, this many sources and this many jobs. 3 * 16 of them, at 200 us each,
-/// take less than 10 ms.
+/// loop.c LP3: one batch runs at most this many timers, this many sources and this many jobs. 3 * 16 of them, at 200 us
+/// each, take less than 10 ms.
 enum { CSCHED_LOOP_MOST = 16 };
 /// Values of the field `served`. STOPPED: csched_loop_end_run has ended the most recent run that was not nested.
 enum { CSCHED_LOOP_NEVER_RUN, CSCHED_LOOP_RUN, CSCHED_LOOP_STOPPED };

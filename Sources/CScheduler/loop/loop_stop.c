@@ -92,7 +92,7 @@ void csched_loop_finish_work_(csched_loop *loop) {
   csched_loop_close(loop, CSCHED_STOP_RUN); // LP6: another thread's close may have only set `closing` so far
   csched_fds_close_(&loop->fds);
   csched_hooks_close_(&loop->hooks);
-  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // DV3: runs no user code
+  if (loop->delivery != NULL) csched_job_discard_into_(&loop->delivery->deferred); // delivery.c DV3: runs no user code
   csched_job *job; // has_more_timers after NULL: the batch was full of timers of other targets, and more may be due
   do {
     while (!csched_loop_is_dropping_(loop) && ((job = csched_loop_next_(loop)) != NULL || loop->has_more_timers))

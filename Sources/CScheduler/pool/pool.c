@@ -100,14 +100,14 @@ static int deliver_to_pool(csched_target *target, csched_job *job) {
   csched_pool *pool = class->pool;
   if (CSCHED_UNLIKELY(is_refusing(pool)))
     return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(&class->inbox, job);
-  if (csched_pool_keep_(class, job)) {                                       // PP3: this worker runs the job next
-    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0;           // PP5: runs here, without a wake
-  } else if (!csched_pool_add_local_(class, job)) {                          // PP6: this worker or a thief runs the job
-    csched_mpsc *inbox = csched_pool_inbox_(class);                          // PP7
+  if (csched_pool_keep_(class, job)) {                             // pool_pick.c PP3: this worker runs it next
+    if (CSCHED_UNLIKELY(csched_pool_keeps_follow_up_())) return 0; // PP5: runs here, without a wake
+  } else if (!csched_pool_add_local_(class, job)) {                // PP6: this worker or a thief runs the job
+    csched_mpsc *inbox = csched_pool_inbox_(class);                // PP7
     if (CSCHED_UNLIKELY(csched_mpsc_push(inbox, job) == CSCHED_PUSH_CLOSED)) // X1: the inbox is closed
       return csched_job_continues_(job) && accept_late(class, job) ? 0 : refuse(inbox, job);
   }
-  csched_pool_announce_(pool, 1); // F1: also for a kept job, which an idle worker may steal
+  csched_pool_announce_(pool, 1); // pool_idle.c F1: also for a kept job, which an idle worker may steal
   return 0;
 }
 
@@ -395,7 +395,7 @@ int csched_pool_create(csched_pool **result, const csched_pool_options *options)
   size_t most = options->most_threads != 0 ? options->most_threads : workers + SPARE_THREADS;
   if (most > MOST_THREADS) most = MOST_THREADS;
   if (workers > most) workers = most;
-  size_t slots = options->most_threads != 0 ? most : MOST_THREADS;     // MN9: the default limit yields to a standstill
+  size_t slots = options->most_threads != 0 ? most : MOST_THREADS;     // pool_monitor.c MN9: a standstill lifts it
   size_t lanes = workers < LANES_FROM ? 0 : workers / WORKERS_OF_LANE; // PP7
   if (lanes > MOST_LANES) lanes = MOST_LANES;
   csched_pool *pool = aligned_alloc(_Alignof(csched_pool), sizeof *pool + slots * sizeof(csched_pool_worker) +

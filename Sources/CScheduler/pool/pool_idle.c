@@ -136,7 +136,7 @@ static csched_pool_worker *pop_idle_locked(csched_pool *pool) {
 }
 
 // Returns: whether the pool has its largest number of workers, and none is idle. So there is no worker to wake, and
-// none may be started.
+// none may be started (pool_monitor.c MN9).
 static inline bool is_at_cap(const csched_pool *pool, uint64_t counts) {
   return count_of(counts, IDLE) == 0 &&
          count_of(counts, THREADS) >= pool->most_threads + csched_load_relaxed(&pool->spares); // racy read: MN9
@@ -208,7 +208,7 @@ static CSCHED_NOINLINE bool wake_one(csched_pool *pool, uint64_t counts, bool be
   if (claim == SEARCHING - IDLE) idle = pop_idle_locked(pool);
   csched_lock_unlock(&pool->idle_lock);
   if (idle != NULL) {
-    if (!csched_pool_replace_(idle)) signal_woken(idle); // WK5: a stuck worker gets a new thread, which signals it
+    if (!csched_pool_replace_(idle)) signal_woken(idle); // pool_worker.c WK5: a new thread signals it
   } else if (csched_pool_start_worker_(pool, NULL) != 0) {
     csched_pool_start_failed_(pool); // undoes the claim, and wakes another worker if one is idle now
   }

@@ -106,7 +106,7 @@ struct csched_pool {
   // How many workers run at once; how many threads may exist, blocked ones included; bytes of a stack, 0: the system's
   // default.
   size_t workers, most_threads, stack_size;
-  size_t slot_count; ///< the length of `slots`: `most_threads` if the user has set it, else more (MN9)
+  size_t slot_count; ///< the length of `slots`: `most_threads` if the user has set it, else more (pool_monitor.c MN9)
   uint32_t spares;   ///< how many threads above `most_threads` may exist; the monitor changes it (MN9); read racily
   csched_pool_lane *lanes;         ///< `lane_count` of them, behind the slots
   size_t lane_count;               ///< 0: outside submitters use the class's inbox

@@ -14,10 +14,10 @@
 //   following     of a worker: list of later timers for that target; under `pick`
 // Invariants
 //   MN1  The monitor watches the workers while work waits, enough workers count as running, and none is searching. A
-//       thread that skips a wake for that reason (F3) starts the watch. When the condition has ended, the monitor
-//       clears `watching`, executes a full fence, and checks the condition once more. A failed thread start also starts
-//       the watch: each tick tries again. The monitor thread starts with the pool, because later the system might be
-//       unable to start a thread while the only worker waits for a queued job.
+//       thread that skips a wake for that reason (pool_idle.c F3) starts the watch. When the condition has ended, the
+//       monitor clears `watching`, executes a full fence, and checks the condition once more. A failed thread start
+//       also starts the watch: each tick tries again. The monitor thread starts with the pool, because later the system
+//       might be unable to start a thread while the only worker waits for a queued job.
 //   MN2  A worker that has used no processor time during a tick becomes STALLED, unless it is ready to run. A STALLED
 //       worker that has used processor time becomes RUNNING. So a queued job starts within two ticks, even if every
 //       worker is blocked, provided that the system can start a thread. A pool without work is not watched.

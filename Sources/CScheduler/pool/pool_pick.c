@@ -337,7 +337,7 @@ static bool others_come_first(const csched_pool_worker *worker) { // PP1, PP2
 
 // Returns: a job of another worker's local queue; NULL: none found.
 static csched_job *steal_local(csched_pool_worker *worker, csched_pool_class **chosen) { // PP6
-  uint32_t used = csched_pool_slots_used_(worker->pool);                                 // WK1
+  uint32_t used = csched_pool_slots_used_(worker->pool);                                 // pool_worker.c WK1
   csched_job *job = NULL;
   for (uint32_t i = 0; i < used && job == NULL; i++)
     job = steal_from(worker, &worker->pool->slots[(worker->looked_at + i) % used], chosen);

@@ -51,8 +51,8 @@ bool csched_pool_leave_in_child_(csched_pool *pool) {
 
 // MARK: running
 
-// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted it (PP2). At 0, a
-// lift changes nothing.
+// Returns: whether the worker's thread has the nice value `nice`, and no waiter for a lock has lifted it (pool_pick.c
+// PP2). At 0, a lift changes nothing.
 static bool has_nice(const csched_pool_worker *worker, int nice) {
   return worker->nice == nice &&
          (nice == 0 || !csched_os_thread_is_lifted_(csched_load_relaxed(&worker->id))); // racy read: own thread's id

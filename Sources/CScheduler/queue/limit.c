@@ -554,7 +554,7 @@ static bool await_room(csched_limit *limit, csched_target *target, unsigned mark
   csched_lock_lock(&limit->lock);
   TAILQ_INSERT_TAIL(&limit->helpers, &helper, link);
   while (!limit->is_ending && stays_full_locked(limit, mark, &removed) && !csched_target_is_closed_(limit->base)) {
-    csched_store_relaxed(&helper.ended, 0u); // HL1: under the lock, as the wakes are
+    csched_store_relaxed(&helper.ended, 0u); // helping.c HL1: under the lock, as the wakes are
     csched_lock_unlock(&limit->lock);
     release_cancelled(removed);
     removed = NULL;

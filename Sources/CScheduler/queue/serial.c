@@ -649,7 +649,7 @@ static bool await_turn(csched_serial *serial, csched_target *helped, sync_job *s
   csched_help_result result = CSCHED_HELPED_NOTHING;
   for (uint32_t word; (word = csched_load_acquire(&helper->ended)) != CSCHED_ENDED;) { // SQ1: pairs with end_sync
     if (word == CSCHED_OFFER)
-      csched_cas_acquire(&helper->ended, &word, 0u); // HL1: pairs with csched_helper_wake_locked_; before `help`
+      csched_cas_acquire(&helper->ended, &word, 0u); // helping.c HL1: pairs with csched_helper_wake_locked_
     if (helping != NULL) result = helping->help(helped, helper, &sync->job, &serial->target);
     if (result == CSCHED_HELP_REACHED_OWN_JOB) break;
     if (result == CSCHED_HELPED_NOTHING) csched_futex_wait_(&helper->ended, 0, CSCHED_FOREVER);

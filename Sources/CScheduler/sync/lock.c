@@ -193,7 +193,7 @@ static uint32_t withdraw_sleeper(csched_lock *lock, csched_sleeper *sleeper) {
   bool was_queued = sleeper->queued;
   if (was_queued) withdraw_locked(bucket, lock, sleeper);
   csched_bucket_unlock_(bucket);
-  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // PK3: the waker is about to signal
+  return was_queued ? 0 : csched_sleeper_wait_(sleeper, CSCHED_FOREVER); // parking.c PK3: the waker is about to signal
 }
 
 // Returns: whether the thread with number `owner` has ended without unlocking.

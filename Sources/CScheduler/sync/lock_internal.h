@@ -36,7 +36,7 @@ void csched_lock_panic_ended_(const csched_lock *lock, uint32_t owner) CSCHED_NO
 static inline bool csched_lock_is_owner_(const csched_lock *lock) {
   uint32_t self = csched_self_; // 0: this thread uses no inline paths
   if (CSCHED_UNLIKELY(self == 0)) self = csched_lock_self_();
-  return csched_load_relaxed(&lock->owner) == self; // LK6: true only for the owner
+  return csched_load_relaxed(&lock->owner) == self; // lock.c LK6: true only for the owner
 }
 
 /// Does: stops the process, with a message about `function`, unless the calling thread owns `lock`.

@@ -12,7 +12,7 @@ CSCHED_TLS_FAST CSCHED_THREAD_LOCAL uint32_t csched_self_; // `number`, for the 
 // (Tests/Integration/Loading/copies.c).
 CSCHED_TLS_FAST CSCHED_THREAD_LOCAL unsigned csched_helping_here_;
 
-static const uint32_t RENUMBERED = (uint32_t)1 << 30; // LK9: bit added to a number; no system thread number has it
+static const uint32_t RENUMBERED = (uint32_t)1 << 30; // lock.c LK9: added to a number; no system thread number has it
 
 static CSCHED_THREAD_LOCAL uint32_t number; // this thread's lock number; 0: not assigned yet
 

@@ -28,7 +28,7 @@ uint32_t csched_waiter_sleep_(csched_sleeper *waiter, csched_time deadline) { //
     bool was_queued = waiter->queued;
     if (was_queued) csched_bucket_remove_locked_(bucket, waiter);
     csched_bucket_unlock_(bucket);
-    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // PK3: a waker is about to signal it
+    if (!was_queued) signal = csched_sleeper_wait_(waiter, CSCHED_FOREVER); // parking.c PK3: a waker will signal it
   }
   if (csched_waiting_ends_ != NULL) csched_waiting_ends_();
   return signal;

@@ -23,7 +23,7 @@ struct csched_timers {
   csched_lock lock;
   bool is_closed;
   bool is_wake_low;         ///< `wake` may be too early: the timer that set it was removed
-  csched_time passed;       ///< a new timer with an earlier deadline bypasses the queue (W9), as another has done
+  csched_time passed;       ///< a new timer with an earlier deadline bypasses the queue, as another did (timer.c W9)
   csched_time latest_floor; ///< the most recent `floor` that has replaced the deadline of an overdue timer
   uint64_t last_order;      ///< `order` of the most recent submission
   uint64_t base;            ///< in ticks: timers up to `base` are in `near`

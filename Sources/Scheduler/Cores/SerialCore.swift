@@ -40,8 +40,8 @@ final class SerialCore: TargetCore, @unchecked Sendable {
   // thread or loop.
   override var exclusiveRoot: TargetCore { base.isExclusive ? base.exclusiveRoot : self }
 
-  // The target of accepted work of queues on this one, after `endExclusion`: the late queue (LJ2). Nil: on the queue,
-  // within the work of its root.
+  // The target of accepted work of queues on this one, after `endExclusion`: the late queue (LateJobs.swift LJ2). Nil:
+  // on the queue, within the work of its root.
   private var continuation: UnsafeMutablePointer<csched_target>? { base.isExclusive ? nil : lateQueue.target }
 
   // Whether this thread runs in isolation from all other work of the queue's exclusive root.

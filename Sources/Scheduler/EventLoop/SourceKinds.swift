@@ -5,7 +5,7 @@ internal import CScheduler
 
 extension LoopSource {
   /// Returns the Swift object to which the `context` of a C source points. `context` does not retain the object: the
-  /// loop's reference does, from the addition of the C source to its removal (LS3).
+  /// loop's reference does, from the addition of the C source to its removal (LoopSource.swift LS3).
   fileprivate static func from(_ context: UnsafeMutableRawPointer) -> Self {
     Unmanaged<Self>.fromOpaque(context).takeUnretainedValue()
   }

@@ -1,12 +1,12 @@
-// Imported publicly, because the fast path of `Protected` is inlined into other modules (benchmark row MN2). No C type
-// is in a public signature.
+// Imported publicly, because the fast path of `Protected` is inlined into other modules. No C type is in a public
+// signature.
 public import CScheduler
 public import Synchronization
 
 /// The 4-byte lock of the C core, stored inline in the class or the noncopyable value that owns it.
 /// `Atomic` is only storage here, because its address never changes, as the lock requires. Only the C core reads and
 /// writes it.
-/// Its functions are inlined for benchmark row MN2, `Protected.withLock`. Figures: Documentation/Internals/Lock.md,
+/// Its functions are inlined for the benchmark's row `Protected.withLock`. Figures: Documentation/Internals/Lock.md,
 /// "Swift over the lock".
 @frozen
 @usableFromInline
