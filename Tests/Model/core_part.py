@@ -7,11 +7,12 @@ import pathlib
 import shutil
 import subprocess
 
+from core import CCore
 import mutants
 import orders
 import source
 
-FLAGS = ["-std=gnu11", "-O1", "-g", "-pthread", "-w", "-DCSCHED_TASK_UNIT=256", "-DCSCHED_TRACE_EVENTS=4", "-DCSCHED_DUMP_ROOM=4", "-DCSCHED_OBSERVED_ROOM=2"]
+FLAGS = ["-std=gnu11", "-O1", "-g", "-w", "-DCSCHED_TASK_UNIT=256", "-DCSCHED_TRACE_EVENTS=4", "-DCSCHED_DUMP_ROOM=4", "-DCSCHED_OBSERVED_ROOM=2"]
 MEMORY = [f"-D{name}=model_{name}" for name in ("malloc", "calloc", "aligned_alloc", "free")]
 
 
@@ -28,14 +29,14 @@ class Build:
         is_core = source.parent.parent.name == "CScheduler"
         is_watched = is_core or source.parent.name == "checks"
         name = self.folder / f"{source.parent.name}-{source.stem}.o"
-        subprocess.run(["gcc", *FLAGS, *(["-fsanitize=thread", "-U__SANITIZE_THREAD__"] if is_core else []), *(MEMORY if is_watched else []),
-                        f"-I{self.root}/Tests/Model/shadow", f"-I{self.tree}/Sources/CScheduler/include", "-c", source, "-o", name], check=True)
+        subprocess.run(["gcc", f"-I{self.root}/Tests/Model/shadow", *CCore(self.tree).flags, *FLAGS,
+                        *(["-fsanitize=thread", "-U__SANITIZE_THREAD__"] if is_core else []), *(MEMORY if is_watched else []), "-c", source, "-o", name], check=True)
         return name
 
     def sources(self):
         model = self.root / "Tests/Model"
         return [*sorted((model / "engine").glob("*.c")), *sorted((self.tree / "Tests/Model/checks").glob("*.c")), model / "swift/seam.c",
-                *sorted(path for path in (self.tree / "Sources/CScheduler").glob("*/*.c") if path.parent.name != "platform")]
+                *CCore(self.tree).portable]
 
     def all(self):
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

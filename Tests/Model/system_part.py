@@ -7,12 +7,10 @@ import pathlib
 import re
 import subprocess
 
+from core import CCore
 import mutants
 import source
 
-FLAGS = ["-std=c11", "-O1", "-g", "-pthread", "-w"]
-TESTS = ["Tests/CTests/*.c", "Tests/Support/CTestSupport/*.c", "Tests/Support/CTestAllocations/*.c"]
-HEADERS = ["Sources/CScheduler/include", "Tests/Support/CTestSupport/include", "Tests/Support/CTestAllocations/include"]
 TIMEOUT = 60  # seconds, after which a test counts as failed
 
 
@@ -27,7 +25,7 @@ class SystemPart:
 
     def _compile(self, path, folder, flags=()):
         name = folder / f"{path.parent.name}-{path.stem}.o"
-        subprocess.run(["gcc", *FLAGS, *flags, *(f"-I{self.root / each}" for each in HEADERS), "-c", path, "-o", name], check=True)
+        subprocess.run(["gcc", "-O1", "-g", "-w", *flags, *CCore(self.root).tests_flags, "-c", path, "-o", name], check=True)
         return name
 
     def _link(self, objects, folder):
@@ -37,9 +35,7 @@ class SystemPart:
 
     @functools.cached_property
     def objects(self):
-        core = self.root / "Sources/CScheduler"
-        paths = [path for pattern in TESTS for path in sorted(self.root.glob(pattern))]
-        paths += sorted(core.rglob("*.c"))
+        paths = [*CCore(self.root).tests, *CCore(self.root).files]
         with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             return list(pool.map(lambda path: self._compile(path, self.folder), paths))
 
