@@ -14,7 +14,7 @@ internal import Synchronization
 /// 2. A queue has no own thread, and an idle queue costs nothing. Make as many as you need.
 /// 3. Submitted actions run even after the last reference to the scheduler is released. If the target is stopped, see
 ///    ``Schedulers/StopPolicy``.
-/// 4. No queue starves another one on the same target. After 64 actions the queue is appended to its target again.
+/// 4. No queue starves another one on the same target. After a batch of actions the queue is appended to its target again.
 public final class SerialScheduler: SchedulerTarget, @unchecked Sendable {
   // Unchecked, as its superclass is.
   private let queue: SerialCore

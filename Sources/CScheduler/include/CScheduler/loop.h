@@ -49,7 +49,7 @@ typedef enum csched_run_result {
 /// run that wait in a serial queue (serial.h) or a limit (limit.h) on the loop or pool, or in queues and limits on
 /// these. What jobs submit to these after the close is refused or dropped, so that the work ends. A suspended queue
 /// keeps its jobs. If it is resumed after the end of its base, they are dropped, or, if the base is a pool, run by the
-/// thread that resumes the queue. With CSCHED_STOP_DROP, a queue may finish a batch that has started, at most 64 jobs.
+/// thread that resumes the queue. With CSCHED_STOP_DROP, a queue may finish a batch that has started.
 typedef enum csched_stop_policy {
   CSCHED_STOP_RUN,  ///< queued and due jobs run; timers before their deadline are dropped
   CSCHED_STOP_DROP, ///< everything that has not started is dropped

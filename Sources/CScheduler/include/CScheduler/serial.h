@@ -2,8 +2,8 @@
 // Depends on: target.h.
 //
 // The base is the target that the queue was created on: a pool's priority, a loop, another serial queue. The queue has
-// no thread of its own. While the queue has work, it has one drain job on the base. The drain job runs a bounded number
-// of the queue's jobs, and is then submitted to the base again. So a thousand queues share a few threads.
+// no thread of its own. While the queue has work, it has one drain job on the base. The drain job runs a batch, at most
+// 64 of the queue's jobs, and is then submitted to the base again. So a thousand queues share a few threads.
 //
 // A job, or the body of a sync, may end its thread (pthread_exit, cancellation), or be unwound by a C++ exception or
 // longjmp. The queue then continues with the next job. job.h says which unwinds are allowed, and when the library
